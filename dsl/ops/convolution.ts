@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
-import type { Whole } from '../arithmetic'
-import type { NoImage, Shape } from '../shape'
+import type { Whole } from '../shapes/arithmetic'
+import type { NoImage, Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 import { validateGroups, sizesError, wholes, type GroupsError, type Option, type Padding, type Pair, type SizesError } from './options'
 import { windowRule, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'

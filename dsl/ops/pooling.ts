@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
-import type { Lte, Mul } from '../arithmetic'
-import { imageRule, type NoImage, type Shape, type ShowShape } from '../shape'
+import type { Lte, Mul } from '../shapes/arithmetic'
+import { imageRule, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
 import { local, reducesPixels, unary, type OpRecord } from './op-record'
 import type { NoOptions, Option, Padding, Pair } from './options'
 import { windowRule, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'

@@ -1,7 +1,7 @@
 /** Windows that slide over images: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add, ConvDim, NotNegative, Whole, WindowExtent } from '../arithmetic'
-import { showShape, type UnaryRule } from '../shape'
+import type { Add, ConvDim, NotNegative, Whole, WindowExtent } from '../shapes/arithmetic'
+import { showShape, type UnaryRule } from '../shapes/shape'
 import {
   pair,
   sizesError,

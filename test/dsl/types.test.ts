@@ -71,7 +71,7 @@ types('arithmetic is exact', () => {
     ['Mul<number, 2>', Number.NaN]
   ]
   const found = answers(
-    `import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from '../../dsl/arithmetic'`,
+    `import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from '../../dsl/shapes/arithmetic'`,
     cases.map(([expression]) => expression)
   )
   cases.forEach(([expression, expected], index) => assert.is(found[index], Number.isNaN(expected) ? 'number' : `${expected}`, expression))
@@ -86,7 +86,7 @@ types('number makes number', () => {
     'ConvDim<number, 1, 1, 3, 1, 2, true>',
     'ConvDim<9, 1, 1, 3, 1, 2, boolean>'
   ]
-  const found = answers(`import type { Add, ConvDim, Mul } from '../../dsl/arithmetic'`, expressions)
+  const found = answers(`import type { Add, ConvDim, Mul } from '../../dsl/shapes/arithmetic'`, expressions)
   assert.equal([...new Set(found)], ['number'])
 })
 
@@ -98,7 +98,7 @@ types('bytes of tensors', () => {
     []
   ].filter((shape) => bytesOf(shape) <= Number.MAX_SAFE_INTEGER)
   const found = answers(
-    `import type { BytesOf } from '../../dsl/shape'`,
+    `import type { BytesOf } from '../../dsl/shapes/shape'`,
     shapes.map((shape) => `BytesOf<readonly ${JSON.stringify(shape)}>`)
   )
   assert.equal(
@@ -254,10 +254,10 @@ types('segments: the same shape, or the same sentence', () => {
   const places = new Map(Object.keys(layers).map((name, place) => [name, place]))
   const found = answers(
     `import * as dsl from '../../dsl'
-    import type { WalkToEnd } from '../../dsl/walk'
-    import type { FoundIn } from '../../dsl/error-place'
-    import type { RepeatedName, Repeats } from '../../dsl/repeated-name'
-    import type { ShapeOf, Start } from '../../dsl/tensor'
+    import type { WalkToEnd } from '../../dsl/typing/walk'
+    import type { FoundIn } from '../../dsl/typing/error-place'
+    import type { RepeatedName, Repeats } from '../../dsl/flat/repeated-name'
+    import type { ShapeOf, Start } from '../../dsl/typing/tensor'
     const layers = [${Object.keys(layers).map((name) => `dsl.${name}`)}] as const
     type L = typeof layers
     type X = Start<readonly [2, 3, 8, 8]>
@@ -397,8 +397,8 @@ types('plans: right, or the same sentence', () => {
         : JSON.stringify(value)
   const found = answers(
     `import type { planned } from './planned-model'
-    import type { Right } from '../../dsl/plan-types'
-    import type { Invalid } from '../../dsl/tensor'
+    import type { Right } from '../../dsl/plan/checked-plan'
+    import type { Invalid } from '../../dsl/typing/tensor'
     type Sentences<T> = T extends Invalid<infer Sentence> ? Sentence : unknown extends T ? never : T extends object ? Each<T> : never
     type Each<T> = { [K in keyof T]: Sentences<T[K]> }[T extends readonly unknown[] ? number & keyof T : keyof T]`,
     plans.map((one) => `Exclude<Each<Right<typeof planned, ${literal(one)}>>, undefined>`)

@@ -1,8 +1,8 @@
 /** Names that two layers of a model have: at run time and, with the same sentence, in types. */
-import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
+import type { AnyLayer, Arguments, Layers, Mark, Op } from '../arguments'
 import type { FlatLayer } from './flat-layers'
-import type { Flat } from './flat-types'
-import { isMark } from './segment'
+import type { Flat } from './entries'
+import { isMark } from '../shapes/segment'
 
 /** Why the names of a flattened list are not different. */
 export const validateNames = (layers: readonly FlatLayer[]): string | undefined => {

@@ -1,6 +1,6 @@
-import type { Strictly } from './fit'
-import type { Model } from './model'
-import type { PartialPlan, Right } from './plan-types'
+import type { Strictly } from '../typing/fit'
+import type { Model } from '../model'
+import type { PartialPlan, Right } from './checked-plan'
 
 /**
  * A plan for a model: `export default planFor(model)({ ... })` compiles only while the plan fits

@@ -1,7 +1,7 @@
 import type { Ended, Walked, WalkToEnd } from './walk'
-import type { Layers } from './arguments'
+import type { Layers } from '../arguments'
 import type { FoundIn } from './error-place'
-import type { RepeatedName, Repeats } from './repeated-name'
+import type { RepeatedName, Repeats } from '../flat/repeated-name'
 import type { Invalid, InputOf, LayersOf, Start } from './tensor'
 
 /**

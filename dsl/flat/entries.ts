@@ -1,6 +1,6 @@
-import type { Arguments, Mark, Op } from './arguments'
+import type { Arguments, Mark, Op } from '../arguments'
 import type { LayerText } from './layer-text'
-import type { Loss } from './ops'
+import type { Loss } from '../ops'
 
 /**
  * One op of the flattened model; a tuple, which costs the compiler far less than an object in long

@@ -1,4 +1,4 @@
-import type { AnyLayer, Arguments, Layers } from './arguments'
+import type { AnyLayer, Arguments, Layers } from '../arguments'
 import type { Found, FoundIn } from './error-place'
 import type { AnyTensor, Invalid, Tensor } from './tensor'
 import type { ApplyResult, Started, Walk } from './walk'

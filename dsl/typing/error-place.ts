@@ -4,7 +4,7 @@
  * here.
  */
 import type { Entered, ApplyResult } from './walk'
-import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
+import type { AnyLayer, Arguments, Layers, Mark, Op } from '../arguments'
 import type { Tensor } from './tensor'
 
 type Units = readonly unknown[]

@@ -1,5 +1,5 @@
-import type { AnyLayer, ContainerArguments, Layers, MarkArguments, OpArguments } from './arguments'
-import { isMark } from './segment'
+import type { AnyLayer, ContainerArguments, Layers, MarkArguments, OpArguments } from '../arguments'
+import { isMark } from '../shapes/segment'
 
 interface FlatArguments extends OpArguments, MarkArguments {}
 

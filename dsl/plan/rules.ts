@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/Either'
-import type { Op, OpArguments } from './arguments'
-import { layerText } from './layer-text'
-import { opRecords } from './ops'
+import type { Op, OpArguments } from '../arguments'
+import { layerText } from '../flat/layer-text'
+import { opRecords } from '../ops'
 import type { Plan, PlanGrid, PlanSwapInterval, PlanSegment } from './plan'
-import { allDims, showDims, statisticsOf, type Dim } from './segment'
-import { showShape, type Shape } from './shape'
-import { windowOf } from './ops/window'
+import { allDims, showDims, statisticsOf, type Dim } from '../shapes/segment'
+import { showShape, type Shape } from '../shapes/shape'
+import { windowOf } from '../ops/window'
 
 /** An op of the flattened model, the loss that training appends included. */
 export interface PlannedLayer {

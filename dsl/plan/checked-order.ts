@@ -1,6 +1,6 @@
-import type { Entries } from './flat-types'
-import type { Places } from './plan-text-types'
-import type { Invalid } from './tensor'
+import type { Entries } from '../flat/entries'
+import type { Places } from './sentences'
+import type { Invalid } from '../typing/tensor'
 
 /** Why these are not the positions of all layers in an order in which they may run. */
 export type RightOrder<E extends Entries, O extends readonly number[]> = number extends O['length']

@@ -1,6 +1,6 @@
-import type { Mark, Op } from './arguments'
-import type { OutputShape } from './ops'
-import type { Shape } from './shape'
+import type { Mark, Op } from '../arguments'
+import type { OutputShape } from '../ops'
+import type { Shape } from '../shapes/shape'
 
 type Units = readonly unknown[]
 /** Images whose channels do not matter, so that layers of the same extents are told once. */

@@ -1,4 +1,4 @@
-import { opRecords, type Op, type OpArguments } from './ops'
+import { opRecords, type Op, type OpArguments } from '../ops'
 
 /**
  * A layer with all its options in one line of a plan: "conv2d 64 k3 p1", "maxPool2d k2", "linear

@@ -1,11 +1,11 @@
-import type { Add, Lte, Whole } from './arithmetic'
-import type { Entries, Entry } from './flat-types'
+import type { Add, Lte, Whole } from '../shapes/arithmetic'
+import type { Entries, Entry } from '../flat/entries'
 import type { PlanGrid, PlanSegment } from './plan'
-import type { EarlierSegmentFields } from './plan-earlier-names'
-import type { Following } from './plan-order-types'
-import type { Places, UnknownFields } from './plan-text-types'
-import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from './segment'
-import type { Invalid } from './tensor'
+import type { EarlierSegmentFields } from './earlier-names'
+import type { Following } from './checked-order'
+import type { Places, UnknownFields } from './sentences'
+import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
+import type { Invalid } from '../typing/tensor'
 
 type Segments = readonly PlanSegment[]
 

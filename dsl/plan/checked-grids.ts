@@ -1,11 +1,11 @@
-import type { Lte, Mul } from './arithmetic'
-import type { Entries, Entry } from './flat-types'
-import type { FlatExtents } from './flat-extents'
+import type { Lte, Mul } from '../shapes/arithmetic'
+import type { Entries, Entry } from '../flat/entries'
+import type { FlatExtents } from '../flat/extents'
 import type { PlanSegment } from './plan'
-import type { ShowSegment } from './plan-segment-types'
-import type { Summing } from './segment'
-import type { Shape } from './shape'
-import type { Invalid } from './tensor'
+import type { ShowSegment } from './checked-segments'
+import type { Summing } from '../shapes/segment'
+import type { Shape } from '../shapes/shape'
+import type { Invalid } from '../typing/tensor'
 
 type Segments = readonly PlanSegment[]
 

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Layers, MarkArguments, Op, OpArguments } from './arguments'
+import type { Layers, MarkArguments, Op, OpArguments } from '../arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
-import { unknownOptionError } from './option-names'
-import { opRecords } from './ops'
+import { unknownOptionError } from '../option-names'
+import { opRecords } from '../ops'
 import { validateNames } from './repeated-name'
-import { allDims, dimsAtStart, isInPlace, isMark, showDims, statisticsOf, type Dim } from './segment'
-import { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
-import { shapeRules } from './shape-rules'
+import { allDims, dimsAtStart, isInPlace, isMark, showDims, statisticsOf, type Dim } from '../shapes/segment'
+import { bytesOf, showShape, type Shape, type ShapeRule } from '../shapes/shape'
+import { shapeRules } from '../shapes/shape-rules'
 
 /** A layer with the shape that it makes. */
 export type TracedLayer = FlatLayer & { readonly output: Shape }

@@ -1,7 +1,7 @@
-import type { Layers, Op } from './arguments'
-import type { DigitsOf, NumberOf, Sum } from './arithmetic'
-import type { Dim } from './segment'
-import type { BytesOf, Shape } from './shape'
+import type { Layers, Op } from '../arguments'
+import type { DigitsOf, NumberOf, Sum } from '../shapes/arithmetic'
+import type { Dim } from '../shapes/segment'
+import type { BytesOf, Shape } from '../shapes/shape'
 
 /** At run time a tensor is the shape that the net started from and the layers applied since. */
 export interface AnyTensor {

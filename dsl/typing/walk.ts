@@ -1,9 +1,9 @@
-import type { Lte, Whole } from './arithmetic'
-import type { AnyLayer, Arguments, Layers, MarkArguments, Op } from './arguments'
-import type { OutputShape } from './ops'
-import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from './segment'
-import type { Size } from './ops/options'
-import type { Shape, SizesOf } from './shape'
+import type { Lte, Whole } from '../shapes/arithmetic'
+import type { AnyLayer, Arguments, Layers, MarkArguments, Op } from '../arguments'
+import type { OutputShape } from '../ops'
+import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
+import type { Size } from '../ops/options'
+import type { Shape, SizesOf } from '../shapes/shape'
 import type { AnyTensor, BytesWritten, Counts, NoWrites, Origin, Segment, ShapeOf, Tensor, Writes } from './tensor'
 
 /**

@@ -1,7 +1,7 @@
 import type { Whole } from './arithmetic'
-import type { Size } from './ops/options'
+import type { Size } from '../ops/options'
 import type { Shape, ShowShape } from './shape'
-import type { Invalid } from './tensor'
+import type { Invalid } from '../typing/tensor'
 
 /** What a net can start from: S, or a mistake. */
 export type Images<S extends Shape> = S extends readonly [

@@ -1,4 +1,4 @@
-import type { Shape } from './shape'
+import type { Shape } from '../shapes/shape'
 
 /** Tile counts along batch, height and width. */
 export interface PlanGrid {

@@ -1,8 +1,8 @@
 import type { Lte } from './arithmetic'
-import type { Mark } from './arguments'
-import { opRecords, type Op, type OpArguments } from './ops'
-import { allDims, type Dim } from './ops/op-record'
-import type { Option } from './ops/options'
+import type { Mark } from '../arguments'
+import { opRecords, type Op, type OpArguments } from '../ops'
+import { allDims, type Dim } from '../ops/op-record'
+import type { Option } from '../ops/options'
 import type { Shape } from './shape'
 
 export { allDims, type Dim }

@@ -1,6 +1,6 @@
 /** What plan types say in words of their own. */
-import type { IsUnion } from './flat-types'
-import type { Invalid } from './tensor'
+import type { IsUnion } from '../flat/entries'
+import type { Invalid } from '../typing/tensor'
 
 /** As many as in a list, of which nothing is asked. */
 export type Places<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
-import { validateOptions } from './option-names'
-import { opRecords, type Op, type OpArguments } from './ops'
+import { validateOptions } from '../option-names'
+import { opRecords, type Op, type OpArguments } from '../ops'
 import type { ShapeRule } from './shape'
 
 /**
