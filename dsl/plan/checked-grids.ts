@@ -14,7 +14,7 @@ type Segments = readonly PlanSegment[]
  * in order, of which L are the model's; S: the input. Extents are worked out, which costs, only
  * where a count is not far below those of the input: what shrinks more than that, run time says.
  */
-export type RightGrids<E, O extends readonly number[], L, S extends Shape, G extends Segments> = number extends S['length'] | G['length']
+export type CheckedGrids<E, O extends readonly number[], L, S extends Shape, G extends Segments> = number extends S['length'] | G['length']
   ? unknown
   : true extends { readonly [K in keyof G]: IsMany<G[K]['grid'], S> }[number]
     ? E extends Entries

@@ -3,7 +3,7 @@ import type { Places } from './sentences'
 import type { Invalid } from '../typing/tensor'
 
 /** Why these are not the positions of all layers in an order in which they may run. */
-export type RightOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
+export type CheckedOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
   ? unknown
   : O['length'] extends E['length']
     ? O extends Written<E>

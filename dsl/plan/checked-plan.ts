@@ -3,9 +3,9 @@ import type { Entries, Entry, Flat, Known, WithLoss } from '../flat/entries'
 import type { Model } from '../model'
 import type { Plan, PlanFigures, PlanSwapInterval, PlanPlacement, planPrecisions, planStrategies } from './plan'
 import type { EarlierPlacementFields, EarlierPlanFields, WrittenPlan } from './earlier-names'
-import type { RightGrids } from './checked-grids'
-import type { InOrder, RightOrder } from './checked-order'
-import type { RightSegments, Untiled } from './checked-segments'
+import type { CheckedGrids } from './checked-grids'
+import type { InOrder, CheckedOrder } from './checked-order'
+import type { CheckedSegments, Untiled } from './checked-segments'
 import type { Listed, Places, UnknownFields } from './sentences'
 import type { Images } from '../shapes/input-shape'
 import type { BytesOf, Shape, ShowShape } from '../shapes/shape'
@@ -19,10 +19,10 @@ export type PartialPlan = Partial<WrittenPlan>
  * wrong. What staging and plan-rules.ts do at run time, with the same sentences; where a type is
  * wider than one value, only run time knows.
  */
-export type Right<M extends Model, P> = [keyof P] extends [keyof Plan | keyof EarlierPlanFields]
+export type CheckedPlan<M extends Model, P> = [keyof P] extends [keyof Plan | keyof EarlierPlanFields]
   ? [Missing<P>] extends [never]
     ? P extends WrittenPlan
-      ? RightPlan<M, P>
+      ? CheckedFields<M, P>
       : unknown
     : Invalid<`${Missing<P>} is missing`>
   : UnknownFields<Omit<P, keyof EarlierPlanFields>, Plan, 'a plan has no field'>
@@ -37,50 +37,50 @@ type Missing<P, Names = Demanded> = Names extends readonly [infer First extends 
     : First
   : never
 
-type RightPlan<M extends Model, P extends WrittenPlan> =
+type CheckedFields<M extends Model, P extends WrittenPlan> =
   Known<WithLoss<Flat<M['layers']>>> extends infer E
     ? E extends Entries
-      ? RightLayers<E, P['layers']> extends infer L
+      ? CheckedLayers<E, P['layers']> extends infer L
         ? unknown extends L
-          ? RightDecisions<E, M, P> & RightSwapSchedule<E, P>
-          : RightMade<M, P> & { readonly layers: L }
+          ? CheckedDecisions<E, M, P> & CheckedSwapSchedule<E, P>
+          : CheckedMade<M, P> & { readonly layers: L }
         : never
-      : RightMade<M, P> & RightFigures<M, P>
+      : CheckedMade<M, P> & CheckedFigures<M, P>
     : never
 
 /** What it is for. */
-interface RightMade<M extends Model, P extends WrittenPlan> {
-  readonly model: RightName<M['name'], P['model']>
+interface CheckedMade<M extends Model, P extends WrittenPlan> {
+  readonly model: CheckedName<M['name'], P['model']>
   readonly strategy: OneOf<'strategy', P['strategy'], typeof planStrategies>
   readonly device: UnknownFields<P['device'], Plan['device'], 'the device has no field'> & {
     readonly precision: OneOf<'device.precision', P['device']['precision'], typeof planPrecisions>
   }
-  readonly objective: RightObjective<P['objective']>
-  readonly predicted: RightPrediction<P>
+  readonly objective: CheckedObjective<P['objective']>
+  readonly predicted: CheckedPrediction<P>
   readonly placement?: P extends { readonly placement: infer Q }
     ? UnknownFields<Omit<Q, keyof EarlierPlacementFields>, PlanPlacement, 'a placement has no field'>
     : unknown
 }
 
-interface RightFigures<M extends Model, P extends WrittenPlan> {
-  readonly input: RightInput<P['input'], Exclude<M['input'], undefined>>
-  readonly peak: RightPeak<P>
+interface CheckedFigures<M extends Model, P extends WrittenPlan> {
+  readonly input: CheckedInput<P['input'], Exclude<M['input'], undefined>>
+  readonly peak: CheckedPeak<P>
 }
 
-interface RightDecisions<E extends Entries, M extends Model, P extends WrittenPlan> extends RightMade<M, P>, RightFigures<M, P> {
-  readonly order: RightOrder<E, P['order']>
-  readonly segments: unknown extends RightOrder<E, P['order']> ? RightRuns<InOrder<E, P['order']>, M, P> : unknown
+interface CheckedDecisions<E extends Entries, M extends Model, P extends WrittenPlan> extends CheckedMade<M, P>, CheckedFigures<M, P> {
+  readonly order: CheckedOrder<E, P['order']>
+  readonly segments: unknown extends CheckedOrder<E, P['order']> ? CheckedRuns<InOrder<E, P['order']>, M, P> : unknown
 }
 
 /** E: the layers as they run. */
-type RightRuns<E, M extends Model, P extends WrittenPlan> =
-  RightSegments<E, P['segments']> extends infer Y
+type CheckedRuns<E, M extends Model, P extends WrittenPlan> =
+  CheckedSegments<E, P['segments']> extends infer Y
     ? unknown extends Y
-      ? RightGrids<E, P['order'], M['layers'], P['input'], P['segments']>
+      ? CheckedGrids<E, P['order'], M['layers'], P['input'], P['segments']>
       : Y
     : never
 
-type RightName<Own extends string, Name extends string> = string extends Own | Name
+type CheckedName<Own extends string, Name extends string> = string extends Own | Name
   ? unknown
   : Name extends Own
     ? unknown
@@ -95,14 +95,14 @@ type OneOf<Field extends string, Name extends string, Names extends readonly str
 type Objectives = readonly [
   ...['gradients', 'evaluate', 'train with sgd', 'train with sgd without momentum', 'train with adam', 'train with adamw']
 ]
-type RightObjective<Text extends string> = string extends Text
+type CheckedObjective<Text extends string> = string extends Text
   ? unknown
   : Text extends Objectives[number] | `${Objectives[number]},${string}`
     ? unknown
     : Invalid<`objective is "${Text}", not one that begins with ${Listed<Objectives>}`>
 
 /** What waits on the host has bytes there. */
-type RightPrediction<P extends WrittenPlan> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
+type CheckedPrediction<P extends WrittenPlan> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
   readonly peakHostBytes?: P['predicted'] extends { readonly peakHostBytes: 0 }
     ? OnHost<P> extends infer Tensor extends string
       ? Invalid<`predicted: peakHostBytes cannot be 0 where the ${Tensor} waits on the host`>
@@ -121,12 +121,12 @@ type HostTensor<S> = S extends readonly [infer G, ...infer Rest]
 type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, 'maxPool2d', ...unknown[]]>[0]
 
 /** Why tensors cannot wait on the host, as far as names tell. */
-type RightSwapSchedule<E extends Entries, P extends WrittenPlan> = P extends {
+type CheckedSwapSchedule<E extends Entries, P extends WrittenPlan> = P extends {
   readonly swapSchedule: infer R extends readonly PlanSwapInterval[]
 }
-  ? { readonly swapSchedule: RightSwapIntervals<E[number][0], MaxPools<E>, R> }
+  ? { readonly swapSchedule: CheckedSwapIntervals<E[number][0], MaxPools<E>, R> }
   : unknown
-type RightSwapIntervals<Names extends string, Pools extends string, R extends readonly PlanSwapInterval[]> = {
+type CheckedSwapIntervals<Names extends string, Pools extends string, R extends readonly PlanSwapInterval[]> = {
   readonly [K in keyof R]: UnknownFields<R[K], PlanSwapInterval, 'a tensor on the host has no field'> & {
     readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `indices of ${Pools}`, 'tensor'>
     readonly swapOut: Named<R[K]['swapOut'], Timepoints<Names>, 'timepoint'>
@@ -141,7 +141,7 @@ type Named<Name extends string, Known extends string, What extends string> = str
     ? unknown
     : Invalid<`swapSchedule: there is no ${What} ${Name}`>
 
-type RightInput<S extends Shape, Own extends Shape> =
+type CheckedInput<S extends Shape, Own extends Shape> =
   Images<S> extends infer Y
     ? Y extends Invalid<string>
       ? Y
@@ -152,7 +152,7 @@ type RightInput<S extends Shape, Own extends Shape> =
           : Invalid<`input: the model takes ${ShowShape<Own>}, the plan is for ${ShowShape<S>}`>
     : never
 
-type RightPeak<P extends WrittenPlan> = [P['budget']] extends [number]
+type CheckedPeak<P extends WrittenPlan> = [P['budget']] extends [number]
   ? Lte<P['peak'], P['budget']> extends true
     ? Enough<P>
     : Invalid<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
@@ -170,7 +170,7 @@ type InputBytes<P extends WrittenPlan> = P['device']['precision'] extends 'bf16'
     : BytesOf<P['input']>
 
 type Texts<E extends Entries> = { readonly [K in keyof E]: E[K][2] }
-type RightLayers<E extends Entries, L extends readonly string[]> =
+type CheckedLayers<E extends Entries, L extends readonly string[]> =
   L extends Texts<E> ? unknown : number extends L['length'] ? unknown : FirstOther<E, L, E['length'], L['length']>
 
 type FirstOther<

@@ -13,7 +13,7 @@ type Segments = readonly PlanSegment[]
  * Why segments do not cover the layers, which stand in the order in which they run, or are not
  * exact.
  */
-export type RightSegments<E, S extends Segments> = number extends S['length']
+export type CheckedSegments<E, S extends Segments> = number extends S['length']
   ? unknown
   : E extends Entries
     ? S extends readonly []

@@ -1,6 +1,6 @@
 import type { Strictly } from '../typing/fit'
 import type { Model } from '../model'
-import type { PartialPlan, Right } from './checked-plan'
+import type { PartialPlan, CheckedPlan } from './checked-plan'
 
 /**
  * A plan for a model: `export default planFor(model)({ ... })` compiles only while the plan fits
@@ -9,5 +9,5 @@ import type { PartialPlan, Right } from './checked-plan'
  */
 export const planFor =
   <const M extends Model>(_model: M) =>
-  <const P extends PartialPlan>(plan: Strictly<Right<M, P>> & P): P =>
+  <const P extends PartialPlan>(plan: Strictly<CheckedPlan<M, P>> & P): P =>
     plan

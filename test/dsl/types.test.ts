@@ -397,11 +397,11 @@ types('plans: right, or the same sentence', () => {
         : JSON.stringify(value)
   const found = answers(
     `import type { planned } from './planned-model'
-    import type { Right } from '../../dsl/plan/checked-plan'
+    import type { CheckedPlan } from '../../dsl/plan/checked-plan'
     import type { Invalid } from '../../dsl/typing/tensor'
     type Sentences<T> = T extends Invalid<infer Sentence> ? Sentence : unknown extends T ? never : T extends object ? Each<T> : never
     type Each<T> = { [K in keyof T]: Sentences<T[K]> }[T extends readonly unknown[] ? number & keyof T : keyof T]`,
-    plans.map((one) => `Exclude<Each<Right<typeof planned, ${literal(one)}>>, undefined>`)
+    plans.map((one) => `Exclude<Each<CheckedPlan<typeof planned, ${literal(one)}>>, undefined>`)
   )
   const graph = must(buildGraph(planned, planned.input!))
   /** What staging adds to the plan's own rules: a segment has not more tiles than rows. */
