@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type CompareRow, compare } from '../commands/compare'
-import type { CompareOptions } from '../options/command-options'
+import type { CompareOptions } from '../option-tables/command-options'
 import { table } from '../text/table'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { type CommandResult, withInterrupt } from './command-result'

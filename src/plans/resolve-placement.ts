@@ -4,7 +4,7 @@ import type { DeviceName } from '../../native'
 import { type DeviceFile, type PlacementChoice, isRecorded, leastCudaChunk } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { DecodedOptions } from '../options/option'
-import type { planningOptions } from '../options/setup-options'
+import type { planningOptions } from '../option-tables/setup-options'
 import type { Size } from '../options/sizes'
 
 /**

@@ -6,12 +6,12 @@ import { type Outcome, inputFailure } from '../../failure'
 import { checkWritable, writeFileAtomic } from '../../files/atomic-write'
 import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
-import { type ChainOptions, chainOptions } from '../../options/research-options'
+import { type ChainOptions, chainOptions } from '../../option-tables/research-options'
 import { imageSource, stageRequest, stagingFailure } from '../../plans/plan-network'
 import { resolveSetup } from '../../plans/resolve-setup'
 import { setupReads } from '../../plans/setup-files'
 import { trainingObjective } from '../../training/training-objective'
-import { chainText } from './chain-file'
+import { chainText } from '../../plans/chain-file'
 
 export interface ChainReport {
   readonly chain: Chain

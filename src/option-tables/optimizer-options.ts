@@ -1,10 +1,10 @@
 import type { Optimizer, ParameterGroup } from '../../staging'
 import { exactly } from '../../staging/decoding/exactly'
 import { parseGroup } from '../training/parameter-groups'
-import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from './codecs'
-import { fromZero, number, oneOf, positive, prefixes, repeated, whole } from './kinds'
-import { mostMicroBatches } from './limits'
-import { type OptionsOf, filled, optional } from './option'
+import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from '../options/codecs'
+import { fromZero, number, oneOf, positive, prefixes, repeated, whole } from '../options/kinds'
+import { mostMicroBatches } from '../options/limits'
+import { type OptionsOf, filled, optional } from '../options/option'
 
 const groupCodec = exactly<ParameterGroup>(
   'a group of parameters',

@@ -3,10 +3,10 @@ import { type StrategyName, strategyNames } from '../../dsl'
 import { shown } from '../../staging/decoding/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
-import { callback, decoderCodec, listOf, failureCodec } from './codecs'
-import { type GivenSize, commaList, flag, notAChoice, path, size, whole, written } from './kinds'
-import { mostBudgets, mostSteps } from './limits'
-import { type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from './option'
+import { callback, decoderCodec, listOf, failureCodec } from '../options/codecs'
+import { type GivenSize, commaList, flag, notAChoice, path, size, whole, written } from '../options/kinds'
+import { mostBudgets, mostSteps } from '../options/limits'
+import { type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from '../options/option'
 import { optimizerOptions } from './optimizer-options'
 import {
   type BudgetOptions,
@@ -20,7 +20,7 @@ import {
   signalOption,
   watchingOptions
 } from './setup-options'
-import { type Size, parseSize } from './sizes'
+import { type Size, parseSize } from '../options/sizes'
 
 const planWatching = {
   /** Called once with the plan, before anything runs. */

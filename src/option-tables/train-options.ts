@@ -19,10 +19,10 @@ import {
   oneOf as oneOfCodec,
   positive as positiveCodec,
   whole as wholeCodec
-} from './codecs'
-import { extents, flag, oneOf, path, positive, textOrValue, whole, written } from './kinds'
-import { mostSteps } from './limits'
-import { type DecodedOptions, type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from './option'
+} from '../options/codecs'
+import { extents, flag, oneOf, path, positive, textOrValue, whole, written } from '../options/kinds'
+import { mostSteps } from '../options/limits'
+import { type DecodedOptions, type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from '../options/option'
 import { optimizerOptions } from './optimizer-options'
 import { type BudgetOptions, measureOption, setupOptions, watchingOptions } from './setup-options'
 

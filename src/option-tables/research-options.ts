@@ -2,11 +2,11 @@ import * as E from 'fp-ts/Either'
 import type { Chain } from '../../staging'
 import { defaultSlots, offloadStrategies } from '../../staging/chain'
 import { type AllocatorName, allocators } from '../../staging/placement'
-import type * as ChainFile from '../commands/research/chain-file'
-import { lazyCodec, objectOr, path as pathCodec } from './codecs'
-import { bytes, oneOf, path, size, whole, written } from './kinds'
-import { mostSlots } from './limits'
-import { type Kind, type OptionsOf, argument, filled, optional, required } from './option'
+import type * as ChainFile from '../plans/chain-file'
+import { lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
+import { bytes, oneOf, path, size, whole, written } from '../options/kinds'
+import { mostSlots } from '../options/limits'
+import { type Kind, type OptionsOf, argument, filled, optional, required } from '../options/option'
 import { optimizerOptions } from './optimizer-options'
 import { type ModelOptions, bandwidthOptions, modelOptions } from './setup-options'
 
@@ -24,7 +24,7 @@ const chain: Kind<Chain | string> = written(
   'chain',
   objectOr<Chain, string>(
     'a chain, or the path of one',
-    lazyCodec('a chain', () => (require('../commands/research/chain-file') as typeof ChainFile).chainCodec),
+    lazyCodec('a chain', () => (require('../plans/chain-file') as typeof ChainFile).chainCodec),
     pathCodec
   ),
   E.right

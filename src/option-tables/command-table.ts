@@ -7,7 +7,7 @@ import {
   predictOptions,
   profileOptions
 } from './command-options'
-import type { OptionTable } from './option'
+import type { OptionTable } from '../options/option'
 import { chainOptions, offloadOptions, placeOptions } from './research-options'
 import { trainOptions } from './train-options'
 

@@ -8,12 +8,12 @@ import type * as DeviceFileCodec from '../plans/device-file'
 import type * as PlanFile from '../plans/plan-file'
 import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
-import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from './codecs'
-import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from './devices'
-import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, written } from './kinds'
-import { mostClasses, mostThreads } from './limits'
-import { type Kind, type OptionsOf, argument, filled, fromJavaScript, optional } from './option'
-import type { Size } from './sizes'
+import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
+import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
+import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, written } from '../options/kinds'
+import { mostClasses, mostThreads } from '../options/limits'
+import { type Kind, type OptionsOf, argument, filled, fromJavaScript, optional } from '../options/option'
+import type { Size } from '../options/sizes'
 
 const model: Kind<Model | string> = written(
   'model',

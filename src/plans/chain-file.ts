@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type Chain, decodeChain } from '../../../staging'
-import { type Failure, inputFailure } from '../../failure'
-import { readJson } from '../../files/read-file'
-import { failureCodec } from '../../options/codecs'
+import { type Chain, decodeChain } from '../../staging'
+import { type Failure, inputFailure } from '../failure'
+import { readJson } from '../files/read-file'
+import { failureCodec } from '../options/codecs'
 
 const decodeNamed = (named: string, value: unknown): E.Either<Failure, Chain> =>
   pipe(
