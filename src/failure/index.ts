@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import type { TaskEither } from 'fp-ts/TaskEither'
-import type { DeviceError } from '../native'
+import type { DeviceError } from '../../native'
 
 /**
  * A failure, as a value. `message` is one sentence with the figures and the remedy. input:
