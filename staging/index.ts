@@ -66,7 +66,7 @@ export type {
 export { recording, unrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
-export { graphOf, stage, type Budget, type StageRequest, type Staged } from './stage'
+export { graphOf, stage, stageEach, type Budget, type StageChoice, type StageRequest, type Staged } from './stage'
 export type { Objective, Optimizer, ParameterGroup, Training } from './graph/objective'
 export type { Source } from './lowering/scope/scope'
 export { verify, type Verified, type VerifierFault } from './verify'
