@@ -19,6 +19,7 @@ export {
   adaptiveAvgPool2d,
   avgPool2d,
   batchNorm,
+  channelShuffle,
   conv2d,
   convTranspose2d,
   dropout,

@@ -148,13 +148,15 @@ Numbers averagePool(Random& random) {
   return append(fields, {0, bottom, right, static_cast<double>(number(random, 0, 1))});
 }
 
-Numbers grouped(Random& random) {
+Numbers channelGroups(Random& random) {
   const Numbers t = tile(random);
   const auto channels = static_cast<std::int64_t>(t[1]);
   std::int64_t groups = channels;
   while (number(random, 0, 1) == 1 || channels % groups != 0) groups = number(random, 1, channels);
-  return append(t, {static_cast<double>(groups), static_cast<double>(number(random, 0, 1))});
+  return append(t, {static_cast<double>(groups)});
 }
+
+Numbers grouped(Random& random) { return append(channelGroups(random), {static_cast<double>(number(random, 0, 1))}); }
 
 Numbers normalise(Random& random) { return append(grouped(random), {1e-3, static_cast<double>(number(random, 0, 2)) / 2}); }
 
@@ -311,6 +313,8 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return padded(random, kind == KernelKind::padBackward);
     case KernelKind::pixelShuffle:
       return pixelShuffle(random);
+    case KernelKind::channelShuffle:
+      return channelGroups(random);
     case KernelKind::globalMaxPoolForward:
     case KernelKind::globalMaxPoolBackward:
       return classified(random);
