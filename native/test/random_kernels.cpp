@@ -83,7 +83,8 @@ Numbers expression(Random& random, bool hasGradient) {
   Numbers code;
   int next = 0;
   const auto append = [&](Operation operation, double a = 0, double b = 0, double c = 0) {
-    code.insert(code.end(), {static_cast<double>(static_cast<int>(operation)), static_cast<double>(next), a, b, c});
+    // One by one: g++ 12 finds fault with a list that is inserted into nothing.
+    for (const double value : {static_cast<double>(static_cast<int>(operation)), static_cast<double>(next), a, b, c}) code.push_back(value);
     return next++;
   };
   append(Operation::input);
