@@ -22,7 +22,7 @@ import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLi
 import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { alignment } from '../staging/placement/placement'
 import { leastCudaChunk } from '../staging/placement/virtual'
-import { createCandidate, createPlanSearch, type Candidate } from '../staging/search'
+import { createCandidate, createPlanSearches, type Candidate } from '../staging/search'
 import { decide } from '../staging/stage'
 import { planners, type Planner } from '../staging/strategies'
 
@@ -137,7 +137,7 @@ function* programRows(network: string, size: number, chosen: readonly Planner[])
   const request = requestFor(network, size)
   const { lowering, plain } = must(decide(request))
   for (const strategy of chosen) {
-    const answers = createPlanSearch(lowering, strategy, plain)
+    const answers = createPlanSearches(lowering, plain).by(strategy)
     const least = answers.least()
     if (least === undefined) continue
     const seen = new Set<Candidate>()

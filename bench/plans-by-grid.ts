@@ -5,7 +5,7 @@ import type { Graph } from '../staging/graph/graph'
 import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { sourceOrder, inOrder } from '../staging/graph/order'
 import { createPlan, tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plans/plan'
-import { type Candidate, createCandidate, createPlanSearch } from '../staging/search'
+import { type Candidate, createCandidate, createPlanSearches } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
 import { segmentMultiplyAdds, segmentTiling } from '../staging/graph/tiling'
@@ -71,7 +71,9 @@ export const plansByGrid = (request: StageRequest & { readonly input: readonly n
   const others = candidateGrids(ordered, segment, false)
     .filter((grid) => !isChosen(grid))
     .flatMap((grid) => {
-      const answer = createPlanSearch({ ...lowering, graph: asking(graph, segment, grid) }, 'sft', plain).within(budget)
+      const answer = createPlanSearches({ ...lowering, graph: asking(graph, segment, grid) }, plain)
+        .by('sft')
+        .within(budget)
       return answer === undefined ? [] : [{ grid, best: betterReordered(lowering, answer, segment, budget) }]
     })
     .filter(({ best }) => best.milliseconds() <= within * predicted.stepMilliseconds)

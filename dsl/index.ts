@@ -15,31 +15,7 @@ export { layerText } from './flat/layer-text'
 export { model, modelOf, type Model } from './model'
 export { checkpoint, checkpointWithin, input, named, net, seq, type Listed, type Named, type Sequence, type Within } from './net'
 export { validateOptionNames } from './option-names'
-export {
-  adaptiveAvgPool2d,
-  avgPool2d,
-  batchNorm,
-  conv2d,
-  convTranspose2d,
-  dropout,
-  flatten,
-  globalAvgPool,
-  globalMaxPool,
-  groupNorm,
-  instanceNorm,
-  leakyRelu,
-  linear,
-  maxPool2d,
-  meanSquaredError,
-  pad,
-  pixelCrossEntropy,
-  pixelShuffle,
-  pixelUnshuffle,
-  relu,
-  resize,
-  softmaxCrossEntropy,
-  tile
-} from './layers'
+export * from './layers'
 export {
   planStrategies,
   strategyNames,

@@ -66,7 +66,7 @@ export type {
 export { recording, findUnrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
-export { buildRequestGraph, stage, type Budget, type StageRequest, type Staged } from './stage'
+export { buildRequestGraph, stage, stageEach, type Budget, type StageChoice, type StageRequest, type Staged } from './stage'
 export type { Objective, Optimizer, ParameterGroup, Training } from './graph/objective'
 export type { Source } from './lowering/scope/scope'
 export { verify, type Verified, type VerifierFault } from './verify'

@@ -1,5 +1,5 @@
 import { segmentEstimator } from './lowering/cost/estimate'
-import { lazy } from './memoize'
+import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { Lowering } from './lowering/segment/create-scope'
 import { microBatches } from './graph/objective'
@@ -100,8 +100,8 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
 }
 
 /**
- * The first target leaves so many bytes beside the persistent tensors, and each next one so many times as
- * many.
+ * The first target leaves so many bytes beside the persistent tensors, and each next one so many
+ * times as many.
  */
 const firstTarget = 256
 const targetRatio = 1.02
@@ -255,29 +255,20 @@ export const lowerBound = (written: Lowering): number => {
   return createCandidate(written, createPlan(order, fastest!)).milliseconds()
 }
 
-/**
- * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers,
- * or of those that obey the model's marks where it has any; they swap where there is a budget of
- * host bytes. `plain` is the model's plain plan.
- */
-export const createPlanSearch = (
-  written: Lowering,
-  strategy: StrategyName,
-  plain: Candidate,
-  hostBudget?: number,
-  placement: PlacementChoice = staticPlacement
-): PlanSearch => {
-  const searchIn = searches(written, plain.residentBytes)
-  const mayTake = (name: Planner): boolean =>
-    strategies[name].partOf === undefined &&
-    (written.graph.directives.length === 0 || strategies[name].obeysDirectives) &&
-    (hostBudget !== undefined || strategies[name].kind !== 'swapping')
-  const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
-    kind: strategies[name].kind,
-    ...createStrategySearch(written, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
-  }))
+/** What all strategies answer for a model on a device; what one has found out serves the others. */
+export interface PlanSearches {
+  /**
+   * A strategy's answers; of `auto`, the fastest of all strategies' answers, or of those that obey
+   * the model's marks where it has any; they swap where there is a budget of host bytes.
+   */
+  readonly by: (strategy: StrategyName) => PlanSearch
+  /** As `lowerBound`. */
+  readonly leastMilliseconds: () => number
+}
+
+/** The fastest of several strategies' answers. */
+const fastestAnswers = (all: readonly (PlanSearch & Pick<Strategy, 'kind'>)[], leastMilliseconds: () => number): PlanSearch => {
   // What a search finds that looks for it spares the others' slower candidates their placement.
-  const leastMilliseconds = lazy(() => lowerBound(written))
   const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
   return {
     within: (budget) => {
@@ -304,4 +295,28 @@ export const createPlanSearch = (
         .flatMap((answers) => answers.leastHost(budget) ?? [])
         .reduce<number | undefined>((least, bytes) => Math.min(least ?? bytes, bytes), undefined)
   }
+}
+
+/** `plain` is the model's plain plan. */
+export const createPlanSearches = (
+  written: Lowering,
+  plain: Candidate,
+  hostBudget?: number,
+  placement: PlacementChoice = staticPlacement
+): PlanSearches => {
+  const searchIn = searches(written, plain.residentBytes)
+  const answersBy = memoize(
+    (name: Planner) => name,
+    (name) => ({
+      kind: strategies[name].kind,
+      ...createStrategySearch(written, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
+    })
+  )
+  const mayTake = (name: Planner): boolean =>
+    strategies[name].partOf === undefined &&
+    (written.graph.directives.length === 0 || strategies[name].obeysDirectives) &&
+    (hostBudget !== undefined || strategies[name].kind !== 'swapping')
+  const leastMilliseconds = lazy(() => lowerBound(written))
+  const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), leastMilliseconds))
+  return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }
 }

@@ -15,7 +15,7 @@ import { checkObjective, type Objective } from './graph/objective'
 import { createPlan, staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plans/plan'
 import { sourceOrder, inOrder } from './graph/order'
 import type { Program } from './program/program'
-import { createCandidate, lowerBound, createPlanSearch, type PlanSearch, type Candidate } from './search'
+import { createCandidate, createPlanSearches, type PlanSearch, type PlanSearches, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
 import { gridMade, segmentMultiplyAdds, segmentTiling } from './graph/tiling'
@@ -106,6 +106,8 @@ export interface Decided {
   readonly budget: number | undefined
   /** Absent where the plan was given. */
   readonly answers: PlanSearch | undefined
+  /** No plan takes less. */
+  readonly leastMilliseconds: () => number
 }
 
 const createLowering = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
@@ -130,22 +132,36 @@ const createPlainCandidate = (lowering: Lowering): Candidate => {
 const budgetBytes = (budget: Budget, plain: Candidate): number =>
   'bytes' in budget ? budget.bytes : Math.min(Math.floor(plain.peakBytes() * budget.fractionOfPlain), Number.MAX_SAFE_INTEGER)
 
-/** What a request is decided within, in bytes, and beside what. */
-interface Limits {
+/** A request's graph, ready to be lowered, and what strategies answer for it. */
+interface Ready {
+  readonly sourceGraph: Graph
   readonly lowering: Lowering
   readonly plain: Candidate
-  readonly budget: number | undefined
+  /** Bytes. */
   readonly hostBudget: number | undefined
+  readonly searches: PlanSearches
 }
 
-const resolveLimits = (request: StageRequest, lowering: Lowering): E.Either<StagingError, Limits> => {
+const readyFor = (request: Omit<StageRequest, 'strategy' | 'budget'>, sourceGraph: Graph): Ready => {
+  const lowering = createLowering(request, sourceGraph)
   const plain = createPlainCandidate(lowering)
-  const inBytes = (budget: Budget | undefined): number | undefined => budget && budgetBytes(budget, plain)
-  const [budget, hostBudget] = [inBytes(request.budget), inBytes(request.hostBudget)]
-  const { memory } = request
+  const hostBudget = request.hostBudget && budgetBytes(request.hostBudget, plain)
+  return { sourceGraph, lowering, plain, hostBudget, searches: createPlanSearches(lowering, plain, hostBudget, request.placement) }
+}
+
+/** What a request is decided within, in bytes, and beside what. */
+interface Limits extends Ready {
+  readonly budget: number | undefined
+}
+
+const resolveLimits = (
+  { budget: asked, memory }: Pick<StageRequest, 'budget' | 'memory'>,
+  ready: Ready
+): E.Either<StagingError, Limits> => {
+  const budget = asked && budgetBytes(asked, ready.plain)
   return budget !== undefined && memory !== undefined && budget > memory.bytes
     ? E.left(inputError(`the budget of ${budget} bytes is more than the ${memory.bytes} that ${memory.name} has; lower --budget.`))
-    : E.right({ lowering, plain, budget, hostBudget })
+    : E.right({ ...ready, budget })
 }
 
 const misfit = (
@@ -181,16 +197,19 @@ const decideGiven = (
     : E.left(misfit(limits, 'the given plan', { budget: candidate.peakBytes(), candidate }))
 }
 
-const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<StagingError, Decided> => {
-  const { strategy, given, placement } = request
-  const lowering = createLowering(request, sourceGraph)
+const decideReady = (request: StageRequest, ready: Ready): E.Either<StagingError, Decided> => {
+  const { strategy, given } = request
+  const { sourceGraph, lowering, plain, hostBudget, searches } = ready
   return pipe(
-    resolveLimits(request, lowering),
+    resolveLimits(request, ready),
     E.chain((limits): E.Either<StagingError, Decided> => {
-      const { plain, budget, hostBudget } = limits
-      const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ sourceGraph, lowering, plain, budget, chosen, answers })
+      const { budget } = limits
+      const { leastMilliseconds } = searches
+      const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({
+        ...{ sourceGraph, lowering, plain, budget, chosen, answers, leastMilliseconds }
+      })
       if (given !== undefined) return E.map((chosen: Candidate) => decided(chosen))(decideGiven(request, limits, given))
-      const answers = createPlanSearch(lowering, strategy, plain, hostBudget, placement)
+      const answers = searches.by(strategy)
       const chosen = answers.within(budget ?? unlimitedBytes)
       if (chosen !== undefined) return E.right(decided(chosen, answers))
       const planner = `strategy ${strategy}`
@@ -232,12 +251,12 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decided> =
   pipe(
     buildRequestGraph(request),
     E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkPlanOverride(graph, request.given))),
-    E.chain((graph) => decideGraph(request, graph))
+    E.chain((graph) => decideReady(request, readyFor(request, graph)))
   )
 
 export const planOf = (
   { strategy, given, device }: StageRequest,
-  { sourceGraph, lowering, plain, budget, chosen }: Decided
+  { sourceGraph, lowering, plain, budget, chosen, leastMilliseconds }: Decided
 ): MemoryPlan => {
   const { graph } = lowering
   return {
@@ -256,11 +275,18 @@ export const planOf = (
       peakHostBytes: chosen.hostBytes(),
       plainPeakBytes: plain.peakBytes(),
       stepMilliseconds: chosen.milliseconds(),
-      lowerBoundMilliseconds: lowerBound(lowering),
+      lowerBoundMilliseconds: leastMilliseconds(),
       haloOverhead: haloOverhead(chosen.graph, chosen.segments)
     }
   }
 }
+
+const stagedOf = (request: StageRequest, decided: Decided): Staged => ({
+  sourceGraph: decided.sourceGraph,
+  graph: decided.lowering.graph,
+  plan: planOf(request, decided),
+  program: decided.chosen.program()
+})
 
 /**
  * From a model, a device and a budget to a plan and its Program. The same request gives the same
@@ -269,10 +295,27 @@ export const planOf = (
 export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(
     decide(request),
-    E.map((decided) => ({
-      sourceGraph: decided.sourceGraph,
-      graph: decided.lowering.graph,
-      plan: planOf(request, decided),
-      program: decided.chosen.program()
-    }))
+    E.map((decided) => stagedOf(request, decided))
+  )
+
+/** One of the ways to stage a model. */
+export type StageChoice = (choice: Pick<StageRequest, 'strategy' | 'budget'>) => E.Either<StagingError, Staged>
+
+/**
+ * A model on a device, staged by one strategy and budget after the other, each as `stage` would:
+ * what all of them ask is found out once.
+ */
+export const stageEach = (request: Omit<StageRequest, 'strategy' | 'budget' | 'given'>): E.Either<StagingError, StageChoice> =>
+  pipe(
+    buildRequestGraph(request),
+    E.map((graph) => {
+      const ready = readyFor(request, graph)
+      return ({ strategy, budget }) => {
+        const one: StageRequest = { ...request, strategy, ...(budget && { budget }) }
+        return pipe(
+          decideReady(one, ready),
+          E.map((decided) => stagedOf(one, decided))
+        )
+      }
+    })
   )

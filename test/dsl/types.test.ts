@@ -145,6 +145,7 @@ types('every op: the same shape, or the same sentence', () => {
     adaptiveAvgPool2d: fc.record({ out: pair(0, 4) }),
     pixelShuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, -2) }),
     pixelUnshuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
+    channelShuffle: fc.record({ groups: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
     pad: options({ p: padding, mode: fc.constantFrom('zeros', 'reflect', 'replicate') }, ['p']),
     add: fc.constant({}),
     mul: fc.constant({}),

@@ -9,7 +9,7 @@ import { initialise } from '../../src/weights/initialise'
 import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
 import { withoutDropout } from '../../staging/graph/graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
-import { createPlanSearch, type Candidate } from '../../staging/search'
+import { createPlanSearches, type Candidate } from '../../staging/search'
 import { decide } from '../../staging/stage'
 import { planners } from '../../staging/strategies'
 import { gradients, must, requestFor, stageFor, type Execution } from '../golden/execute'
@@ -132,7 +132,7 @@ for (const [name, network] of Object.entries(networks))
       // Strategies agree where there is little to decide.
       const ran = new Set([decisionsOf(decided.chosen)])
       for (const strategy of [...planners, 'auto'] as const) {
-        const { least, within } = createPlanSearch(decided.lowering, strategy, decided.plain, most)
+        const { least, within } = createPlanSearches(decided.lowering, decided.plain, most).by(strategy)
         const { budget: smallest, candidate } = least()!
         if (swapping.includes(strategy)) assert.ok(candidate.swapSchedule.length > 0, `${strategy} swaps nothing`)
         for (const share of [0, 0.5, 1]) {

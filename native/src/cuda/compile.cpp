@@ -222,6 +222,8 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       return compiled([p = tiled<Pad>(kernel)](const A& a) { padBackward<T>(a.context, p, a.places(), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::pixelShuffle:
       return compiled([p = betweenTiles<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::channelShuffle:
+      return compiled([s = tiled<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::globalMaxPoolForward:
       return compiled([t = tiled<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolForward<T>(a.context, t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));

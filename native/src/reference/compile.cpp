@@ -169,6 +169,8 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padBackward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::pixelShuffle:
       return compiled([p = decode<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::channelShuffle:
+      return compiled([s = inBlocks<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::globalMaxPoolForward:
       return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolForward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));

@@ -5,7 +5,7 @@ import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
-import { pad, pixelShuffle, pixelUnshuffle } from './movement'
+import { channelShuffle, pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import type { Step, StepGeometry, StepGradients } from '../scope/op-step'
@@ -29,6 +29,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   adaptiveAvgPool2d,
   pixelShuffle,
   pixelUnshuffle,
+  channelShuffle,
   pad,
   add,
   mul,
