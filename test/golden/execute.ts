@@ -30,7 +30,7 @@ export interface Execution {
   /** With segments: positions in the order in which they run, as written where absent. */
   readonly order?: readonly number[]
   /** With segments: what waits on the host. */
-  readonly residence?: SwapSchedule
+  readonly swapSchedule?: SwapSchedule
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly hostBudget?: number
@@ -85,7 +85,7 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
     given: {
       ...asWritten(execution.segments),
       ...(execution.order && { order: execution.order }),
-      residence: execution.residence ?? []
+      swapSchedule: execution.swapSchedule ?? []
     }
   }),
   ...(execution.exactKernels && { exactKernels: true as const }),

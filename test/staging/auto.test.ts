@@ -17,7 +17,7 @@ import {
 } from '../../staging'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { sourceOrder } from '../../staging/graph/order'
-import { candidateOf } from '../../staging/search'
+import { createCandidate } from '../../staging/search'
 import { propertyRuns } from '../property-runs'
 import { algorithmDevice } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -236,7 +236,7 @@ test("segments' estimated times add up to what the simulator says, but for what 
       const common = [1, 2, 3].map(() => {
         const segments = randomSegments(draw, built.right)
         const estimated = segments.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds(), 0)
-        return Math.round(1e6 * candidateOf(lowering, createPlan(sourceOrder(built.right), segments)).milliseconds()) - estimated
+        return Math.round(1e6 * createCandidate(lowering, createPlan(sourceOrder(built.right), segments)).milliseconds()) - estimated
       })
       assert.ok(common[0]! > 0)
       assert.equal(common, [common[0], common[0], common[0]])
