@@ -74,7 +74,7 @@ const randomCase = (seed: number, net = randomNet(drawsOf(seed), netKind(seed)) 
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = propertyRuns(20)
+const runs = propertyRuns(6, 20)
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
   if (isLeft(staged)) throw new Error(staged.left.message)
