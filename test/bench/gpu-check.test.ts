@@ -91,7 +91,6 @@ test('on the cpu every part runs, and what fails on one side leaves the other si
   const { suite, parity, benchmarks, launchOverhead, predictions, overlap, driverMemory, sanitizer, batches, verdicts } = JSON.parse(
     readFileSync(json!, 'utf8')
   )
-  console.log(Object.entries(JSON.parse(readFileSync(json!, 'utf8'))).map(([k, v]: any) => k + ' ' + v?.seconds).join('\n'))
   assert.ok(suite.found.value.length > 0)
   for (const { file, passed, failed } of suite.found.value) assert.ok(passed > 0 && failed === 0, file)
 
