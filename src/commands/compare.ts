@@ -105,7 +105,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
     pipe(
       TE.fromEither(trainingObjective(options)),
       TE.bindTo('objective'),
-      TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+      TE.bind('setup', () => resolveSetup(options)),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
       TE.bind('plain', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited(request), strategy: 'plain' })))),
       TE.chain(({ request, plain }) => {

@@ -19,11 +19,12 @@ export const planCodec = decoderCodec('a plan', decodePlanFile)
 const nameFailure = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
 
 /** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
-export const loadPlan = (path: string): E.Either<Failure, Plan> =>
+export const loadPlan = (path: string): Outcome<Plan> =>
   pipe(
     /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(nameFailure(path)),
-    E.chain(() => (path.endsWith('.json') ? readJson('plan', path) : loadDefault(path))),
-    E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
+    TE.fromEither,
+    TE.chain(() => (path.endsWith('.json') ? TE.fromEither(readJson('plan', path)) : loadDefault(path))),
+    TE.chainEitherK((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
   )
 
 /**
