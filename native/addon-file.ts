@@ -5,10 +5,24 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { chooseAddon, prebuilts, type Machine } from './prebuilt'
 
-const manifestCodec = t.type({ version: t.string, engines: t.type({ node: t.string }) })
+const requireHere = createRequire(__filename)
 
-const manifestPath = require.resolve('tilefold/package.json')
-const root = dirname(manifestPath)
+const manifestCodec = t.type({ name: t.literal('tilefold'), version: t.string, engines: t.type({ node: t.string }) })
+type Manifest = t.TypeOf<typeof manifestCodec>
+
+interface Package {
+  readonly root: string
+  readonly manifest: Manifest
+}
+
+/** The package that a folder is in: sources and compiled code stand at different depths. */
+const packageAround = (folder: string): Package => {
+  const path = join(folder, 'package.json')
+  const manifest: unknown = existsSync(path) ? requireHere(path) : undefined
+  if (manifestCodec.is(manifest)) return { root: folder, manifest }
+  if (folder === dirname(folder)) throw new Error(`${__dirname} is not in the package tilefold`)
+  return packageAround(dirname(folder))
+}
 
 /** Enough for the first processor; the others are alike. */
 const headBytes = 8192
@@ -29,8 +43,6 @@ const instructions = (): readonly string[] | undefined => {
 }
 
 const machine: Machine = { node: process.version, system: process.platform, processor: process.arch, instructions }
-
-const requireHere = createRequire(__filename)
 
 /** The folder of a package, where it is installed for Tilefold. */
 const installedFolder = (name: string): string | undefined => {
@@ -67,8 +79,7 @@ export const addonFile = (): E.Either<string, string> => {
       ? E.right(path)
       : E.left(`the native addon ${path}, which TILEFOLD_ADDON names, is not built: name another build, or unset the variable`)
   }
-  const manifest: unknown = requireHere(manifestPath)
-  if (!manifestCodec.is(manifest)) throw new Error(`${manifestPath} is damaged`)
+  const { root, manifest } = packageAround(__dirname)
   return chooseAddon(machine, {
     version: manifest.version,
     leastNode: manifest.engines.node.replace('>=', ''),

@@ -97,9 +97,10 @@ export const loadFailure = (addon: string, said: string): string => {
     )
   if (/ld-linux|Error loading shared library|Error relocating/.test(said))
     return `the native addon ${addon} is built for glibc, and this system has another C library: take one with glibc, or ${buildRemedy}`
-  const [, lacking] = /(lib[^\s:]+): cannot open shared object file/.exec(said) ?? []
+  const [, lacking] = /^(lib[^\s:/]+): cannot open shared object file/.exec(said) ?? []
   if (lacking !== undefined) return `the native addon ${addon} needs ${lacking}, which this system lacks: install it, or ${buildRemedy}`
-  if (/invalid ELF header|wrong ELF class|not a mach-o|slice is not valid|Exec format/i.test(said))
+  // The loader passes a file over that is for another processor, as if it were not there.
+  if (/\.node: cannot open shared object file|invalid ELF header|wrong ELF class|not a mach-o|slice is not valid|Exec format/i.test(said))
     return `the native addon ${addon} is for another kind of processor or system: install the one for this machine, or ${buildRemedy}`
   return `the native addon ${addon} cannot be loaded (${said.split('\n')[0]}): install it again, or ${buildRemedy}`
 }
