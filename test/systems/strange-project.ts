@@ -3,11 +3,10 @@
  * without network.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { root } from '../src/command-line'
-import { temporaryFolder } from '../src/temporary-folder'
 
 export interface Ended {
   readonly status: number | null
@@ -15,7 +14,9 @@ export interface Ended {
   readonly stderr: string
 }
 
-const folder = temporaryFolder()
+/** Where no folder around it has packages, as the usual one for temporary files may. */
+const folder = mkdtempSync('/var/tmp/tilefold-test-')
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 /** What this clone says of itself must not reach the project. */
 const environment = ({
