@@ -5,6 +5,9 @@ const { existsSync } = require('node:fs')
 const { join } = require('node:path')
 const { REGISTER_INSTANCE, TSError, create } = require('ts-node')
 
+const isClone = existsSync(join(__dirname, 'index.ts'))
+if (isClone) require('./modules/from-source.js')
+
 const service = process[REGISTER_INSTANCE]
 
 /** ts-node without checks, and with what it transpiled before. */
@@ -43,7 +46,7 @@ const report = (diagnostics, fileName) => {
 }
 
 const checker = () => {
-  const { isOwn, typeCheck } = require('./modules/type-check.ts')
+  const { isOwn, typeCheck } = require('./modules/type-check')
   const { ts, config, configFilePath, options } = service
   const checked = new Set()
   // What Tilefold's own files hold is their own tsconfig's matter.

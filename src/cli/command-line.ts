@@ -57,7 +57,7 @@ const addCommand = (parent: Command, run: Run, name: CommandName, { description,
 }
 
 const printVersion = (): never => {
-  process.stdout.write(`${(require('../../package.json') as { readonly version: string }).version}\n`)
+  process.stdout.write(`${(require('tilefold/package.json') as { readonly version: string }).version}\n`)
   throw new CommanderError(0, 'tilefold.version', '')
 }
 

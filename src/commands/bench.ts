@@ -120,7 +120,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
   pipe(
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
+    TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     tap(({ planned }) => options.onPlan?.(planned)),

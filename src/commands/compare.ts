@@ -106,7 +106,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
     pipe(
       TE.fromEither(trainingObjective(options)),
       TE.bindTo('objective'),
-      TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+      TE.bind('setup', () => resolveSetup(options)),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
       TE.bind('stageBy', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stageEach(unlimited(request))))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),

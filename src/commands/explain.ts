@@ -16,7 +16,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
   pipe(
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+    TE.bind('setup', () => resolveSetup(options)),
     TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
     TE.chain((request) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure)))

@@ -92,7 +92,8 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
         reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
         writes: namedPaths('--out', out)
       }),
-      TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
+      TE.chain(() => resolveSetupWithoutInput(options)),
+      TE.chainEitherK(requireLocalDevice),
       TE.bindTo('asked'),
       TE.chainFirst(() => checkWritable(out)),
       TE.bind('file', () => openTensorFile(batch)),

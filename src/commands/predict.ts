@@ -163,7 +163,8 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
       reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--image', image)],
       writes: namedPaths('--out', out)
     }),
-    TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
+    TE.chain(() => resolveSetupWithoutInput(options)),
+    TE.chainEitherK(requireLocalDevice),
     TE.bindTo('asked'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkMaskFile(out)),

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
@@ -74,7 +73,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirst(() => checkFiles(options)),
     TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
     TE.bind('validation', () => validationOf(options)),
-    TE.bind('setup', ({ dataset }) => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options, dataset.classes)))),
+    TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
     TE.map((found) => ({
       options,
       ...found,

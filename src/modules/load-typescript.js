@@ -1,6 +1,7 @@
 'use strict'
 // Lets `require` load TypeScript without checking it: node -r ./src/modules/load-typescript.js
 // FILE. What did not change needs no compiler.
+require('./from-source.js')
 const { readFileSync } = require('node:fs')
 const { transpiled } = require('./transpile.js')
 

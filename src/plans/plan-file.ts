@@ -32,12 +32,13 @@ export interface LoadedPlan {
 }
 
 /** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
-export const loadPlan = (path: string): E.Either<Failure, LoadedPlan> =>
+export const loadPlan = (path: string): Outcome<LoadedPlan> =>
   pipe(
     /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(nameFailure(path)),
-    E.chain(() => (path.endsWith('.json') ? readJson('plan', path) : loadDefault(path))),
-    E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value))),
-    E.map(({ plan, renamed }) => ({
+    TE.fromEither,
+    TE.chain(() => (path.endsWith('.json') ? TE.fromEither(readJson('plan', path)) : loadDefault(path))),
+    TE.chainEitherK((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value))),
+    TE.map(({ plan, renamed }) => ({
       plan,
       ...(renamed.length > 0 && {
         notice: `the plan ${path} has earlier names of fields: ${renamed.join(', ')}; tilefold plan with --plan and --out writes it anew`

@@ -24,8 +24,8 @@ const names = Object.assign({}, ...Object.values(earlierNames)) as Readonly<Reco
 const renamed = (text: string): string =>
   Object.entries(names).reduce((all, [before, now]) => all.replace(new RegExp(`\\b${before}\\b`, 'g'), now), text)
 
-const load = (path: string): LoadedPlan => {
-  const loaded = loadPlan(path)
+const load = async (path: string): Promise<LoadedPlan> => {
+  const loaded = await loadPlan(path)()
   assert.ok(E.isRight(loaded), JSON.stringify(loaded))
   return loaded.right
 }
@@ -41,7 +41,7 @@ for (const [name, found] of Object.entries(files)) {
     const today: Plan = JSON.parse(renamed(text))
     assert.not.equal(today, JSON.parse(text))
     for (const file of [earlier(`${name}.json`), earlier(`${name}.plan.ts`)]) {
-      const { plan, notice } = load(file)
+      const { plan, notice } = await load(file)
       assert.equal(plan, today)
       assert.is(notice, `the plan ${file} has earlier names of fields: ${found}; tilefold plan with --plan and --out writes it anew`)
     }
@@ -56,10 +56,10 @@ for (const [name, found] of Object.entries(files)) {
       const [file, anew] = [earlier(`${name}.${read}`), join(folder, `${name}.${form}`)]
       const { status, stderr } = await tilefold(['plan', model, ...machine, '--plan', file, '--out', anew])
       assert.is(status, 0, stderr)
-      assert.is(stderr, `${load(file).notice}.\n`)
-      const { plan, notice } = load(anew)
+      assert.is(stderr, `${(await load(file)).notice}.\n`)
+      const { plan, notice } = await load(anew)
       assert.is(notice, undefined)
-      assert.equal(plan, load(file).plan)
+      assert.equal(plan, (await load(file)).plan)
     }
   })
 }

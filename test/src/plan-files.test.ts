@@ -255,7 +255,7 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
   ]
   for (const [file, sentence] of cases) {
     const planned = pipe(
-      loadPlan(file),
+      await loadPlan(file)(),
       E.chain(({ plan }) => planNetwork({ model: small, device: 'reference', plan }, { kind: 'gradients' }, { kind: 'float' }))
     )
     assert.ok(E.isLeft(planned), file)
@@ -293,7 +293,7 @@ test('fields that a plan does not have are refused by name at any depth, in file
   ]
   for (const [changes, sentence] of cases) {
     const path = writePlan('misspelt.json', { ...plan, ...changes })
-    assert.equal(loadPlan(path), E.left({ code: 'input', message: `the plan ${path}: ${sentence}` }))
+    assert.equal(await loadPlan(path)(), E.left({ code: 'input', message: `the plan ${path}: ${sentence}` }))
     assert.equal(await planned({ ...plan, ...changes }), E.left({ code: 'input', message: `plan: ${sentence}` }))
   }
   const [status, said] = await refusal('plan', smallModel, '--plan', at('misspelt.json'))
@@ -359,9 +359,9 @@ test('a peak that cannot be true is refused, unless a budget is given; one that 
   )
 })
 
-test('a plan in JSON may begin with a byte order mark', () => {
+test('a plan in JSON may begin with a byte order mark', async () => {
   writeFileSync(at('marked.json'), `\ufeff${readFileSync(at('small.json'), 'utf8')}`)
-  assert.equal(loadPlan(at('marked.json')), E.right({ plan: readPlan('small.json') }))
+  assert.equal(await loadPlan(at('marked.json'))(), E.right({ plan: readPlan('small.json') }))
 })
 
 const device = deviceModel('cpu', 'float32', 2)

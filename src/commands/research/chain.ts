@@ -44,7 +44,7 @@ export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFun
     TE.chain(() => checkOut(options.out)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+    TE.bind('setup', () => resolveSetup(options)),
     TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
     TE.chainEitherK((request) => E.mapLeft(stagingFailure)(buildChain(request))),
     TE.chainFirst(({ chain }) =>
