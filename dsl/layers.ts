@@ -60,6 +60,12 @@ export const pixelShuffle = layerMaker('pixelShuffle')
 export const pixelUnshuffle = layerMaker('pixelUnshuffle')
 
 /**
+ * The channels of `groups` groups interleaved, as torch.nn.ChannelShuffle: the first of each group,
+ * then the second of each (Zhang et al., 2018). Refused where the groups do not divide the channels.
+ */
+export const channelShuffle = layerMaker('channelShuffle')
+
+/**
  * Rows and columns around [B, C, H, W], as torch.nn.functional.pad: zeros, or with `mode` what the
  * image has at its edges, reflected or repeated. Refused where a padding that reflects is not less
  * than the image.

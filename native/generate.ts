@@ -11,7 +11,8 @@ import { stepNumbers } from '../staging/pointwise/encode'
 
 type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
-const structs: readonly (readonly [string, Fields])[] = Object.entries(kernelFields)
+type Struct = readonly [name: string, fields: Fields]
+const structs: readonly Struct[] = Object.entries(kernelFields)
 
 const types: { readonly [T in FieldType]: string } = {
   integer: 'std::int64_t',
@@ -26,8 +27,14 @@ const beginsWith = (fields: Fields, start: Fields): boolean =>
   start.length < fields.length && start.every((field, index) => field === fields[index])
 
 /** The struct with the most fields that these begin with. */
-const baseOf = (fields: Fields): readonly [string, Fields] | undefined =>
+const baseOf = (fields: Fields): Struct | undefined =>
   structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => b.length - a.length)[0]
+
+/** A struct behind the one that it derives from, wherever its row stands. */
+const basesFirst = (all: readonly Struct[], one: Struct): readonly Struct[] => {
+  const base = baseOf(one[1])
+  return all.includes(one) ? all : [...(base === undefined ? all : basesFirst(all, base)), one]
+}
 
 /** Some kernel ends just before the struct's last field. */
 const mayEndBefore = (fields: Fields): boolean => {
@@ -43,7 +50,7 @@ const members = (fields: Fields): readonly (readonly [name: string, count: numbe
     return digit === '0' ? [...all, [stem, 1]] : [...all.slice(0, -1), [stem, Number(digit) + 1]]
   }, [])
 
-const struct = ([name, fields]: readonly [string, Fields]): string => {
+const struct = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
   const own = members(fields.slice(base?.[1].length ?? 0))
   const last = fields.at(-1)!
@@ -94,7 +101,7 @@ const leafTexts: { readonly [O in Operation]?: (constant: string) => string } = 
 
 const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
 
-/** An encoded expression as a type: its code, and the function that it computes. */
+/** An encodeToFloats expression as a type: its code, and the function that it computes. */
 const compiledExpression = (name: string, code: readonly number[]): string => {
   const values: string[] = []
   const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {
@@ -168,7 +175,7 @@ export const generated: { readonly [file: string]: string } = {
     '',
     '#include "../field_reader.hpp"',
     '',
-    inNamespace(structs.map(struct).join('\n\n'))
+    inNamespace(structs.reduce(basesFirst, []).map(struct).join('\n\n'))
   ),
   'kernel_table.cpp': file(
     '#include "../kernels.hpp"',

@@ -9,12 +9,12 @@ import { loadModel } from '../model/load-model'
 import { deviceNames, devicesOf, isDeviceName } from '../options/devices'
 import { mostElements } from '../options/limits'
 import type { DecodedOptions } from '../options/option'
-import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../options/setup-options'
+import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../option-tables/setup-options'
 import { alternatives } from '../text/alternatives'
 import { present } from '../options/present'
 import { precisionsOf } from './device'
 import { loadDevice } from './device-file'
-import { loadPlan } from './plan-file'
+import { type LoadedPlan, loadPlan } from './plan-file'
 import { resolvePlacement } from './resolve-placement'
 import type { RunnableSetup, Setup } from './setup'
 
@@ -65,16 +65,20 @@ const loadParts = (options: SetupChoices, classesOfData?: number): Outcome<Parts
     TE.bind('model', () =>
       typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : TE.right(options.model)
     ),
-    TE.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : TE.right(options.plan))),
+    TE.bind('loaded', (): Outcome<Partial<LoadedPlan>> =>
+      typeof options.plan === 'string' ? loadPlan(options.plan) : TE.right(present({ plan: options.plan }))
+    ),
+    TE.let('plan', ({ loaded }) => loaded.plan),
     TE.bind('device', () => TE.fromEither(resolveDevice(options.device))),
     TE.chainFirstEitherK(({ device }) => checkPrecision(device, options.precision)),
     TE.bind('placement', ({ device, plan }) => TE.fromEither(resolvePlacement(options, device, plan))),
-    TE.map(({ model, plan, device, placement }) => {
+    TE.map(({ model, loaded, plan, device, placement }) => {
       const { precision, strategy, threads, budget, hostBudget, hostBandwidth } = options
       const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
       const fields = {
         device,
-        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement })
+        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement }),
+        ...present({ planNotice: loaded.notice })
       }
       return { model, plan, fields }
     })

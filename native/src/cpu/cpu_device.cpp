@@ -134,6 +134,7 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::padForward:
     case KernelKind::padBackward:
     case KernelKind::pixelShuffle:
+    case KernelKind::channelShuffle:
     case KernelKind::dropout:
     case KernelKind::softmaxCrossEntropyForward:
     case KernelKind::softmaxCrossEntropyBackward:

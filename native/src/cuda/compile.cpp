@@ -1,5 +1,7 @@
 #include "compile.hpp"
 
+#include <functional>
+
 #include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 #include "../reference/pooling.hpp"
@@ -43,10 +45,10 @@ struct Arguments {
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
 
-template <class Body>
+// One class for all kernels: a class for each of them in each type took most of the build's time.
 class Compiled : public CompiledKernel {
  public:
-  Compiled(const Context& context, Body body) : context_(context), body_(std::move(body)) {}
+  Compiled(const Context& context, std::function<void(const Arguments&)> body) : context_(context), body_(std::move(body)) {}
   void launch(const std::vector<Operand>& operands, const StepParameters&) override { body_(Arguments{context_, operands}); }
   void load(const std::vector<Operand>& operands, const StepParameters&) override {
     Context loading = context_;
@@ -56,7 +58,7 @@ class Compiled : public CompiledKernel {
 
  private:
   const Context& context_;
-  Body body_;
+  std::function<void(const Arguments&)> body_;
 };
 
 void requireActivation(Layout layout) {
@@ -103,8 +105,8 @@ WeightReorder weightReorder(const Kernel& kernel) {
 template <class T>
 std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& context) {
   using A = Arguments;
-  const auto compiled = [&context](auto body) -> std::unique_ptr<CompiledKernel> {
-    return std::make_unique<Compiled<decltype(body)>>(context, std::move(body));
+  const auto compiled = [&context](std::function<void(const Arguments&)> body) -> std::unique_ptr<CompiledKernel> {
+    return std::make_unique<Compiled>(context, std::move(body));
   };
   switch (kernel.kind) {
     case KernelKind::reorderWeights:
@@ -222,6 +224,8 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       return compiled([p = tiled<Pad>(kernel)](const A& a) { padBackward<T>(a.context, p, a.places(), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::pixelShuffle:
       return compiled([p = betweenTiles<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::channelShuffle:
+      return compiled([s = tiled<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::globalMaxPoolForward:
       return compiled([t = tiled<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolForward<T>(a.context, t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));

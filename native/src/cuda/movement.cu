@@ -43,6 +43,18 @@ void pixelShuffle(const Context& context, const PixelShuffle& p, const T* source
 }
 
 template <class T>
+void channelShuffle(const Context& context, const ChannelGroups& s, const T* source, T* destination) {
+  const Activation tile(s.layout, s.channels, s.height, s.width);
+  const Divisor byGroups(s.groups);
+  const std::int64_t width = s.width, groupChannels = s.channels / s.groups;
+  forEachPlace(context, "channelShuffle", tile, s.batch * s.channels * s.height * s.width, destination, [=] __device__(const Place& to) {
+    const Division channel = byGroups(to.channel);
+    return source[tile.plane(to.image, channel.remainder * groupChannels + channel.quotient) +
+                  (to.row * width + to.column) * tile.pixelStride()];
+  });
+}
+
+template <class T>
 void padForward(const Context& context, const Pad& p, const ResampledAt& at, const T* source, T* destination) {
   const PaddedAxis rows = rowsOf(p, at), columns = columnsOf(p, at);
   rows.requireInputs();
@@ -76,6 +88,7 @@ void padBackward(const Context& context, const Pad& p, const ResampledAt& at, co
 
 #define TILEFOLD_INSTANTIATE(T)                                                                \
   template void pixelShuffle<T>(const Context&, const PixelShuffle&, const T*, T*);            \
+  template void channelShuffle<T>(const Context&, const ChannelGroups&, const T*, T*);         \
   template void padForward<T>(const Context&, const Pad&, const ResampledAt&, const T*, T*);   \
   template void padBackward<T>(const Context&, const Pad&, const ResampledAt&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)

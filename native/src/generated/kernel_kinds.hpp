@@ -44,6 +44,7 @@ enum class KernelKind : int {
   padForward,
   padBackward,
   pixelShuffle,
+  channelShuffle,
   globalMaxPoolForward,
   globalMaxPoolBackward,
   addBias,

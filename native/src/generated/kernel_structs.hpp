@@ -316,12 +316,17 @@ struct SquaredError : StridedTile {
   std::int64_t count;
 };
 
-struct GroupedTile : Tile {
-  explicit GroupedTile(FieldReader& f)
+struct ChannelGroups : Tile {
+  explicit ChannelGroups(FieldReader& f)
       : Tile(f),
-        groups(f.integer()),
-        perImage(f.flag()) {}
+        groups(f.integer()) {}
   std::int64_t groups;
+};
+
+struct GroupedTile : ChannelGroups {
+  explicit GroupedTile(FieldReader& f)
+      : ChannelGroups(f),
+        perImage(f.flag()) {}
   bool perImage;
 };
 

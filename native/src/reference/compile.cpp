@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "bias.hpp"
 #include "block_loop.hpp"
@@ -40,20 +41,17 @@ struct Arguments {
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
 
-template <class Body>
+// One class for all kernels: a class for each of them in each type took most of the build's time.
 class Compiled : public CompiledKernel {
  public:
-  explicit Compiled(Body body) : body_(std::move(body)) {}
+  explicit Compiled(std::function<void(const Arguments&)> body) : body_(std::move(body)) {}
   void launch(const std::vector<Operand>& operands, const StepParameters& step) override { body_(Arguments{operands, step}); }
 
  private:
-  Body body_;
+  std::function<void(const Arguments&)> body_;
 };
 
-template <class Body>
-std::unique_ptr<CompiledKernel> compiled(Body body) {
-  return std::make_unique<Compiled<Body>>(std::move(body));
-}
+std::unique_ptr<CompiledKernel> compiled(std::function<void(const Arguments&)> body) { return std::make_unique<Compiled>(std::move(body)); }
 
 Convolution plainConvolution(const Kernel& kernel) {
   const auto c = decode<Convolution>(kernel);
@@ -169,6 +167,8 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padBackward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::pixelShuffle:
       return compiled([p = decode<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::channelShuffle:
+      return compiled([s = inBlocks<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::globalMaxPoolForward:
       return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolForward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));

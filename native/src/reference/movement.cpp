@@ -86,6 +86,26 @@ void pixelShuffle(const PixelShuffle& p, const T* source, T* destination) {
 }
 
 template <class T>
+void channelShuffle(const ChannelGroups& s, const T* source, T* destination) {
+  const std::int64_t pixels = s.height * s.width, groupChannels = s.channels / s.groups;
+  const Position from(s.layout, s.batch, s.channels, pixels);
+  const Planes& planes = from.planes;
+  const std::int64_t block = planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    // The source of each lane; none of padding.
+    std::vector<const T*> in(static_cast<std::size_t>(block));
+    for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
+      const std::int64_t channel = planes.firstChannel(plane) + lane;
+      in[static_cast<std::size_t>(lane)] = source + from(planes.image(plane), channel % s.groups * groupChannels + channel / s.groups, 0);
+    }
+    T* out = destination + plane * pixels * block;
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (const T* lane : in) *out++ = lane == nullptr ? T(0) : lane[pixel * block];
+  }
+}
+
+template <class T>
 void padForward(const Pad& p, const ResampledAt& at, const T* source, T* destination) {
   const PaddedAxis rows = rowsOf(p, at), columns = columnsOf(p, at);
   rows.requireInputs();
@@ -198,6 +218,7 @@ void castWeights(const Count& r, const ParameterOf<T>* source, T* destination) {
   template void copyChannels<T>(const CopyChannels&, const T*, T*);              \
   template void copyBox<T>(const CopyBox&, const T*, T*);                        \
   template void pixelShuffle<T>(const PixelShuffle&, const T*, T*);              \
+  template void channelShuffle<T>(const ChannelGroups&, const T*, T*);           \
   template void padForward<T>(const Pad&, const ResampledAt&, const T*, T*);     \
   template void padBackward<T>(const Pad&, const ResampledAt&, const T*, T*);    \
   template void packTile<T>(const StridedTile&, const ParameterOf<T>*, T*);        \

@@ -19,6 +19,10 @@ void copyChannels(const CopyChannels& c, const T* source, T* destination);
 template <class T>
 void pixelShuffle(const PixelShuffle& p, const T* source, T* destination);
 
+// Padding channels are zero.
+template <class T>
+void channelShuffle(const ChannelGroups& s, const T* source, T* destination);
+
 // Throws Failure where an output shows an input that is beside the tile.
 template <class T>
 void padForward(const Pad& p, const ResampledAt& at, const T* source, T* destination);
