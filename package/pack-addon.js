@@ -38,7 +38,9 @@ const hasCuda = option('TILEFOLD_CUDA') === 'ON'
 const prebuilt = prebuilts.find((one) => one.processor === processor && one.name.endsWith('-cuda') === hasCuda)
 if (prebuilt === undefined) stop(`there is no package for an addon of ${processor}${hasCuda ? ' with CUDA' : ''} (native/prebuilt.ts)`)
 if (option('TILEFOLD_MARCH_NATIVE') === 'ON')
-  console.error('the addon is built for the processor of this machine, and may not run on others: CONTRIBUTING.md says how to build one to give away')
+  console.error(
+    'the addon is built for the processor of this machine, and may not run on others: CONTRIBUTING.md says how to build one to give away'
+  )
 
 /** The newest glibc of which it asks for something. */
 const glibc = [...bytes.toString('latin1').matchAll(/GLIBC_(\d+)\.(\d+)/g)]
@@ -105,7 +107,10 @@ const folder = mkdtempSync(join(tmpdir(), 'tilefold-addon-'))
 try {
   write(folder)
   mkdirSync(values.out, { recursive: true })
-  const name = execFileSync('npm', ['pack', '--silent', '--pack-destination', resolve(values.out)], { cwd: folder, encoding: 'utf8' }).trim()
+  const name = execFileSync('npm', ['pack', '--silent', '--pack-destination', resolve(values.out)], {
+    cwd: folder,
+    encoding: 'utf8'
+  }).trim()
   console.log(relative(process.cwd(), join(resolve(values.out), name)))
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -35,9 +35,12 @@ const tools = [
   ...(compiles('#include <dnnl.hpp>') ? [] : ['oneDNN (libdnnl-dev)'])
 ]
 if (tools.length > 0)
-  stop(`the addon cannot be built without ${tools.join(', ')}: on Debian and Ubuntu, apt install g++ make cmake libdnnl-dev (docs/install.md)`)
+  stop(
+    `the addon cannot be built without ${tools.join(', ')}: on Debian and Ubuntu, apt install g++ make cmake libdnnl-dev (docs/install.md)`
+  )
 const packages = ['cmake-js', 'node-addon-api'].filter((name) => find(name) === undefined)
-if (packages.length > 0) stop(`the addon cannot be built without the packages ${packages.join(' and ')}: run npm install ${packages.join(' ')}`)
+if (packages.length > 0)
+  stop(`the addon cannot be built without the packages ${packages.join(' and ')}: run npm install ${packages.join(' ')}`)
 
 const cmakeJs = join(find('cmake-js'), '..', 'bin', 'cmake-js')
 const args = [cmakeJs, 'build', '--directory', join(root, 'native'), ...process.argv.slice(2)]

@@ -20,10 +20,16 @@ const exportOf = (loaded: unknown): unknown => {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? undefined : value
 }
 
+/** What was thrown in a module or, with its place, on reading one. */
+const loadReason = (thrown: unknown): string => {
+  const [, fault, place] = /^ParseError: (.*?)\s*\n\s*(.*?)\s*$/.exec(thrown instanceof Error ? thrown.message : '') ?? []
+  return fault === undefined ? reasonOf(thrown) : `${place}: ${fault}`
+}
+
 const loadFailure =
   (name: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`the module ${name} cannot be loaded: ${reasonOf(thrown)}`)
+    inputFailure(`the module ${name} cannot be loaded: ${loadReason(thrown)}`)
 
 /** Where an author has no tsconfig.json. */
 const usualOptions = {

@@ -24,7 +24,7 @@ const at = (...names: readonly string[]): string => join(project, ...names)
 
 test('Node 20, 22 and 24 are here', () => assert.is(machines.length, 3, machines.map(({ name }) => name).join()))
 
-const typescripts = ['5.4', '5', '6'] as const
+const typescripts = ['5.5', '5', '6'] as const
 const tools = (typescript: string): string => at(`typescript-${typescript}`)
 const bin = (typescript: string, name: string): string => {
   const packageOf: Readonly<Record<string, string>> = {
