@@ -2,6 +2,7 @@
 
 #include "cpu/cpu_device.hpp"
 #include "cpu/onednn.hpp"
+#include "cpu/processor.hpp"
 #ifdef TILEFOLD_CUDA
 #include "cuda/cuda_device.hpp"
 #endif
@@ -13,6 +14,8 @@ namespace {
 std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
   if (precision != Precision::float32)
     throw Failure("the cpu device computes in float32 only: use the reference device for another precision");
+  if (const char* lacking = cpu::lackingInstructions())
+    throw Failure(std::string("the cpu device needs ") + lacking + "; this processor has none: use the reference device, which is slow");
   return makeCpuDevice(threads);
 }
 
