@@ -49,9 +49,10 @@ class PaddedBias {
   std::vector<float> padded_;
 };
 
-// oneDNN counts an image's elements in 32 bits, and looking for a forward kernel it divides by what
-// it counted.
+// Where oneDNN counts an image's elements in 32 bits, it divides by what it counted when it looks for
+// a forward kernel.
 bool countsToZero(const Convolution& c) {
+  if (!countsIn32Bits) return false;
   constexpr std::int64_t range = std::int64_t{1} << 32;
   return c.inChannels * c.inHeight * c.inWidth % range == 0 && c.outChannels * c.outHeight * c.outWidth % range == 0;
 }

@@ -101,7 +101,6 @@ std::string oneDnnVersion() {
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
 }
 
-// Every later set contains the earlier ones, and releases go on to add some.
 std::string instructionSet() {
   switch (dnnl_get_effective_cpu_isa()) {
     case dnnl_cpu_isa_sse41:
