@@ -3,6 +3,7 @@
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
+#include "processor.hpp"
 #include "winograd.hpp"
 
 namespace tilefold::cpu {

@@ -15,12 +15,8 @@ namespace tilefold::cpu {
 
 using Descriptor = dnnl::memory::desc;
 
-// The library that was loaded, such as "2.6.3", and the instructions that it uses here.
+// The library that was loaded, such as "2.6.3".
 std::string oneDnnVersion();
-std::string instructionSet();
-
-// Channels of an activation that lie together on this machine: 16 with AVX-512, else 8.
-std::int64_t machineBlock();
 
 // oneDNN zeroes channel padding at every launch and refuses more shapes when there is any, so
 // padded channels are declared as channels: they are zero in activations and weights alike and stay

@@ -12,8 +12,6 @@ namespace tilefold::cpu {
 // Whether oneDNN uses AVX-512 too, so that ONEDNN_MAX_CPU_ISA limits both.
 bool usesAvx512();
 
-const char* lackingInstructions();
-
 // By value: compilers keep in registers what no other code can reach.
 template <class Body>
 TILEFOLD_AVX512 auto withAvx512(Body body) {
