@@ -18,6 +18,7 @@
 #include "onednn.hpp"
 #include "pixel_loss.hpp"
 #include "pointwise.hpp"
+#include "processor.hpp"
 #include "resampling.hpp"
 #include "weights.hpp"
 
