@@ -109,7 +109,7 @@ const leafTexts: { readonly [O in Operation]?: (constant: string) => string } = 
 
 const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
 
-/** An encoded expression as a type: its code, and the function that it computes. */
+/** An encodeToFloats expression as a type: its code, and the function that it computes. */
 const compiledExpression = (name: string, code: readonly number[]): string => {
   const values: string[] = []
   const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {

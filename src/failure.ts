@@ -46,7 +46,7 @@ export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
 export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${reasonOf(thrown)}`, thrown })
 
 /** Stopped by the user while steps ran; `step` of them are complete. */
-export const interrupted = (step: number, steps: number): Failure => ({
+export const interruptedFailure = (step: number, steps: number): Failure => ({
   code: 'interrupted',
   message: `interrupted after ${step} of ${steps} steps`
 })

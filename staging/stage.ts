@@ -3,7 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './devices/algorithms'
 import { checkPlanOverride, checkInputs, checkTiles, validateSwapSchedule, validateWinograd, type PlanOverride } from './plans/check-plan'
-import { refusedBytes, type DeviceModel } from './devices/device-model'
+import type { DeviceModel } from './devices/device-model'
+import { refusedBytes, unlimitedBytes } from './lowering/scope/workspace'
 import { inputError, type StagingError } from './error'
 import { buildGraph, forEvaluation } from './graph/build-graph'
 import { graphHash, withoutDropout, type Graph } from './graph/graph'
@@ -14,7 +15,7 @@ import { checkObjective, type Objective } from './graph/objective'
 import { createPlan, staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plans/plan'
 import { sourceOrder, inOrder } from './graph/order'
 import type { Program } from './program/program'
-import { candidateOf, createPlanSearches, type PlanSearch, type PlanSearches, type Candidate } from './search'
+import { createCandidate, createPlanSearches, type PlanSearch, type PlanSearches, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
 import { gridMade, segmentMultiplyAdds, segmentTiling } from './graph/tiling'
@@ -109,7 +110,7 @@ export interface Decided {
   readonly leastMilliseconds: () => number
 }
 
-const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
+const createLowering = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
   graph:
     objective.kind === 'gradients' ? withoutDropout(sourceGraph) : objective.kind === 'evaluate' ? forEvaluation(sourceGraph) : sourceGraph,
@@ -119,9 +120,9 @@ const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest
 })
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
-const plainOf = (lowering: Lowering): Candidate => {
-  const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
-  return candidateOf(
+const createPlainCandidate = (lowering: Lowering): Candidate => {
+  const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) ?? 0
+  return createCandidate(
     { ...lowering, device: { ...lowering.device, scratchBytes } },
     createPlan(sourceOrder(lowering.graph), wholeGraph(lowering.graph))
   )
@@ -142,8 +143,8 @@ interface Ready {
 }
 
 const readyFor = (request: Omit<StageRequest, 'strategy' | 'budget'>, sourceGraph: Graph): Ready => {
-  const lowering = loweringOf(request, sourceGraph)
-  const plain = plainOf(lowering)
+  const lowering = createLowering(request, sourceGraph)
+  const plain = createPlainCandidate(lowering)
   const hostBudget = request.hostBudget && budgetBytes(request.hostBudget, plain)
   return { sourceGraph, lowering, plain, hostBudget, searches: createPlanSearches(lowering, plain, hostBudget, request.placement) }
 }
@@ -153,18 +154,18 @@ interface Limits extends Ready {
   readonly budget: number | undefined
 }
 
-const limitsOf = ({ budget: asked, memory }: Pick<StageRequest, 'budget' | 'memory'>, ready: Ready): E.Either<StagingError, Limits> => {
+const resolveLimits = (
+  { budget: asked, memory }: Pick<StageRequest, 'budget' | 'memory'>,
+  ready: Ready
+): E.Either<StagingError, Limits> => {
   const budget = asked && budgetBytes(asked, ready.plain)
   return budget !== undefined && memory !== undefined && budget > memory.bytes
     ? E.left(inputError(`the budget of ${budget} bytes is more than the ${memory.bytes} that ${memory.name} has; lower --budget.`))
     : E.right({ ...ready, budget })
 }
 
-/** No budget is more than this where none is given. */
-const noLimit = refusedBytes - 1
-
 const misfit = (
-  { lowering: { graph, device }, budget = noLimit }: Limits,
+  { lowering: { graph, device }, budget = unlimitedBytes }: Limits,
   planner: string,
   least: ReturnType<PlanSearch['least']>
 ): StagingError =>
@@ -179,16 +180,16 @@ const decideGiven = (
   limits: Limits,
   given: PlanOverride
 ): E.Either<StagingError, Candidate> => {
-  const { lowering, budget = noLimit, hostBudget = Infinity } = limits
+  const { lowering, budget = unlimitedBytes, hostBudget = Infinity } = limits
   const running = inOrder(lowering.graph, given.order)
   const mistake = validateWinograd({ ...lowering, graph: running }, given.segments, exactKernels)
   if (mistake !== undefined) return E.left(mistake)
   const unfit = validateSwapSchedule({ ...lowering, graph: running }, given)
   if (unfit !== undefined) return E.left(unfit)
   const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
-  const candidate = candidateOf(
+  const candidate = createCandidate(
     lowering,
-    createPlan(given.order, segments, { residence: given.residence ?? [], placement: given.placement ?? placement })
+    createPlan(given.order, segments, { swapSchedule: given.swapSchedule ?? [], placement: given.placement ?? placement })
   )
   if (candidate.hostBytes() > hostBudget) return E.left(hostTooSmall(lowering.graph, 'the given plan', hostBudget, candidate.hostBytes()))
   return candidate.peakBytes() <= budget
@@ -200,7 +201,7 @@ const decideReady = (request: StageRequest, ready: Ready): E.Either<StagingError
   const { strategy, given } = request
   const { sourceGraph, lowering, plain, hostBudget, searches } = ready
   return pipe(
-    limitsOf(request, ready),
+    resolveLimits(request, ready),
     E.chain((limits): E.Either<StagingError, Decided> => {
       const { budget } = limits
       const { leastMilliseconds } = searches
@@ -209,10 +210,10 @@ const decideReady = (request: StageRequest, ready: Ready): E.Either<StagingError
       })
       if (given !== undefined) return E.map((chosen: Candidate) => decided(chosen))(decideGiven(request, limits, given))
       const answers = searches.by(strategy)
-      const chosen = answers.within(budget ?? noLimit)
+      const chosen = answers.within(budget ?? unlimitedBytes)
       if (chosen !== undefined) return E.right(decided(chosen, answers))
       const planner = `strategy ${strategy}`
-      const needed = hostBudget === undefined ? undefined : answers.leastHost(budget ?? noLimit)
+      const needed = hostBudget === undefined ? undefined : answers.leastHost(budget ?? unlimitedBytes)
       return E.left(
         needed === undefined ? misfit(limits, planner, answers.least()) : hostTooSmall(lowering.graph, planner, hostBudget!, needed)
       )
@@ -221,7 +222,11 @@ const decideReady = (request: StageRequest, ready: Ready): E.Either<StagingError
 }
 
 /** The model's graph for its objective. Fails as `loweringFor` does. */
-export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' | 'input' | 'objective'>): E.Either<StagingError, Graph> =>
+export const buildRequestGraph = ({
+  model,
+  input,
+  objective
+}: Pick<StageRequest, 'model' | 'input' | 'objective'>): E.Either<StagingError, Graph> =>
   pipe(
     input ?? model.input,
     E.fromNullable(inputError(`the model ${model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
@@ -234,8 +239,8 @@ export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' 
 /** The model as sourceGraph, ready to be lowered. Fails for a layer that refuses its input. */
 export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lowering> =>
   pipe(
-    graphOf(request),
-    E.map((graph) => loweringOf(request, graph))
+    buildRequestGraph(request),
+    E.map((graph) => createLowering(request, graph))
   )
 
 /**
@@ -244,7 +249,7 @@ export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lo
  */
 export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
   pipe(
-    graphOf(request),
+    buildRequestGraph(request),
     E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkPlanOverride(graph, request.given))),
     E.chain((graph) => decideReady(request, readyFor(request, graph)))
   )
@@ -263,7 +268,7 @@ export const planOf = (
     budget: budget ?? null,
     order: chosen.order,
     segments: chosen.segments,
-    residence: chosen.residence,
+    swapSchedule: chosen.swapSchedule,
     placement: chosen.placement,
     predicted: {
       peakDeviceBytes: chosen.peakBytes(),
@@ -302,7 +307,7 @@ export type StageChoice = (choice: Pick<StageRequest, 'strategy' | 'budget'>) =>
  */
 export const stageEach = (request: Omit<StageRequest, 'strategy' | 'budget' | 'given'>): E.Either<StagingError, StageChoice> =>
   pipe(
-    graphOf(request),
+    buildRequestGraph(request),
     E.map((graph) => {
       const ready = readyFor(request, graph)
       return ({ strategy, budget }) => {

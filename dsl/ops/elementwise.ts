@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import type { Shape, UnaryRule } from '../shape'
+import type { Shape, UnaryRule } from '../shapes/shape'
 import { local, localInPlace, unary, type OpRecord } from './op-record'
 import type { NoOptions, Option } from './options'
 

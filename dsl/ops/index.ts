@@ -1,5 +1,5 @@
 /** Every op of the DSL: its options, the type of its shape rule, and its record; one row each. */
-import type { Shape } from '../shape'
+import type { Shape } from '../shapes/shape'
 import { conv2d, type Conv2dArguments, type ConvolutionShape } from './convolution'
 import {
   dropout,

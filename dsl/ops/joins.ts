@@ -1,7 +1,7 @@
 /** Shapes where branches meet: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add } from '../arithmetic'
-import { showShape, type Shape, type ShowShape } from '../shape'
+import type { Add } from '../shapes/arithmetic'
+import { showShape, type Shape, type ShowShape } from '../shapes/shape'
 import { local, localInPlace, type OpRecord } from './op-record'
 import type { NoOptions } from './options'
 

@@ -3,8 +3,8 @@
  * types.
  */
 import * as E from 'fp-ts/Either'
-import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../arithmetic'
-import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shape'
+import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../shapes/arithmetic'
+import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 import { wholes, type Option, type Padding } from './options'
 import { windowOf, type Numbers4, type Pads } from './window'

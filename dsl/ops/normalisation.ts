@@ -3,9 +3,9 @@
  * in types.
  */
 import * as E from 'fp-ts/Either'
-import type { Divides, Whole } from '../arithmetic'
+import type { Divides, Whole } from '../shapes/arithmetic'
 import { wholes, type Option } from './options'
-import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shape'
+import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 import { allDims, local, unary, type OpRecord } from './op-record'
 
 export interface BatchNormArguments {

@@ -1,5 +1,5 @@
 import type * as E from 'fp-ts/Either'
-import type { Shape, ShapeRule, UnaryRule } from '../shape'
+import type { Shape, ShapeRule, UnaryRule } from '../shapes/shape'
 
 /** A dimension along which a segment can be tiled: the fused-tiling (FT) dimensions of SFT. */
 export type Dim = 'B' | 'H' | 'W'

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { reads, validateExpression, type Expression } from '../expression/expression'
-import type { Shape, UnaryRule } from '../shape'
+import type { Shape, UnaryRule } from '../shapes/shape'
 import { elementwise, type Elementwise } from './elementwise'
 import { local, unary, type OpRecord } from './op-record'
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option as CommanderOption } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../options/command-table'
+import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
 import { type OptionTable, type Written, helpLine, optionFlag } from '../options/option'
 import { refuseDoubtful } from './doubtful-options'
 

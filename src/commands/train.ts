@@ -9,7 +9,7 @@ import { type Dataset, loadDataset } from '../images/dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
-import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../options/train-options'
+import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { tap } from '../tasks/tap'
@@ -97,7 +97,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
-const reportOf = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
+const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
   const { loss, stepMs, validations, peakDeviceBytes } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
@@ -123,7 +123,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
       TE.chain((prepared) =>
         pipe(
           runPrepared(prepared),
-          TE.map((trained) => reportOf(prepared, trained))
+          TE.map((trained) => createReport(prepared, trained))
         )
       )
     )

@@ -8,12 +8,12 @@ import { loadModel } from '../model/load-model'
 import { deviceNames, devicesOf, isDeviceName } from '../options/devices'
 import { mostElements } from '../options/limits'
 import type { DecodedOptions } from '../options/option'
-import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../options/setup-options'
+import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../option-tables/setup-options'
 import { alternatives } from '../text/alternatives'
 import { present } from '../options/present'
 import { precisionsOf } from './device'
 import { loadDevice } from './device-file'
-import { loadPlan } from './plan-file'
+import { type LoadedPlan, loadPlan } from './plan-file'
 import { resolvePlacement } from './resolve-placement'
 import type { RunnableSetup, Setup } from './setup'
 
@@ -64,16 +64,20 @@ const loadParts = (options: SetupChoices, classesOfData?: number): E.Either<Fail
     E.bind('model', () =>
       typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)
     ),
-    E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
+    E.bind('loaded', (): E.Either<Failure, Partial<LoadedPlan>> =>
+      typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(present({ plan: options.plan }))
+    ),
+    E.let('plan', ({ loaded }) => loaded.plan),
     E.bind('device', () => resolveDevice(options.device)),
     E.chainFirst(({ device }) => checkPrecision(device, options.precision)),
     E.bind('placement', ({ device, plan }) => resolvePlacement(options, device, plan)),
-    E.map(({ model, plan, device, placement }) => {
+    E.map(({ model, loaded, plan, device, placement }) => {
       const { precision, strategy, threads, budget, hostBudget, hostBandwidth } = options
       const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
       const fields = {
         device,
-        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement })
+        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement }),
+        ...present({ planNotice: loaded.notice })
       }
       return { model, plan, fields }
     })

@@ -1,9 +1,28 @@
 #include "compile.hpp"
 
+#include <utility>
+
+#include "compiled.hpp"
 #include "families.hpp"
 
 namespace tilefold::cuda {
 namespace {
+
+// One class for all kernels: a class for each of them in each type took most of the build's time.
+class CompiledBody : public CompiledKernel {
+ public:
+  CompiledBody(const Context& context, std::function<void(const Arguments&)> body) : context_(context), body_(std::move(body)) {}
+  void launch(const std::vector<Operand>& operands, const StepParameters&) override { body_(Arguments{{operands}, context_}); }
+  void load(const std::vector<Operand>& operands, const StepParameters&) override {
+    Context loading = context_;
+    loading.compute = context_.load;
+    body_(Arguments{{operands}, loading});
+  }
+
+ private:
+  const Context& context_;
+  std::function<void(const Arguments&)> body_;
+};
 
 // With activations of type T.
 template <class T>
@@ -33,6 +52,10 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
 }
 
 }  // namespace
+
+std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body) {
+  return std::make_unique<CompiledBody>(context, std::move(body));
+}
 
 std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& context) {
   return context.precision == Precision::bf16 ? compileFor<Bfloat16>(kernel, context) : compileFor<float>(kernel, context);

@@ -1,7 +1,7 @@
 // A kernel of the cuda device's own from what one launch of it enqueues.
 #pragma once
+#include <functional>
 #include <memory>
-#include <utility>
 
 #include "../kernel_fields.hpp"
 #include "../launch_operands.hpp"
@@ -17,27 +17,8 @@ struct Arguments : LaunchOperands {
   float* at(std::size_t i) const { return at<float>(i); }
 };
 
-template <class Body>
-class CompiledBody : public CompiledKernel {
- public:
-  CompiledBody(const Context& context, Body body) : context_(context), body_(std::move(body)) {}
-  void launch(const std::vector<Operand>& operands, const StepParameters&) override { body_(Arguments{{operands}, context_}); }
-  void load(const std::vector<Operand>& operands, const StepParameters&) override {
-    Context loading = context_;
-    loading.compute = context_.load;
-    body_(Arguments{{operands}, loading});
-  }
-
- private:
-  const Context& context_;
-  Body body_;
-};
-
-// `body` takes the Arguments of a launch; `context` outlives the kernel.
-template <class Body>
-std::unique_ptr<CompiledKernel> compiled(const Context& context, Body body) {
-  return std::make_unique<CompiledBody<Body>>(context, std::move(body));
-}
+// `body` is what a launch enqueues; `context` outlives the kernel.
+std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body);
 
 inline void requireActivation(Layout layout) {
   if (layout != Layout::plain && layout != Layout::nhwc)

@@ -1,7 +1,7 @@
 // A kernel of the reference device from what one launch of it does.
 #pragma once
+#include <functional>
 #include <memory>
-#include <utility>
 
 #include "../kernel_fields.hpp"
 #include "../launch_operands.hpp"
@@ -13,21 +13,8 @@ struct Arguments : LaunchOperands {
   const StepParameters& step;
 };
 
-template <class Body>
-class CompiledBody : public CompiledKernel {
- public:
-  explicit CompiledBody(Body body) : body_(std::move(body)) {}
-  void launch(const std::vector<Operand>& operands, const StepParameters& step) override { body_(Arguments{{operands}, step}); }
-
- private:
-  Body body_;
-};
-
-// `body` takes the Arguments of a launch.
-template <class Body>
-std::unique_ptr<CompiledKernel> compiled(Body body) {
-  return std::make_unique<CompiledBody<Body>>(std::move(body));
-}
+// `body` is what a launch does.
+std::unique_ptr<CompiledKernel> compiled(std::function<void(const Arguments&)> body);
 
 // Fields of a kernel that runs in any blocked or plain layout.
 template <class FieldsOfKind>
