@@ -12,7 +12,17 @@ import { stepNumbers } from '../staging/pointwise/encode'
 type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
 type Struct = readonly [name: string, fields: Fields]
-const structs: readonly Struct[] = Object.entries(kernelFields)
+const shared: readonly Struct[] = Object.entries(kernelFields)
+/** Whether these are the fields of a struct, perhaps without its last. */
+const isHeldBy =
+  (fields: Fields) =>
+  ([, held]: Struct): boolean =>
+    fields.join() === held.join() || fields.join() === held.slice(0, -1).join()
+/** A kernel with fields of its own has a struct by its name. */
+const structs: readonly Struct[] = [
+  ...shared,
+  ...rows.flatMap(([kind, { fields }]): readonly Struct[] => (shared.some(isHeldBy(fields)) ? [] : [[kind, fields]]))
+]
 
 const types: { readonly [T in FieldType]: string } = {
   integer: 'std::int64_t',
