@@ -1,4 +1,5 @@
 // Written by "npm run generate" from staging/kernels and dsl/expression.
+#include "../field_reader.hpp"
 #include "../kernels.hpp"
 
 namespace tilefold {
@@ -395,5 +396,241 @@ const std::vector<KernelInfo>& kernelTable() {
   };
   return table;
 }
+
+Count::Count(FieldReader& f)
+    : count(f.integer()) {}
+
+Rectifier::Rectifier(FieldReader& f)
+    : Count(f),
+      slope(f.number()) {}
+
+ClipGradient::ClipGradient(FieldReader& f)
+    : Count(f),
+      maxNorm(f.number()) {}
+
+Optimizer::Optimizer(FieldReader& f)
+    : Count(f),
+      rate(f.number()),
+      weightDecay(f.number()) {}
+
+Sgd::Sgd(FieldReader& f)
+    : Optimizer(f),
+      momentum(f.number()) {}
+
+Adam::Adam(FieldReader& f)
+    : Optimizer(f),
+      beta1(f.number()),
+      beta2(f.number()),
+      epsilon(f.number()),
+      decoupled(f.flag()) {}
+
+Zero::Zero(FieldReader& f)
+    : bytes(f.integer()) {}
+
+ChannelCount::ChannelCount(FieldReader& f)
+    : channels(f.integer()) {}
+
+UpdateRunning::UpdateRunning(FieldReader& f)
+    : ChannelCount(f),
+      momentum(f.number()) {}
+
+NormaliseParameters::NormaliseParameters(FieldReader& f)
+    : images(f.integer()),
+      channels(f.integer()) {}
+
+Linear::Linear(FieldReader& f)
+    : batch(f.integer()),
+      inFeatures(f.integer()),
+      outFeatures(f.integer()) {}
+
+CrossEntropy::CrossEntropy(FieldReader& f)
+    : batch(f.integer()),
+      classes(f.integer()),
+      fullBatch(f.integer()) {}
+
+Window::Window(FieldReader& f)
+    : batch(f.integer()),
+      inChannels(f.integer()),
+      inHeight(f.integer()),
+      inWidth(f.integer()),
+      outHeight(f.integer()),
+      outWidth(f.integer()),
+      kernelHeight(f.integer()),
+      kernelWidth(f.integer()),
+      strideHeight(f.integer()),
+      strideWidth(f.integer()),
+      dilationHeight(f.integer()),
+      dilationWidth(f.integer()),
+      padTop(f.integer()),
+      padBottom(f.integer()),
+      padLeft(f.integer()),
+      padRight(f.integer()) {}
+
+Pool::Pool(FieldReader& f)
+    : Window(f),
+      layout(f.layout()) {}
+
+AveragePool::AveragePool(FieldReader& f)
+    : Pool(f),
+      overhangBottom(f.integer()),
+      overhangRight(f.integer()),
+      countPadding(f.flag()) {}
+
+Convolution::Convolution(FieldReader& f)
+    : Window(f),
+      outChannels(f.integer()),
+      groups(f.integer()),
+      sourceLayout(f.layout()),
+      destinationLayout(f.layout()),
+      weightLayout(f.layout()),
+      algorithm(f.integer()),
+      slope(f.end() ? 1 : f.number()) {}
+
+WeightReorder::WeightReorder(FieldReader& f)
+    : outChannels(f.integer()),
+      inChannels(f.integer()),
+      kernelHeight(f.integer()),
+      kernelWidth(f.integer()),
+      groups(f.integer()),
+      sourceLayout(f.layout()),
+      destinationLayout(f.layout()) {}
+
+ActivationReorder::ActivationReorder(FieldReader& f)
+    : batch(f.integer()),
+      channels(f.integer()),
+      height(f.integer()),
+      width(f.integer()),
+      sourceLayout(f.layout()),
+      destinationLayout(f.layout()) {}
+
+Tile::Tile(FieldReader& f)
+    : batch(f.integer()),
+      channels(f.integer()),
+      height(f.integer()),
+      width(f.integer()),
+      layout(f.layout()) {}
+
+PointwiseTile::PointwiseTile(FieldReader& f)
+    : Tile(f),
+      broadcast(f.flag()),
+      weightPerChannel(f.flag()),
+      biasPerChannel(f.flag()) {}
+
+Pointwise::Pointwise(FieldReader& f)
+    : PointwiseTile(f),
+      expression(f.numbers()) {}
+
+PointwiseSum::PointwiseSum(FieldReader& f)
+    : PointwiseTile(f),
+      rows(f.integer()),
+      expression(f.numbers()) {}
+
+GlobalAveragePool::GlobalAveragePool(FieldReader& f)
+    : Tile(f),
+      scale(f.number()) {}
+
+Dropout::Dropout(FieldReader& f)
+    : Tile(f),
+      fullChannels(f.integer()),
+      fullHeight(f.integer()),
+      fullWidth(f.integer()),
+      layerKey(f.integer()),
+      rate(f.number()) {}
+
+PlacedTile::PlacedTile(FieldReader& f)
+    : Tile(f),
+      fullHeight(f.integer()),
+      fullWidth(f.integer()) {}
+
+PixelCrossEntropy::PixelCrossEntropy(FieldReader& f)
+    : PlacedTile(f),
+      ignored(f.integer()) {}
+
+LoadImage::LoadImage(FieldReader& f)
+    : PlacedTile(f),
+      mean{f.number(), f.number(), f.number(), f.number()},
+      deviation{f.number(), f.number(), f.number(), f.number()} {}
+
+StridedTile::StridedTile(FieldReader& f)
+    : Tile(f),
+      strideBatch(f.integer()),
+      strideChannel(f.integer()),
+      strideHeight(f.integer()) {}
+
+SquaredError::SquaredError(FieldReader& f)
+    : StridedTile(f),
+      count(f.integer()) {}
+
+ChannelGroups::ChannelGroups(FieldReader& f)
+    : Tile(f),
+      groups(f.integer()) {}
+
+GroupedTile::GroupedTile(FieldReader& f)
+    : ChannelGroups(f),
+      perImage(f.flag()) {}
+
+Normalise::Normalise(FieldReader& f)
+    : GroupedTile(f),
+      epsilon(f.number()),
+      slope(f.number()),
+      add(f.end() ? false : f.flag()) {}
+
+CopyChannels::CopyChannels(FieldReader& f)
+    : batch(f.integer()),
+      height(f.integer()),
+      width(f.integer()),
+      count(f.integer()),
+      sourceChannels(f.integer()),
+      sourceFirst(f.integer()),
+      sourceLayout(f.layout()),
+      destinationChannels(f.integer()),
+      destinationFirst(f.integer()),
+      destinationLayout(f.layout()),
+      add(f.flag()) {}
+
+Resampled::Resampled(FieldReader& f)
+    : batch(f.integer()),
+      channels(f.integer()),
+      inHeight(f.integer()),
+      inWidth(f.integer()),
+      outHeight(f.integer()),
+      outWidth(f.integer()),
+      layout(f.layout()),
+      fullInHeight(f.integer()),
+      fullInWidth(f.integer()),
+      fullOutHeight(f.integer()),
+      fullOutWidth(f.integer()) {}
+
+Resize::Resize(FieldReader& f)
+    : Resampled(f),
+      bilinear(f.flag()),
+      alignCorners(f.flag()) {}
+
+Pad::Pad(FieldReader& f)
+    : Resampled(f),
+      padTop(f.integer()),
+      padLeft(f.integer()),
+      mode(f.integer()) {}
+
+PixelShuffle::PixelShuffle(FieldReader& f)
+    : batch(f.integer()),
+      channels(f.integer()),
+      height(f.integer()),
+      width(f.integer()),
+      coarseHeight(f.integer()),
+      coarseWidth(f.integer()),
+      factor(f.integer()),
+      rowsBefore(f.integer()),
+      columnsBefore(f.integer()),
+      sourceLayout(f.layout()),
+      destinationLayout(f.layout()),
+      inverse(f.flag()) {}
+
+CopyBox::CopyBox(FieldReader& f)
+    : n{f.integer(), f.integer(), f.integer(), f.integer()},
+      sourceStride{f.integer(), f.integer(), f.integer()},
+      destinationStride{f.integer(), f.integer(), f.integer()},
+      add(f.flag()),
+      ofParameters(f.flag()) {}
 
 }  // namespace tilefold
