@@ -1,5 +1,5 @@
-// The sums that a normalisation's gradients are made of. Semantics: reference/normalisation.cpp; sums
-// are made in double in an order that the shape and the operands' alignment decide.
+// The sums that a normalisation's gradients are made of. Semantics: reference/normalisation.cpp;
+// sums are made in double in an order that the shape and the operands' alignment decide.
 #include "../normalisation.hpp"
 #include "../rectifier.hpp"
 #include "compiled.hpp"

@@ -1,5 +1,5 @@
-// The kernels of the reference device by families, one in each file: a family compiles its own kinds
-// with activations of float, double or Bfloat16, and has nothing (null) for all others.
+// The kernels of the reference device by families, one in each file: a family compiles its own
+// kinds with activations of float, double or Bfloat16, and has nothing (null) for all others.
 #pragma once
 #include <memory>
 

@@ -141,7 +141,6 @@ void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands,
   });
 }
 
-
 // Of parameters alone.
 
 }  // namespace
