@@ -100,8 +100,8 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
 }
 
 /**
- * The first target leaves so many bytes beside the persistent tensors, and each next one so many times as
- * many.
+ * The first target leaves so many bytes beside the persistent tensors, and each next one so many
+ * times as many.
  */
 const firstTarget = 256
 const targetRatio = 1.02

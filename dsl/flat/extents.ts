@@ -1,5 +1,6 @@
 import type { Mark, Op } from '../arguments'
 import type { OutputShape } from '../ops'
+import type { Resizing } from '../shapes/segment'
 import type { Shape } from '../shapes/shape'
 
 type Units = readonly unknown[]
@@ -38,9 +39,6 @@ type ExtentsFrom<
       ? ExtentsFrom<L, Last, Start, readonly [...Out, ...Inner], readonly [...I, unknown]>
       : never
   : Extents
-
-type Resizing =
-  'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d' | 'pixelShuffle' | 'pixelUnshuffle' | 'pad'
 
 type ExtentsOf<X, S extends Image, Start extends Image> = X extends { readonly op: infer N; readonly args: infer A }
   ? N extends Op

@@ -5,7 +5,7 @@
 import * as E from 'fp-ts/Either'
 import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../shapes/arithmetic'
 import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
-import { local, unary, type OpRecord } from './op-record'
+import { local, pixelwise, unary, type OpRecord } from './op-record'
 import { wholes, type Option, type Padding } from './options'
 import { windowOf, type Numbers4, type Pads } from './window'
 
@@ -101,7 +101,7 @@ export const pixelUnshuffle = {
 export const channelShuffle = {
   options: [['groups', '']],
   required: ['groups'],
-  segment: local,
+  segment: pixelwise,
   shape: unary(channelShuffleShape)
 } as const satisfies OpRecord<ChannelShuffleArguments>
 

@@ -39,7 +39,9 @@ export interface WrittenSegment extends PlanSegment, EarlierSegmentFields {}
 /** A placement as a file may write it. */
 export type WrittenPlacement = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
 
-/** A plan as a file may write it, with figures that it may not have: for those there are sentences. */
+/**
+ * A plan as a file may write it, with figures that it may not have: for those there are sentences.
+ */
 export interface WrittenPlan extends Omit<Plan, 'predicted' | 'segments' | 'placement'>, EarlierPlanFields {
   readonly predicted: PlanFigures & object
   readonly segments: readonly WrittenSegment[]

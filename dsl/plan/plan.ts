@@ -54,8 +54,8 @@ export interface PlanSegment {
 
 /**
  * A tensor that waits on the host from forward to backward. Timepoints are 'forward LAYER' and
- * 'backward LAYER'; a transfer starts right before its timepoint. Where a tensor is listed again, it
- * waits once more between two uses in backward: the host still has it, `swapOut` is the same as
+ * 'backward LAYER'; a transfer starts right before its timepoint. Where a tensor is listed again,
+ * it waits once more between two uses in backward: the host still has it, `swapOut` is the same as
  * `freed`, and only the swap-in moves it.
  */
 export interface PlanSwapInterval {

@@ -39,6 +39,8 @@ export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', fal
  * what it takes.
  */
 export type Summing = { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
+/** Ops that may make images of another height or width than those they take. */
+export type Resizing = { [P in Op]: Records[P]['segment']['resizes'] extends true ? P : never }[Op]
 
 /**
  * Why the last op of a segment, which takes shape T and makes S, has fewer images, rows or columns

@@ -24,7 +24,9 @@ export type Fit<X, L extends Layers> = Strictly<
       : unknown
 >
 
-/** What the layers of a whole model must be besides L: as in Fit, and its last segment ends with it. */
+/**
+ * What the layers of a whole model must be besides L: as in Fit, and its last segment ends with it.
+ */
 export type FitToEnd<X, L extends Layers> = Strictly<
   WalkToEnd<X, L> extends string
     ? Misfit<L, FoundIn<X, L, WalkToEnd<X, L> & string>>

@@ -1,13 +1,11 @@
 #include "chunked_arena.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "arena.hpp"
 #include "pattern.hpp"
 
 namespace tilefold {
@@ -48,20 +46,6 @@ class View {
 
 }  // namespace
 
-MemoryFile::MemoryFile(std::size_t bytes) : bytes_(bytes) {
-  requireAvailable(bytes, "arena", "budget");
-  descriptor_ = memfd_create("tilefold arena", MFD_CLOEXEC);
-  if (descriptor_ == -1) throw Failure("no memory file could be made for chunks (" + reason() + "): place buffers by static");
-  // Reserved now, since a page that is missing later ends the process.
-  if (bytes > 0 && fallocate(descriptor_, 0, 0, static_cast<off_t>(bytes)) != 0) {
-    const std::string why = reason();
-    close(descriptor_);
-    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes could not be reserved (" + why + "): give a smaller budget");
-  }
-}
-
-MemoryFile::~MemoryFile() { close(descriptor_); }
-
 AddressRange::AddressRange(std::size_t bytes) : bytes_(bytes + pageBytes()) {
   void* const range = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED)
@@ -79,10 +63,7 @@ ChunkedArena::ChunkedArena(const Chunks& chunks, std::size_t bytes)
 }
 
 void ChunkedArena::map(std::size_t address, std::size_t memory, std::size_t bytes) {
-  // With its pages, which would otherwise come one by one, each by a fault.
-  void* const mapped = mmap(data() + address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, memory_.descriptor(),
-                            static_cast<off_t>(memory));
-  if (mapped == MAP_FAILED)
+  if (!memory_.mapOver(data() + address, memory, bytes))
     throw Failure(std::to_string(bytes) + " bytes of the arena could not be mapped (" + reason() + "): plan with larger chunks");
   mapped_ += bytes;
 }
@@ -93,8 +74,7 @@ void ChunkedArena::unmap(std::size_t address, std::size_t bytes) {
 }
 
 void ChunkedArena::hide(std::size_t address, std::size_t bytes) {
-  void* const mapped =
-      mmap(data() + address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  void* const mapped = mmap(data() + address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED)
     throw Failure(std::to_string(bytes) + " bytes of the arena could not be unmapped (" + reason() + "): plan with larger chunks");
 }

@@ -2,26 +2,10 @@
 #pragma once
 #include <cstddef>
 
+#include "memory_file.hpp"
 #include "program.hpp"
 
 namespace tilefold {
-
-// A file that is memory, under a descriptor of its own.
-class MemoryFile {
- public:
-  // Of memory that is there, not only promised. Throws NoMemory or Failure.
-  explicit MemoryFile(std::size_t bytes);
-  ~MemoryFile();
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  int descriptor_ = -1;
-  std::size_t bytes_ = 0;
-};
 
 // Addresses that are taken and lead nowhere, with an inaccessible page behind them.
 class AddressRange {

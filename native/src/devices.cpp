@@ -1,8 +1,8 @@
 #include "devices.hpp"
 
-#include <dnnl.h>
-
 #include "cpu/cpu_device.hpp"
+#include "cpu/onednn.hpp"
+#include "cpu/processor.hpp"
 #ifdef TILEFOLD_CUDA
 #include "cuda/cuda_device.hpp"
 #endif
@@ -14,6 +14,8 @@ namespace {
 std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
   if (precision != Precision::float32)
     throw Failure("the cpu device computes in float32 only: use the reference device for another precision");
+  if (const char* lacking = cpu::lackingInstructions())
+    throw Failure(std::string("the cpu device needs ") + lacking + "; this processor has none: use the reference device, which is slow");
   return makeCpuDevice(threads);
 }
 
@@ -31,29 +33,6 @@ std::unique_ptr<Device> makeGpu(const DeviceChoice& choice) {
 #endif
 }
 
-std::string nameOf(dnnl_cpu_isa_t set) {
-  switch (set) {
-    case dnnl_cpu_isa_sse41:
-      return "sse41";
-    case dnnl_cpu_isa_avx:
-      return "avx";
-    case dnnl_cpu_isa_avx2:
-      return "avx2";
-    case dnnl_cpu_isa_avx2_vnni:
-      return "avx2_vnni";
-    case dnnl_cpu_isa_avx512_core:
-      return "avx512_core";
-    case dnnl_cpu_isa_avx512_core_vnni:
-      return "avx512_core_vnni";
-    case dnnl_cpu_isa_avx512_core_bf16:
-      return "avx512_core_bf16";
-    case dnnl_cpu_isa_avx512_core_amx:
-      return "avx512_core_amx";
-    default:
-      return "instruction set " + std::to_string(static_cast<int>(set));
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<Device> makeDevice(const DeviceChoice& choice) {
@@ -64,10 +43,6 @@ std::unique_ptr<Device> makeDevice(const DeviceChoice& choice) {
   throw Failure("there is no device '" + choice.name + "': use cpu, cuda or reference");
 }
 
-LibraryVersion cpuLibrary() {
-  const dnnl_version_t* version = dnnl_version();
-  return {"oneDNN", std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch),
-          nameOf(dnnl_get_effective_cpu_isa())};
-}
+LibraryVersion cpuLibrary() { return {"oneDNN", cpu::oneDnnVersion(), cpu::instructionSet()}; }
 
 }  // namespace tilefold

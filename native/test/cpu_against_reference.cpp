@@ -111,11 +111,10 @@ struct ConvolutionCase {
   std::int64_t outChannels, groups;
   double slope = 1;
   Kernel kernel(KernelKind kind, Layout source, Layout destination, Layout weights, double algorithm = 0) const {
-    Kernel result{kind, window};
-    for (const double field : {real(outChannels), real(groups), code(source), code(destination), code(weights), algorithm})
-      result.fields.push_back(field);
-    if (kind == KernelKind::convolutionForward) result.fields.push_back(slope);
-    return result;
+    std::vector<double> fields = window;
+    fields.insert(fields.end(), {real(outChannels), real(groups), code(source), code(destination), code(weights), algorithm});
+    if (kind == KernelKind::convolutionForward) fields.push_back(slope);
+    return {kind, fields};
   }
 };
 

@@ -41,7 +41,8 @@ export const missingDeviceFailure = ({ code, message }: DeviceError): Failure =>
   deviceFailure({ code: code === 'device' ? 'missing' : code, message })
 
 /**
- * A withProfile device's choice: the reference device computes in plain loops, which nobody measures.
+ * A withProfile device's choice: the reference device computes in plain loops, which nobody
+ * measures.
  */
 export const measurableChoice = (setup: Choosing): DeviceChoice | undefined => {
   const { device, ...choice } = deviceChoice(setup)

@@ -70,8 +70,8 @@ const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): 
   })
 
 /**
- * The graph as it runs in an order: each op after what it reads, or else with neighbours withExchanges
- * as `poolBeforeRectifying` does.
+ * The graph as it runs in an order: each op after what it reads, or else with neighbours
+ * withExchanges as `poolBeforeRectifying` does.
  */
 export const inOrder = (graph: Graph, order: Order): Graph => {
   const places: number[] = []

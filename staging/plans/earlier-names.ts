@@ -25,7 +25,10 @@ const renameFields = (thing: string, names: Readonly<Record<string, string>>, va
   })
 }
 
-/** A plan in which the earlier names of fields are replaced by those of today; all else is as it was. */
+/**
+ * A plan in which the earlier names of fields are replaced by those of today; all else is as it
+ * was.
+ */
 export const renameEarlierFields = (value: unknown): E.Either<string, RenamedPlan> =>
   pipe(
     renameFields('a plan', earlierNames.plan, value),

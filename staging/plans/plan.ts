@@ -12,8 +12,8 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
  * the images or in bands of rows, is loaded while the tile before it is computed, to a place of its
  * own; bands that it takes to the host go while the next one is. `hostTensors`: positions of layers
  * whose outputs leave the segment for the host, where they and their gradients stay: a tile takes
- * and brings bands of their rows. `rematerialize`: nothing that leaves the segment is kept for backward;
- * before the backward of the segment that follows such ones, they run forward once more.
+ * and brings bands of their rows. `rematerialize`: nothing that leaves the segment is kept for
+ * backward; before the backward of the segment that follows such ones, they run forward once more.
  */
 const segment = t.readonly(
   t.intersection([

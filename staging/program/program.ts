@@ -123,10 +123,10 @@ export const elementSizes = (precision: Precision): ElementSizes => {
 }
 
 /**
- * What a buffer is for. persistent: lives across sections; boundary: a whole tensor between segments;
- * output-gradient: the gradient of one, of which each element seeds exactly one tile's backward;
- * statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted: what a
- * kernel writes beside what is wanted of it.
+ * What a buffer is for. persistent: lives across sections; boundary: a whole tensor between
+ * segments; output-gradient: the gradient of one, of which each element seeds exactly one tile's
+ * backward; statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted:
+ * what a kernel writes beside what is wanted of it.
  */
 export type BufferRole = 'persistent' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 

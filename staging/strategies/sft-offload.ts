@@ -12,7 +12,8 @@ import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
 /**
- * Bytes for a segment, persistent tensors included, from little to much; the last are enough for all in one.
+ * Bytes for a segment, persistent tensors included, from little to much; the last are enough for
+ * all in one.
  */
 const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
   const seen = timeline(whole)

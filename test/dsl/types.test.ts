@@ -5,6 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, type Op, type ShapeRule } from '../../dsl'
+import { opRecords } from '../../dsl/ops'
 import { buildGraph } from '../../staging'
 import { checkTiles } from '../../staging/plans/check-plan'
 import { inOrder } from '../../staging/graph/order'
@@ -175,6 +176,8 @@ types('every op: the same shape, or the same sentence', () => {
   )
   const expected = cases.map(({ op, args, input }) => {
     const result = (shapeRules[op] as ShapeRule<object>)(args, [input], start)
+    if (E.isRight(result) && result.right.length === 4 && !opRecords[op].segment.resizes)
+      assert.equal(result.right.slice(2), input.slice(2), `${op} is said not to resize`)
     return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
   })
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
@@ -440,9 +443,9 @@ types('plans: right, or the same sentence', () => {
     'hostTensors: there is no layer',
     'bands of rows',
     'right after forward',
-    'keeps nothing',
+    'saves nothing',
     'there is no tensor',
-    'there is no moment',
+    'there is no timepoint',
     'its last layer',
     'recompute must',
     'over the budget',

@@ -1,4 +1,5 @@
-// Ops that move pixels and channels, or pick one of them, in tiles that divide nothing in particular.
+// Ops that move pixels and channels, or pick one of them, in tiles that divide nothing in
+// particular.
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -57,8 +57,9 @@ const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, se
 
 const stay = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
 
-// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, convolutions by Winograd, tiles
-// that are loaded ahead, a segment that runs forward again and leaves outputs on the host, and a swap schedule.
+// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the
+// end, convolutions by Winograd, tiles that are loaded ahead, a segment that runs forward again and
+// leaves outputs on the host, and a swap schedule.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),

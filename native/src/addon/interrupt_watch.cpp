@@ -1,7 +1,6 @@
 #include "interrupt_watch.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "event_linux.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
@@ -32,33 +32,6 @@ Wait waitNamed(const std::string& name) {
   if (name == "ended") return Wait::ended;
   throw Failure("there is no wait '" + name + "': use not, briefly, long or ended");
 }
-
-// What is counted in it wakes whoever polls.
-class Event {
- public:
-  Event() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (descriptor_ < 0) throw Failure(std::string("an eventfd could not be made (") + std::strerror(errno) + ")");
-  }
-  ~Event() { close(descriptor_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  int descriptor() const { return descriptor_; }
-  void add() const { add(descriptor_); }
-  // For signal handlers too.
-  static void add(int descriptor) {
-    const std::uint64_t one = 1;
-    // Full only after 2^64 - 2 of them.
-    [[maybe_unused]] const ssize_t written = write(descriptor, &one, sizeof one);
-  }
-  // How many were added since the last call.
-  std::uint64_t take() const {
-    std::uint64_t count = 0;
-    return read(descriptor_, &count, sizeof count) == sizeof count ? count : 0;
-  }
-
- private:
-  int descriptor_;
-};
 
 std::atomic<int> handlerDescriptor{-1};
 
@@ -96,7 +69,8 @@ class Watch {
     struct sigaction action {};
     action.sa_handler = onSignal;
     action.sa_flags = SA_RESTART;
-    if (sigaction(SIGINT, &action, nullptr) != 0) throw Failure(std::string("SIGINT could not be taken over (") + std::strerror(errno) + ")");
+    if (sigaction(SIGINT, &action, nullptr) != 0)
+      throw Failure(std::string("SIGINT could not be taken over (") + std::strerror(errno) + ")");
     return watch;
   }
 

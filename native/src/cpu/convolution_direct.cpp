@@ -8,19 +8,17 @@
 namespace tilefold::cpu {
 namespace {
 
-using dnnl::algorithm;
-using dnnl::prop_kind;
-
-struct Operands {
-  Descriptor source, weights, bias, destination;
-};
-
-std::optional<Operands> describe(const Convolution& c) {
+std::optional<ConvolutionDescriptors> describe(const Convolution& c) {
   const std::optional<Descriptor> weights = weightDescriptor(c);
   if (!weights) return std::nullopt;
-  return Operands{activationDescriptor(c.sourceLayout, c.batch, c.inChannels, c.inHeight, c.inWidth), *weights,
-                  vectorDescriptor(roundUp(c.outChannels, channelBlock(c.destinationLayout))),
-                  activationDescriptor(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth)};
+  return ConvolutionDescriptors{activationDescriptor(c.sourceLayout, c.batch, c.inChannels, c.inHeight, c.inWidth),
+                                *weights,
+                                vectorDescriptor(roundUp(c.outChannels, channelBlock(c.destinationLayout))),
+                                activationDescriptor(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth),
+                                {c.strideHeight, c.strideWidth},
+                                {c.dilationHeight, c.dilationWidth},
+                                {c.padTop, c.padLeft},
+                                {c.padBottom, c.padRight}};
 }
 
 // The bias of padded channels is zero, and a Program holds no padding of it; nor does every
@@ -51,9 +49,10 @@ class PaddedBias {
   std::vector<float> padded_;
 };
 
-// oneDNN counts an image's elements in 32 bits, and looking for a forward kernel it divides by what
-// it counted.
+// Where oneDNN counts an image's elements in 32 bits, it divides by what it counted when it looks for
+// a forward kernel.
 bool countsToZero(const Convolution& c) {
+  if (!countsIn32Bits) return false;
   constexpr std::int64_t range = std::int64_t{1} << 32;
   return c.inChannels * c.inHeight * c.inWidth % range == 0 && c.outChannels * c.outHeight * c.outWidth % range == 0;
 }
@@ -62,24 +61,9 @@ bool countsToZero(const Convolution& c) {
 
 std::optional<Recipe> findDirectConvolution(KernelKind kind, const Convolution& c) {
   if (kind == KernelKind::convolutionForward && countsToZero(c)) return std::nullopt;
-  const dnnl::memory::dims strides{c.strideHeight, c.strideWidth}, dilates{c.dilationHeight - 1, c.dilationWidth - 1};
-  const dnnl::memory::dims before{c.padTop, c.padLeft}, after{c.padBottom, c.padRight};
   try {
-    const std::optional<Operands> o = describe(c);
-    if (!o) return std::nullopt;
-    if (kind == KernelKind::convolutionForward) {
-      const dnnl::convolution_forward::desc forward(prop_kind::forward_training, algorithm::convolution_direct, o->source, o->weights,
-                                                    o->bias, o->destination, strides, dilates, before, after);
-      return Recipe::find(&forward.data);
-    }
-    if (kind == KernelKind::convolutionBackwardData) {
-      const dnnl::convolution_backward_data::desc backward(algorithm::convolution_direct, o->source, o->weights, o->destination, strides,
-                                                           dilates, before, after);
-      return Recipe::find(&backward.data);
-    }
-    const dnnl::convolution_backward_weights::desc backward(algorithm::convolution_direct, o->source, o->weights, o->bias, o->destination,
-                                                            strides, dilates, before, after);
-    return Recipe::find(&backward.data);
+    const std::optional<ConvolutionDescriptors> descriptors = describe(c);
+    return descriptors ? Recipe::find(kind, *descriptors) : std::nullopt;
   } catch (const dnnl::error&) {
     return std::nullopt;  // a shape that the library refuses; our own kernels take it
   }
@@ -87,7 +71,7 @@ std::optional<Recipe> findDirectConvolution(KernelKind kind, const Convolution& 
 
 Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Recipe& recipe) {
   return guarded("convolution", [&]() -> Launch {
-    const Operands o = *describe(c);
+    const ConvolutionDescriptors o = *describe(c);
     const Descriptor scratch = recipe.description().scratchpad_desc();
     if (kind == KernelKind::convolutionBackwardData) {
       const auto primitive = std::make_shared<Primitive>(recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_DIFF_DST, o.destination},

@@ -10,16 +10,18 @@
 // The C library has vectors of these functions, but declares them under -ffast-math only, which
 // would take infinities and NaN away.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
-#if __GLIBC_PREREQ(2, 35)
 extern "C" {
+#if __GLIBC_PREREQ(2, 22)
 __attribute__((simd("notinbranch"))) float expf(float) noexcept;
-__attribute__((simd("notinbranch"))) float expm1f(float) noexcept;
 __attribute__((simd("notinbranch"))) float logf(float) noexcept;
+#endif
+#if __GLIBC_PREREQ(2, 35)
+__attribute__((simd("notinbranch"))) float expm1f(float) noexcept;
 __attribute__((simd("notinbranch"))) float log1pf(float) noexcept;
 __attribute__((simd("notinbranch"))) float tanhf(float) noexcept;
 __attribute__((simd("notinbranch"))) float erff(float) noexcept;
-}
 #endif
+}
 #endif
 
 #include "../generated/expressions.hpp"
@@ -46,54 +48,58 @@ TILEFOLD_INLINE void evaluateAll(const LeafBlocks& leaves, float* destination, s
   for (std::int64_t i = 0; i < count; ++i) destination[i] = Known::evaluate(input[i], gradient[i]);
 }
 
-TILEFOLD_CLONES void evaluatePlace(int known, const LeafBlocks& leaves, float* destination, std::int64_t count) {
-  int place = 0;
+void evaluatePlace(int known, const LeafBlocks& leaves, float* destination, std::int64_t count) {
+  forProcessor([=, &leaves]() TILEFOLD_INLINED {
+    int place = 0;
 #define TILEFOLD_EVALUATE(Known) \
   if (known == place++) return evaluateAll<Known>(leaves, destination, count);
-  TILEFOLD_EXPRESSIONS(TILEFOLD_EVALUATE)
+    TILEFOLD_EXPRESSIONS(TILEFOLD_EVALUATE)
 #undef TILEFOLD_EVALUATE
+  });
 }
 
-TILEFOLD_CLONES void evaluateSteps(const std::vector<Instruction>& instructions, const LeafBlocks& leaves, float* destination) {
-  alignas(64) float registers[registerCount][expressionBlock];
-  const float* values[registerCount] = {};
-  const Instruction* const last = &instructions.back();
-  for (const Instruction& step : instructions) {
-    const float* const a = values[step.a];
-    const float* const b = values[step.b];
-    const float* const c = values[step.c];
-    float* const result = &step == last ? destination : registers[step.destination];
-    values[step.destination] = result;
-    switch (step.operation) {
-      case Operation::input:
-        values[step.destination] = leaves.input;
-        break;
-      case Operation::second:
-        values[step.destination] = leaves.second;
-        break;
-      case Operation::gradient:
-        values[step.destination] = leaves.gradient;
-        break;
-      case Operation::weight:
-        values[step.destination] = leaves.weight;
-        break;
-      case Operation::bias:
-        values[step.destination] = leaves.bias;
-        break;
-      case Operation::constant:
-        std::fill_n(result, expressionBlock, static_cast<float>(step.constant));
-        break;
-#define TILEFOLD_CASE(name)                                                                                   \
-  case Operation::name:                                                                                       \
-    _Pragma("omp simd simdlen(16)") for (std::int64_t i = 0; i < expressionBlock; ++i) result[i] =            \
-        compute<Operation::name>(a[i], b[i], c[i]);                                                           \
+void evaluateSteps(const std::vector<Instruction>& instructions, const LeafBlocks& leaves, float* destination) {
+  forProcessor([=, &instructions, &leaves]() TILEFOLD_INLINED {
+    alignas(64) float registers[registerCount][expressionBlock];
+    const float* values[registerCount] = {};
+    const Instruction* const last = &instructions.back();
+    for (const Instruction& step : instructions) {
+      const float* const a = values[step.a];
+      const float* const b = values[step.b];
+      const float* const c = values[step.c];
+      float* const result = &step == last ? destination : registers[step.destination];
+      values[step.destination] = result;
+      switch (step.operation) {
+        case Operation::input:
+          values[step.destination] = leaves.input;
+          break;
+        case Operation::second:
+          values[step.destination] = leaves.second;
+          break;
+        case Operation::gradient:
+          values[step.destination] = leaves.gradient;
+          break;
+        case Operation::weight:
+          values[step.destination] = leaves.weight;
+          break;
+        case Operation::bias:
+          values[step.destination] = leaves.bias;
+          break;
+        case Operation::constant:
+          std::fill_n(result, expressionBlock, static_cast<float>(step.constant));
+          break;
+#define TILEFOLD_CASE(name)                                                                        \
+  case Operation::name:                                                                            \
+    _Pragma("omp simd simdlen(16)") for (std::int64_t i = 0; i < expressionBlock; ++i) result[i] = \
+        compute<Operation::name>(a[i], b[i], c[i]);                                                \
     break;
-        TILEFOLD_OPERATIONS(TILEFOLD_CASE)
+          TILEFOLD_OPERATIONS(TILEFOLD_CASE)
 #undef TILEFOLD_CASE
+      }
     }
-  }
-  const float* const value = values[last->destination];
-  if (value != destination) std::copy_n(value, expressionBlock, destination);
+    const float* const value = values[last->destination];
+    if (value != destination) std::copy_n(value, expressionBlock, destination);
+  });
 }
 
 }  // namespace
@@ -111,18 +117,20 @@ void evaluateBlock(const BlockExpression& expression, const LeafBlocks& leaves, 
     evaluateSteps(expression.instructions, leaves, destination);
 }
 
-TILEFOLD_CLONES void addToLanes(const float* values, std::int64_t count, double* sums, std::int64_t lanes) {
-  if (lanes == 1) {
-    double total[16] = {};
-    const std::int64_t whole = count / 16 * 16;
-    for (std::int64_t i = 0; i < whole; i += 16)
-      for (std::int64_t k = 0; k < 16; ++k) total[k] += static_cast<double>(values[i + k]);
-    for (std::int64_t i = whole; i < count; ++i) total[i - whole] += static_cast<double>(values[i]);
-    for (const double one : total) sums[0] += one;
-    return;
-  }
-  for (std::int64_t i = 0; i < count; i += lanes)
-    for (std::int64_t k = 0; k < lanes && i + k < count; ++k) sums[k] += static_cast<double>(values[i + k]);
+void addToLanes(const float* values, std::int64_t count, double* sums, std::int64_t lanes) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    if (lanes == 1) {
+      double total[16] = {};
+      const std::int64_t whole = count / 16 * 16;
+      for (std::int64_t i = 0; i < whole; i += 16)
+        for (std::int64_t k = 0; k < 16; ++k) total[k] += static_cast<double>(values[i + k]);
+      for (std::int64_t i = whole; i < count; ++i) total[i - whole] += static_cast<double>(values[i]);
+      for (const double one : total) sums[0] += one;
+      return;
+    }
+    for (std::int64_t i = 0; i < count; i += lanes)
+      for (std::int64_t k = 0; k < lanes && i + k < count; ++k) sums[k] += static_cast<double>(values[i + k]);
+  });
 }
 
 }  // namespace tilefold::cpu

@@ -1,17 +1,9 @@
-// Vectors of floats at any float's address, and loops that are compiled for several instruction
-// sets.
+// Vectors of floats at any float's address, for loops of processor.hpp.
 #pragma once
 #include <cstdint>
 #include <cstring>
 
-// Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine
-// that it will run on.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TILEFOLD_CLONES
-#endif
-#define TILEFOLD_INLINE inline __attribute__((always_inline))
+#include "processor.hpp"
 
 namespace tilefold::cpu {
 

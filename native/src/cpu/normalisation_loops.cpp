@@ -204,31 +204,36 @@ struct NormaliseGradient {
 
 }  // namespace
 
-TILEFOLD_CLONES void addDeviations(const Strip& strip, const float* source, const float* origin, LaneSums& sums) {
-  forVectors(strip, AddDeviations{strip, source, origin, sums});
+void addDeviations(const Strip& strip, const float* source, const float* origin, LaneSums& sums) {
+  forProcessor([=, &strip, &sums]() TILEFOLD_INLINED { forVectors(strip, AddDeviations{strip, source, origin, sums}); });
 }
 
-TILEFOLD_CLONES void normalise(const Strip& strip, const LaneNormalisers& n, const float* source, float* destination) {
-  if (n.slope == 0)
-    forVectors(strip, NormaliseStrip<ToZero>{strip, n, source, destination});
-  else
-    forVectors(strip, NormaliseStrip<BySlope>{strip, n, source, destination});
+void normalise(const Strip& strip, const LaneNormalisers& n, const float* source, float* destination) {
+  forProcessor([=, &strip, &n]() TILEFOLD_INLINED {
+    if (n.slope == 0)
+      forVectors(strip, NormaliseStrip<ToZero>{strip, n, source, destination});
+    else
+      forVectors(strip, NormaliseStrip<BySlope>{strip, n, source, destination});
+  });
 }
 
-TILEFOLD_CLONES void addGradients(const Strip& strip, const LaneNormalisers& n, const float* source, const float* gradient,
-                                  LaneSums& sums) {
-  if (n.slope == 0)
-    forVectors(strip, AddGradients<ToZero>{strip, n, source, gradient, sums});
-  else
-    forVectors(strip, AddGradients<BySlope>{strip, n, source, gradient, sums});
+void addGradients(const Strip& strip, const LaneNormalisers& n, const float* source, const float* gradient, LaneSums& sums) {
+  forProcessor([=, &strip, &n, &sums]() TILEFOLD_INLINED {
+    if (n.slope == 0)
+      forVectors(strip, AddGradients<ToZero>{strip, n, source, gradient, sums});
+    else
+      forVectors(strip, AddGradients<BySlope>{strip, n, source, gradient, sums});
+  });
 }
 
-TILEFOLD_CLONES void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const float* source,
-                                       const float* gradient, float* sourceGradient) {
-  if (n.slope == 0)
-    forVectors(strip, NormaliseGradient<ToZero>{strip, n, g, source, gradient, sourceGradient});
-  else
-    forVectors(strip, NormaliseGradient<BySlope>{strip, n, g, source, gradient, sourceGradient});
+void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const float* source, const float* gradient,
+                       float* sourceGradient) {
+  forProcessor([=, &strip, &n, &g]() TILEFOLD_INLINED {
+    if (n.slope == 0)
+      forVectors(strip, NormaliseGradient<ToZero>{strip, n, g, source, gradient, sourceGradient});
+    else
+      forVectors(strip, NormaliseGradient<BySlope>{strip, n, g, source, gradient, sourceGradient});
+  });
 }
 
 }  // namespace tilefold::cpu

@@ -51,14 +51,54 @@ Tag weightTag(Layout layout, bool grouped) {
   }
 }
 
+dnnl::memory::dims withoutOne(const dnnl::memory::dims& dilations) {
+  dnnl::memory::dims result = dilations;
+  for (dnnl::memory::dim& dilation : result) --dilation;
+  return result;
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+// By the interface of C, which does without a forward convolution as the hint of a backward one.
+dnnl_status_t describe(KernelKind kind, const ConvolutionDescriptors& c, const dnnl::primitive_attr& attributes,
+                       dnnl_primitive_desc_t* found) {
+  const dnnl_dim_t *strides = c.strides.data(), *before = c.paddingBefore.data(), *after = c.paddingAfter.data();
+  const dnnl::memory::dims dilations = withoutOne(c.dilations);
+  if (kind == KernelKind::convolutionForward)
+    return dnnl_convolution_forward_primitive_desc_create(found, engine().get(), dnnl_forward_training, dnnl_convolution_direct,
+                                                          c.source.get(), c.weights.get(), c.bias.get(), c.destination.get(), strides,
+                                                          dilations.data(), before, after, attributes.get());
+  if (kind == KernelKind::convolutionBackwardData)
+    return dnnl_convolution_backward_data_primitive_desc_create(found, engine().get(), dnnl_convolution_direct, c.source.get(),
+                                                                c.weights.get(), c.destination.get(), strides, dilations.data(), before,
+                                                                after, nullptr, attributes.get());
+  return dnnl_convolution_backward_weights_primitive_desc_create(found, engine().get(), dnnl_convolution_direct, c.source.get(),
+                                                                 c.weights.get(), c.bias.get(), c.destination.get(), strides,
+                                                                 dilations.data(), before, after, nullptr, attributes.get());
+}
+#else
+dnnl_status_t describe(KernelKind kind, const ConvolutionDescriptors& c, const dnnl::primitive_attr& attributes,
+                       dnnl_primitive_desc_t* found) {
+  const auto create = [&](const auto& operation) {
+    return dnnl_primitive_desc_create(found, &operation.data, attributes.get(), engine().get(), nullptr);
+  };
+  constexpr auto direct = dnnl::algorithm::convolution_direct;
+  const dnnl::memory::dims dilations = withoutOne(c.dilations);
+  if (kind == KernelKind::convolutionForward)
+    return create(dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training, direct, c.source, c.weights, c.bias, c.destination,
+                                                  c.strides, dilations, c.paddingBefore, c.paddingAfter));
+  if (kind == KernelKind::convolutionBackwardData)
+    return create(dnnl::convolution_backward_data::desc(direct, c.source, c.weights, c.destination, c.strides, dilations, c.paddingBefore,
+                                                        c.paddingAfter));
+  return create(dnnl::convolution_backward_weights::desc(direct, c.source, c.weights, c.bias, c.destination, c.strides, dilations,
+                                                         c.paddingBefore, c.paddingAfter));
+}
+#endif
+
 }  // namespace
 
-std::int64_t machineBlock() {
-  static const std::int64_t block = [] {
-    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), wide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-    return (isa & wide) == wide ? 16 : 8;
-  }();
-  return block;
+std::string oneDnnVersion() {
+  const dnnl_version_t* version = dnnl_version();
+  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
 }
 
 Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
@@ -83,12 +123,11 @@ std::optional<Descriptor> weightDescriptor(const Convolution& c) {
 
 Descriptor vectorDescriptor(std::int64_t count) { return {{count}, dnnl::memory::data_type::f32, Tag::x}; }
 
-std::optional<Recipe> Recipe::find(const void* descriptor, const Recipe* forward) {
+std::optional<Recipe> Recipe::find(KernelKind kind, const ConvolutionDescriptors& convolution) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl_primitive_desc_t found = nullptr;
-  const dnnl_status_t status = dnnl_primitive_desc_create(&found, descriptor, attributes.get(), engine().get(),
-                                                          forward == nullptr ? nullptr : forward->description_.get());
+  const dnnl_status_t status = describe(kind, convolution, attributes, &found);
   if (status == dnnl_unimplemented) return std::nullopt;
   dnnl::error::wrap_c_api(status, "could not describe a primitive");
   Recipe recipe(found);

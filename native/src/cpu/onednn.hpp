@@ -1,5 +1,5 @@
 // oneDNN behind a narrow door: memory descriptors without padding, primitives that run on
-// addresses, errors as Failure.
+// addresses, errors as Failure. What differs between oneDNN 2.x and 3.x stands in onednn.cpp.
 #pragma once
 #include <dnnl.hpp>
 #include <functional>
@@ -15,8 +15,8 @@ namespace tilefold::cpu {
 
 using Descriptor = dnnl::memory::desc;
 
-// Channels of an activation that lie together on this machine: 16 with AVX-512, else 8.
-std::int64_t machineBlock();
+// The library that was loaded, such as "2.6.3".
+std::string oneDnnVersion();
 
 // oneDNN zeroes channel padding at every launch and refuses more shapes when there is any, so
 // padded channels are declared as channels: they are zero in activations and weights alike and stay
@@ -26,12 +26,21 @@ Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t 
 std::optional<Descriptor> weightDescriptor(const Convolution& c);
 Descriptor vectorDescriptor(std::int64_t count);
 
+// Seen with 2.6.3; 3.7.2 no longer does.
+constexpr bool countsIn32Bits = DNNL_VERSION_MAJOR < 3;
+
+// Of all three directions, each of which reads what it needs. A dilation of 1 is none.
+struct ConvolutionDescriptors {
+  Descriptor source, weights, bias, destination;
+  dnnl::memory::dims strides, dilations, paddingBefore, paddingAfter;
+};
+
 // What oneDNN would run: name of the implementation, the scratchpad's bytes.
 class Recipe {
  public:
-  // `descriptor` is a dnnl_*_desc_t; nothing when oneDNN has only its slow reference or a matrix
-  // product, which allocates.
-  static std::optional<Recipe> find(const void* descriptor, const Recipe* forward = nullptr);
+  // `kind` is one of the three convolutions. Nothing when oneDNN has only its slow reference or a
+  // matrix product, which allocates; throws dnnl::error where it refuses the shape.
+  static std::optional<Recipe> find(KernelKind kind, const ConvolutionDescriptors& convolution);
 
   std::string name() const { return description_.impl_info_str(); }
   std::size_t scratchBytes() const { return description_.scratchpad_desc().get_size(); }

@@ -4,13 +4,7 @@
 
 #include <algorithm>
 
-// As in vector_loops.cpp.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TILEFOLD_CLONES
-#endif
-#define TILEFOLD_INLINE inline __attribute__((always_inline))
+#include "processor.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -99,22 +93,28 @@ TILEFOLD_INLINE PixelSoftmax softmaxOfPixelBlock(const PixelScores& pixel, float
 
 }  // namespace
 
-TILEFOLD_CLONES void gatherRow(const GatherRow& row, float* result, std::int64_t block) {
-  if (block == 16)
-    gatherRowBlock<16>(row, result);
-  else
-    gatherRowBlock<8>(row, result);
+void gatherRow(const GatherRow& row, float* result, std::int64_t block) {
+  forProcessor([=, &row]() TILEFOLD_INLINED {
+    if (block == 16)
+      gatherRowBlock<16>(row, result);
+    else
+      gatherRowBlock<8>(row, result);
+  });
 }
 
-TILEFOLD_CLONES void addToPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
-  if (block == 16)
-    addToPixelsBlock<16>(lanes, pixels, count);
-  else
-    addToPixelsBlock<8>(lanes, pixels, count);
+void addToPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    if (block == 16)
+      addToPixelsBlock<16>(lanes, pixels, count);
+    else
+      addToPixelsBlock<8>(lanes, pixels, count);
+  });
 }
 
-TILEFOLD_CLONES PixelSoftmax softmaxOfPixel(const PixelScores& pixel, float* exponentialsOrNull, std::int64_t block) {
-  return block == 16 ? softmaxOfPixelBlock<16>(pixel, exponentialsOrNull) : softmaxOfPixelBlock<8>(pixel, exponentialsOrNull);
+PixelSoftmax softmaxOfPixel(const PixelScores& pixel, float* exponentialsOrNull, std::int64_t block) {
+  return forProcessor([=, &pixel]() TILEFOLD_INLINED {
+    return block == 16 ? softmaxOfPixelBlock<16>(pixel, exponentialsOrNull) : softmaxOfPixelBlock<8>(pixel, exponentialsOrNull);
+  });
 }
 
 }  // namespace tilefold::cpu

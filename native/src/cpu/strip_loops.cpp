@@ -1,12 +1,6 @@
 #include "strip_loops.hpp"
 
-// As in vector_loops.cpp.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TILEFOLD_CLONES
-#endif
-#define TILEFOLD_INLINE inline __attribute__((always_inline))
+#include "processor.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -69,17 +63,19 @@ TILEFOLD_INLINE void addStripsBy(const Strips& s) {
 
 }  // namespace
 
-TILEFOLD_CLONES void addStrips(const Strips& strips) {
-  switch (strips.resultBlocks) {
-    case 1:
-      return addStripsBy<1>(strips);
-    case 2:
-      return addStripsBy<2>(strips);
-    case 3:
-      return addStripsBy<3>(strips);
-    default:
-      return addStripsBy<4>(strips);
-  }
+void addStrips(const Strips& strips) {
+  forProcessor([=, &strips]() TILEFOLD_INLINED {
+    switch (strips.resultBlocks) {
+      case 1:
+        return addStripsBy<1>(strips);
+      case 2:
+        return addStripsBy<2>(strips);
+      case 3:
+        return addStripsBy<3>(strips);
+      default:
+        return addStripsBy<4>(strips);
+    }
+  });
 }
 
 }  // namespace tilefold::cpu

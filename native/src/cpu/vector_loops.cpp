@@ -134,148 +134,180 @@ TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uin
 
 }  // namespace
 
-TILEFOLD_CLONES void rectify(const float* source, float* destination, std::int64_t count, float slope) {
-  const auto value = [=](std::int64_t i) { return source[i]; };
-  rectifyEach(count, slope, value, value, destination);
+void rectify(const float* source, float* destination, std::int64_t count, float slope) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    const auto value = [=](std::int64_t i) { return source[i]; };
+    rectifyEach(count, slope, value, value, destination);
+  });
 }
 
-TILEFOLD_CLONES void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count,
-                                     float slope) {
-  rectifyEach(
-      count, slope, [=](std::int64_t i) { return output[i]; }, [=](std::int64_t i) { return outputGradient[i]; }, sourceGradient);
+void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count, float slope) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    rectifyEach(
+        count, slope, [=](std::int64_t i) { return output[i]; }, [=](std::int64_t i) { return outputGradient[i]; }, sourceGradient);
+  });
 }
 
-TILEFOLD_CLONES void add(const float* source, float* destination, std::int64_t count) {
+void add(const float* source, float* destination, std::int64_t count) {
+  forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) destination[i] += source[i];
+    for (std::int64_t i = 0; i < count; ++i) destination[i] += source[i];
+  });
 }
 
-TILEFOLD_CLONES void addRectified(const float* first, const float* second, float* destination, std::int64_t count, float slope) {
-  const auto sum = [=](std::int64_t i) { return first[i] + second[i]; };
-  rectifyEach(count, slope, sum, sum, destination);
+void addRectified(const float* first, const float* second, float* destination, std::int64_t count, float slope) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    const auto sum = [=](std::int64_t i) { return first[i] + second[i]; };
+    rectifyEach(count, slope, sum, sum, destination);
+  });
 }
 
-TILEFOLD_CLONES void addScaled(float scale, const float* source, float* destination, std::int64_t count) {
+void addScaled(float scale, const float* source, float* destination, std::int64_t count) {
+  forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) destination[i] += scale * source[i];
+    for (std::int64_t i = 0; i < count; ++i) destination[i] += scale * source[i];
+  });
 }
 
-TILEFOLD_CLONES void multiply(float scale, const float* source, float* destination, std::int64_t count) {
+void multiply(float scale, const float* source, float* destination, std::int64_t count) {
+  forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) destination[i] = scale * source[i];
+    for (std::int64_t i = 0; i < count; ++i) destination[i] = scale * source[i];
+  });
 }
 
-TILEFOLD_CLONES void fill(float value, float* destination, std::int64_t count) {
+void fill(float value, float* destination, std::int64_t count) {
+  forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) destination[i] = value;
+    for (std::int64_t i = 0; i < count; ++i) destination[i] = value;
+  });
 }
 
-TILEFOLD_CLONES float dot(const float* left, const float* right, std::int64_t count) {
-  constexpr int width = 16, chains = 4;
-  using Vector = Lanes<width>;
-  Vector::Type sums[chains] = {};
-  std::int64_t i = 0;
-  for (; i + width * chains <= count; i += width * chains)
-    for (int chain = 0; chain < chains; ++chain)
-      sums[chain] += Vector::at(left + i + chain * width) * Vector::at(right + i + chain * width);
-  const Vector::Type total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  float sum = 0;
-  for (int lane = 0; lane < width; ++lane) sum += total[lane];
-  for (; i < count; ++i) sum += left[i] * right[i];
-  return sum;
+float dot(const float* left, const float* right, std::int64_t count) {
+  return forProcessor([=]() TILEFOLD_INLINED {
+    constexpr int width = 16, chains = 4;
+    using Vector = Lanes<width>;
+    Vector::Type sums[chains] = {};
+    std::int64_t i = 0;
+    for (; i + width * chains <= count; i += width * chains)
+      for (int chain = 0; chain < chains; ++chain)
+        sums[chain] += Vector::at(left + i + chain * width) * Vector::at(right + i + chain * width);
+    const Vector::Type total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    float sum = 0;
+    for (int lane = 0; lane < width; ++lane) sum += total[lane];
+    for (; i < count; ++i) sum += left[i] * right[i];
+    return sum;
+  });
 }
 
 // A product of two floats is exact in double, so a fused addition gives the same bits as a separate
 // one.
-TILEFOLD_CLONES double squares(const float* values, std::int64_t count) {
-  constexpr int width = 8, chains = 4;
-  typedef double Doubles __attribute__((vector_size(width * sizeof(double))));
-  Doubles sums[chains] = {};
-  std::int64_t i = 0;
-  for (; i + width * chains <= count; i += width * chains)
-    for (int chain = 0; chain < chains; ++chain) {
-      const Doubles value = __builtin_convertvector(Lanes<width>::at(values + i + chain * width), Doubles);
-      sums[chain] += value * value;
-    }
-  const Doubles total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  double sum = 0;
-  for (int lane = 0; lane < width; ++lane) sum += total[lane];
-  for (; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-  return sum;
+double squares(const float* values, std::int64_t count) {
+  return forProcessor([=]() TILEFOLD_INLINED {
+    constexpr int width = 8, chains = 4;
+    typedef double Doubles __attribute__((vector_size(width * sizeof(double))));
+    Doubles sums[chains] = {};
+    std::int64_t i = 0;
+    for (; i + width * chains <= count; i += width * chains)
+      for (int chain = 0; chain < chains; ++chain) {
+        const Doubles value = __builtin_convertvector(Lanes<width>::at(values + i + chain * width), Doubles);
+        sums[chain] += value * value;
+      }
+    const Doubles total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    double sum = 0;
+    for (int lane = 0; lane < width; ++lane) sum += total[lane];
+    for (; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+    return sum;
+  });
 }
 
-TILEFOLD_CLONES void copyLanes(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count, bool sum) {
-  if (sum)
-    copyLanesAs<true>(from, to, lanes, count);
-  else
-    copyLanesAs<false>(from, to, lanes, count);
-}
-
-TILEFOLD_CLONES void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
-  for (std::int64_t p = 0; p < count; ++p)
-    if (block == 16)
-      Lanes<16>::put(pixels + p * 16, Lanes<16>::at(lanes));
+void copyLanes(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count, bool sum) {
+  forProcessor([=, &from, &to]() TILEFOLD_INLINED {
+    if (sum)
+      copyLanesAs<true>(from, to, lanes, count);
     else
-      Lanes<8>::put(pixels + p * 8, Lanes<8>::at(lanes));
+      copyLanesAs<false>(from, to, lanes, count);
+  });
 }
 
-TILEFOLD_CLONES void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block) {
-  if (block == 16)
-    addPixelsBlock<16>(pixels, lanes, count);
-  else
-    addPixelsBlock<8>(pixels, lanes, count);
+void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    for (std::int64_t p = 0; p < count; ++p)
+      if (block == 16)
+        Lanes<16>::put(pixels + p * 16, Lanes<16>::at(lanes));
+      else
+        Lanes<8>::put(pixels + p * 8, Lanes<8>::at(lanes));
+  });
 }
 
-TILEFOLD_CLONES void sgdUpdate(const SgdStep& step, float* weights, const float* gradient, float* velocity, std::int64_t count) {
-  const SgdStep s = step;
-  if (velocity == nullptr) {
+void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    if (block == 16)
+      addPixelsBlock<16>(pixels, lanes, count);
+    else
+      addPixelsBlock<8>(pixels, lanes, count);
+  });
+}
+
+void sgdUpdate(const SgdStep& step, float* weights, const float* gradient, float* velocity, std::int64_t count) {
+  forProcessor([=, &step]() TILEFOLD_INLINED {
+    const SgdStep s = step;
+    if (velocity == nullptr) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) weights[i] -= s.rate * (gradient[i] + s.weightDecay * weights[i]);
-    return;
-  }
-  // At the first step the velocity's memory may hold anything, so it must not be multiplied by 0.
-  if (s.first) {
+      for (std::int64_t i = 0; i < count; ++i) weights[i] -= s.rate * (gradient[i] + s.weightDecay * weights[i]);
+      return;
+    }
+    // At the first step the velocity's memory may hold anything, so it must not be multiplied by 0.
+    if (s.first) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) velocity[i] = gradient[i] + s.weightDecay * weights[i];
-  } else {
+      for (std::int64_t i = 0; i < count; ++i) velocity[i] = gradient[i] + s.weightDecay * weights[i];
+    } else {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) velocity[i] = s.momentum * velocity[i] + (gradient[i] + s.weightDecay * weights[i]);
-  }
+      for (std::int64_t i = 0; i < count; ++i) velocity[i] = s.momentum * velocity[i] + (gradient[i] + s.weightDecay * weights[i]);
+    }
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) weights[i] -= s.rate * velocity[i];
+    for (std::int64_t i = 0; i < count; ++i) weights[i] -= s.rate * velocity[i];
+  });
 }
 
-TILEFOLD_CLONES void adamUpdate(const AdamStep& step, float* weights, const float* gradient, float* firstMoment, float* secondMoment,
-                                std::int64_t count) {
-  const AdamStep s = step;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float weight = weights[i] * s.shrink;
-    const float g = gradient[i] + s.decay * weights[i];
-    firstMoment[i] = s.beta1 * firstMoment[i] + s.rest1 * g;
-    secondMoment[i] = s.beta2 * secondMoment[i] + s.rest2 * g * g;
-    weights[i] = weight - s.stepSize * (firstMoment[i] / (std::sqrt(secondMoment[i]) / s.secondCorrection + s.epsilon));
-  }
+void adamUpdate(const AdamStep& step, float* weights, const float* gradient, float* firstMoment, float* secondMoment, std::int64_t count) {
+  forProcessor([=, &step]() TILEFOLD_INLINED {
+    const AdamStep s = step;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float weight = weights[i] * s.shrink;
+      const float g = gradient[i] + s.decay * weights[i];
+      firstMoment[i] = s.beta1 * firstMoment[i] + s.rest1 * g;
+      secondMoment[i] = s.beta2 * secondMoment[i] + s.rest2 * g * g;
+      weights[i] = weight - s.stepSize * (firstMoment[i] / (std::sqrt(secondMoment[i]) / s.secondCorrection + s.epsilon));
+    }
+  });
 }
 
-TILEFOLD_CLONES void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* indices, std::int64_t block) {
-  if (block == 16)
-    maxPoolRowBlock<16>(row, values, indices);
-  else
-    maxPoolRowBlock<8>(row, values, indices);
+void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* indices, std::int64_t block) {
+  forProcessor([=, &row]() TILEFOLD_INLINED {
+    if (block == 16)
+      maxPoolRowBlock<16>(row, values, indices);
+    else
+      maxPoolRowBlock<8>(row, values, indices);
+  });
 }
 
-TILEFOLD_CLONES void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block) {
-  if (block == 16)
-    multiplyRowBlock<16>(row, matrix, result, resultStep);
-  else
-    multiplyRowBlock<8>(row, matrix, result, resultStep);
+void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block) {
+  forProcessor([=, &row]() TILEFOLD_INLINED {
+    if (block == 16)
+      multiplyRowBlock<16>(row, matrix, result, resultStep);
+    else
+      multiplyRowBlock<8>(row, matrix, result, resultStep);
+  });
 }
 
-TILEFOLD_CLONES void multiplyGradient(const GradientRows& rows, double* matrix, std::int64_t block) {
-  if (block == 16)
-    multiplyGradientBlock<16>(rows, matrix);
-  else
-    multiplyGradientBlock<8>(rows, matrix);
+void multiplyGradient(const GradientRows& rows, double* matrix, std::int64_t block) {
+  forProcessor([=, &rows]() TILEFOLD_INLINED {
+    if (block == 16)
+      multiplyGradientBlock<16>(rows, matrix);
+    else
+      multiplyGradientBlock<8>(rows, matrix);
+  });
 }
 
 }  // namespace tilefold::cpu

@@ -70,8 +70,8 @@ const collectUses = (code: readonly UnplacedInstruction[], { kernels }: Pick<Poo
 }
 
 /**
- * What a swapSchedule can name (see SwapInterval in plan.ts); statistics and copies of parts stay on
- * the device.
+ * What a swapSchedule can name (see SwapInterval in plan.ts); statistics and copies of parts stay
+ * on the device.
  */
 const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
 

@@ -36,8 +36,8 @@ export const validateSwapIntervals = (
 }
 
 /**
- * A tensor's time on the host in the step's code: each transfer begins, and each wait stands, right before
- * its position.
+ * A tensor's time on the host in the step's code: each transfer begins, and each wait stands, right
+ * before its position.
  */
 interface PlacedInterval {
   readonly tensor: SavedTensor

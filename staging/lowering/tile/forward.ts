@@ -39,8 +39,8 @@ const createStep = (tile: ForwardTile, position: number): Step => {
     destinationRegion,
     parameters: scope.parameters[position]
   }
-  // What is spread comes last: V8 is far slower the other way round, and plans are made of a million
-  // of these.
+  // What is spread comes last: V8 is far slower the other way round, and plans are made of a
+  // million of these.
   return {
     indices: createIndices(scope, made),
     slope: pass.negativeSlopeOf(position),

@@ -28,8 +28,8 @@ export const insert = (labels: Label[], label: Label): void => {
 export const segmentsOf = ({ last }: Label): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.segment])
 
 /**
- * Resident bytes are roundBytes up to this many significant bits, which bounds how many labels there
- * are.
+ * Resident bytes are roundBytes up to this many significant bits, which bounds how many labels
+ * there are.
  */
 const significantBits = 8
 

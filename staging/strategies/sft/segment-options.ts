@@ -47,8 +47,8 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
     .map((option) => () => option)
 
 /**
- * The ways between any two positions; answers are remembered. What is kept over several is joinSegments
- * later.
+ * The ways between any two positions; answers are remembered. What is kept over several is
+ * joinSegments later.
  */
 export const createSegmentOptions = (
   { lowering: { graph, source, device }, estimate, variants: createVariants }: Search,

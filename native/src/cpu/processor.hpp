@@ -1,0 +1,38 @@
+// Loops that are compiled for several instruction sets, of which the best that the processor has is
+// taken when they run: a build needs no flags for the machine that it will run on.
+#pragma once
+#include <cstdint>
+#include <string>
+
+// Into a loop for some instruction set goes only what is inlined.
+#define TILEFOLD_INLINED __attribute__((always_inline))
+#define TILEFOLD_INLINE inline TILEFOLD_INLINED
+
+namespace tilefold::cpu {
+
+// What the processor lacks for the cpu device; null when it lacks nothing.
+const char* lackingInstructions();
+
+// The instructions that oneDNN uses here.
+std::string instructionSet();
+
+// Channels of an activation that lie together on this machine: 16 with AVX-512, else 8.
+std::int64_t machineBlock();
+
+}  // namespace tilefold::cpu
+
+#ifdef __x86_64__
+#include "processor_x86_64.hpp"
+#else
+
+namespace tilefold::cpu {
+
+// Runs `body`, a lambda that is TILEFOLD_INLINED and holds copies of the scalars that it reads.
+template <class Body>
+auto forProcessor(Body body) {
+  return body();
+}
+
+}  // namespace tilefold::cpu
+
+#endif

@@ -1,0 +1,20 @@
+#ifndef __x86_64__
+#include "processor.hpp"
+
+namespace tilefold::cpu {
+
+const char* lackingInstructions() { return nullptr; }
+
+// oneDNN names sets of x86-64 only.
+std::string instructionSet() {
+#ifdef __aarch64__
+  return "neon";
+#else
+  return "any";
+#endif
+}
+
+std::int64_t machineBlock() { return 8; }
+
+}  // namespace tilefold::cpu
+#endif

@@ -1,0 +1,58 @@
+#ifdef __x86_64__
+#include <dnnl.hpp>
+
+#include "processor.hpp"
+
+namespace tilefold::cpu {
+
+std::string instructionSet() {
+  switch (dnnl_get_effective_cpu_isa()) {
+    case dnnl_cpu_isa_sse41:
+      return "sse41";
+    case dnnl_cpu_isa_avx:
+      return "avx";
+    case dnnl_cpu_isa_avx2:
+      return "avx2";
+    case dnnl_cpu_isa_avx2_vnni:
+      return "avx2_vnni";
+    case dnnl_cpu_isa_avx512_core:
+      return "avx512_core";
+    case dnnl_cpu_isa_avx512_core_vnni:
+      return "avx512_core_vnni";
+    case dnnl_cpu_isa_avx512_core_bf16:
+      return "avx512_core_bf16";
+    case dnnl_cpu_isa_avx512_core_amx:
+      return "avx512_core_amx";
+#if DNNL_VERSION_MAJOR >= 3
+    case dnnl_cpu_isa_avx2_vnni_2:
+      return "avx2_vnni_2";
+    case dnnl_cpu_isa_avx512_core_fp16:
+      return "avx512_core_fp16";
+    case dnnl_cpu_isa_avx512_core_amx_fp16:
+      return "avx512_core_amx_fp16";
+#endif
+    default:
+      return "instruction set " + std::to_string(static_cast<int>(dnnl_get_effective_cpu_isa()));
+  }
+}
+
+std::int64_t machineBlock() {
+  static const std::int64_t block = [] {
+    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), wide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    return (isa & wide) == wide ? 16 : 8;
+  }();
+  return block;
+}
+
+bool usesAvx512() {
+  static const bool uses = machineBlock() == 16 && __builtin_cpu_supports("avx512cd");
+  return uses;
+}
+
+const char* lackingInstructions() {
+  const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  return has ? nullptr : "AVX2 and FMA (x86-64-v3), which Intel's processors have since Haswell and AMD's since Excavator";
+}
+
+}  // namespace tilefold::cpu
+#endif

@@ -1,0 +1,55 @@
+// Other systems in folders: roots of Debian, made by debootstrap and entered by chroot.
+import { spawnSync } from 'node:child_process'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+
+const project = join(__dirname, '..', '..')
+
+/** Where roots are kept from one run to the next. */
+const roots = process.env['TILEFOLD_ROOTS'] ?? join(homedir(), '.cache', 'tilefold', 'roots')
+
+const run = (command: string, args: readonly string[]) =>
+  spawnSync(command, args, { cwd: project, encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'pipe'] })
+
+/** What a script cannot do here: it ends with this status, and says why last. */
+const impossible = 3
+
+export interface Root {
+  readonly path: string
+  /** Runs a shell's command in a copy of this checkout; answers with what it printed. */
+  readonly run: (command: string, folders?: readonly string[]) => string
+}
+
+/** Runs one of this checkout's scripts; answers with what it printed, or with why it cannot here. */
+export const script = (path: string, args: readonly string[]): { readonly output: string } | { readonly impossible: string } => {
+  const { status, stdout, stderr } = run('bash', [path, ...args])
+  if (status === impossible) return { impossible: stderr.trim().split('\n').at(-1) ?? '' }
+  assert.is(status, 0, `${path} ${args.join(' ')}\n${stdout}${stderr}`)
+  return { output: stdout }
+}
+
+/**
+ * A test in a root of a release of Debian with packages; skipped with a sentence where none can be
+ * made.
+ */
+export const testIn = (name: string, release: string, packages: readonly string[], sentence: string, body: (root: Root) => void): void => {
+  const path = join(roots, name)
+  const made = script('native/prebuilt/root.sh', [release, path, ...packages])
+  if ('impossible' in made) {
+    console.log(`${sentence}: skipped, for ${made.impossible}`)
+    test.skip(sentence)
+    return
+  }
+  test(sentence, () =>
+    body({
+      path,
+      run: (command, folders = []) => {
+        const { status, stdout, stderr } = run('bash', ['test/systems/in-root.sh', path, command, ...folders])
+        assert.is(status, 0, `${name}: ${command}\n${stdout}${stderr}`)
+        return stdout
+      }
+    })
+  )
+}
