@@ -7,7 +7,7 @@ import { lmsSchedules } from '../staging/strategies/lms'
 import { shares, windowStays } from '../staging/strategies/window'
 
 /** A step of a chain as strategies that swap see it: F_0 .. F_L, then B_L .. B_0. */
-const timelineOf = ({ stages, output }: Chain): Timeline => {
+const buildTimeline = ({ stages, output }: Chain): Timeline => {
   const last = 2 * stages.length - 1
   const forward = stages.map(({ u_F, ex_F }, i) => ({ milliseconds: u_F, bytes: ex_F + (i === stages.length - 1 ? output.x : 0) }))
   const backward = stages.map(({ u_B, ex_B, y }, i) => {
@@ -60,7 +60,7 @@ export const swapStrategies = Object.keys(schedulesBy)
  * around the turn.
  */
 export const relativeMakespans = (chain: Chain, strategy: string): ((memory: number) => number | undefined) => {
-  const timeline = timelineOf(chain)
+  const timeline = buildTimeline(chain)
   const link = { toDevice: chain.beta, toHost: chain.beta }
   const rated = schedulesBy[strategy]!(timeline).map((stays) => ({
     peak: peakOf(timeline, stays),

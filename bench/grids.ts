@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import { planFileOf, planFileText } from '../staging'
+import { toPlanFile, planFileText } from '../staging'
 import type { Grid } from '../staging/plans/plan'
 import { type Contender, type Skipped, startTilefold } from './contender'
 import { type GridPlan, plansByGrid } from './plans-by-grid'
@@ -43,7 +43,7 @@ const measure = async (
     const started: (Contender | Skipped)[] = []
     for (const [index, { grid, staged }] of plans.entries()) {
       const path = join(folder, `${index}.json`)
-      writeFileSync(path, planFileText(planFileOf(staged, benchObjective(momentum)), { kind: 'json' }))
+      writeFileSync(path, planFileText(toPlanFile(staged, benchObjective(momentum)), { kind: 'json' }))
       started.push(await startTilefold(textOf(grid), [...options, '--plan', path]))
     }
     const contenders = started.filter((one): one is Contender => 'step' in one)

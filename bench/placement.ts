@@ -22,7 +22,7 @@ import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLi
 import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { alignment } from '../staging/placement/placement'
 import { leastCudaChunk } from '../staging/placement/virtual'
-import { candidateOf, createPlanSearch, type Candidate } from '../staging/search'
+import { createCandidate, createPlanSearches, type Candidate } from '../staging/search'
 import { decide } from '../staging/stage'
 import { planners, type Planner } from '../staging/strategies'
 
@@ -96,13 +96,16 @@ const requestFor = (network: string, size: number): StageRequest => ({
 })
 
 const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering: Lowering, chosen: Candidate): ProgramRow => {
-  const { order, segments, residence } = chosen
+  const { order, segments, swapSchedule } = chosen
   const [lifetimes, peakBytes] = [chosen.lifetimes(), chosen.peakBytes()]
   const placed = (name: 'best-fit' | 'gtbm') => allocators[name](lifetimes, { alignment })
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
   const inChunks = (chunkBytes: number): number =>
     ratioOf(
-      candidateOf(lowering, createPlan(order, segments, { residence, placement: { allocator: 'virtual', chunkBytes } })).peakBytes(),
+      createCandidate(
+        lowering,
+        createPlan(order, segments, { swapSchedule, placement: { allocator: 'virtual', pageBytes: chunkBytes } })
+      ).peakBytes(),
       lifetimes
     )
   const ratio = ratioOf(peakBytes, lifetimes)
@@ -134,7 +137,7 @@ function* programRows(network: string, size: number, chosen: readonly Planner[])
   const request = requestFor(network, size)
   const { lowering, plain } = must(decide(request))
   for (const strategy of chosen) {
-    const answers = createPlanSearch(lowering, strategy, plain)
+    const answers = createPlanSearches(lowering, plain).by(strategy)
     const least = answers.least()
     if (least === undefined) continue
     const seen = new Set<Candidate>()

@@ -5,7 +5,7 @@ import type { Graph } from '../staging/graph/graph'
 import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { sourceOrder, inOrder } from '../staging/graph/order'
 import { createPlan, tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plans/plan'
-import { type Candidate, candidateOf, createPlanSearch } from '../staging/search'
+import { type Candidate, createCandidate, createPlanSearches } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
 import { segmentMultiplyAdds, segmentTiling } from '../staging/graph/tiling'
@@ -47,7 +47,7 @@ const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
  */
 const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Span, budget: number): Candidate => {
   const segments = candidate.segments.map((one): Segment => (one.from === from ? { ...one, reorder: 'each-tile' } : one))
-  const other = candidateOf(lowering, createPlan(candidate.order, segments))
+  const other = createCandidate(lowering, createPlan(candidate.order, segments))
   return other.peakBytes() <= budget && other.milliseconds() < candidate.milliseconds() ? other : candidate
 }
 
@@ -66,12 +66,14 @@ export const plansByGrid = (request: StageRequest & { readonly input: readonly n
   const segment = largestTiled(ordered, segments)
   if (segment === undefined) return undefined
   const lowering: Lowering = { graph, device: withFastestFirst(exactKernels ? withExactKernels(device) : device), objective, source }
-  const plain = candidateOf(lowering, createPlan(sourceOrder(graph), wholeGraph(graph)))
+  const plain = createCandidate(lowering, createPlan(sourceOrder(graph), wholeGraph(graph)))
   const isChosen = ({ B, H, W }: Grid): boolean => B === segment.grid.B && H === segment.grid.H && W === segment.grid.W
   const others = candidateGrids(ordered, segment, false)
     .filter((grid) => !isChosen(grid))
     .flatMap((grid) => {
-      const answer = createPlanSearch({ ...lowering, graph: asking(graph, segment, grid) }, 'sft', plain).within(budget)
+      const answer = createPlanSearches({ ...lowering, graph: asking(graph, segment, grid) }, plain)
+        .by('sft')
+        .within(budget)
       return answer === undefined ? [] : [{ grid, best: betterReordered(lowering, answer, segment, budget) }]
     })
     .filter(({ best }) => best.milliseconds() <= within * predicted.stepMilliseconds)

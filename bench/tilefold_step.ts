@@ -43,7 +43,7 @@ const main = async (): Promise<void> => {
     known(E.fromNullable(`there is no strategy ${values.strategy}`)(strategyNames.find((one) => one === values.strategy)))
   )
   const link = values.link === undefined ? undefined : must(known(parseRate(values.link)))
-  const file = values.plan === undefined ? undefined : must(loadPlan(values.plan))
+  const file = values.plan === undefined ? undefined : must(await loadPlan(values.plan)()).plan
   const request = must(
     requestFor({
       model: values.model,

@@ -9,50 +9,27 @@ export { createStepList } from './expression/steps'
 export { pointwise, type Pointwise } from './expression/pointwise'
 export type { PointwiseArguments, PointwiseParameter } from './ops/pointwise'
 export { constant, where, type Condition, type Value } from './expression/value'
-export { flatLayers, type FlatLayer } from './flat-layers'
+export { flatLayers, type FlatLayer } from './flat/flat-layers'
 export type { Layer } from './layer'
-export { layerText } from './layer-text'
+export { layerText } from './flat/layer-text'
 export { model, modelOf, type Model } from './model'
 export { checkpoint, checkpointWithin, input, named, net, seq, type Listed, type Named, type Sequence, type Within } from './net'
 export { validateOptionNames } from './option-names'
-export {
-  adaptiveAvgPool2d,
-  avgPool2d,
-  batchNorm,
-  conv2d,
-  convTranspose2d,
-  dropout,
-  flatten,
-  globalAvgPool,
-  globalMaxPool,
-  groupNorm,
-  instanceNorm,
-  leakyRelu,
-  linear,
-  maxPool2d,
-  meanSquaredError,
-  pad,
-  pixelCrossEntropy,
-  pixelShuffle,
-  pixelUnshuffle,
-  relu,
-  resize,
-  softmaxCrossEntropy,
-  tile
-} from './layers'
+export * from './layers'
 export {
   planStrategies,
   strategyNames,
   type Plan,
   type PlanFigures,
   type PlanGrid,
-  type PlanHostStay,
+  type PlanSwapInterval,
   type PlanPlacement,
   type PlanSegment,
   type StrategyName
-} from './plan'
+} from './plan/plan'
+export { earlierNames } from './plan/earlier-names'
 export { isBroadcast } from './ops/joins'
-export { planFor } from './plan-for'
+export { planFor } from './plan/plan-for'
 export {
   validateHostRows,
   checkPlan,
@@ -61,11 +38,11 @@ export {
   validateSegments,
   type PlannedLayer,
   type UnnamedSegment
-} from './plan-rules'
-export type { Dim } from './segment'
-export { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
-export { shapeRules } from './shape-rules'
-export type { Accept, AnyTensor, Invalid, HeldBytes, ShapeOf, Tensor } from './tensor'
-export { trace, type TracedLayer } from './trace'
+} from './plan/rules'
+export type { Dim } from './shapes/segment'
+export { bytesOf, showShape, type Shape, type ShapeRule } from './shapes/shape'
+export { shapeRules } from './shapes/shape-rules'
+export type { Accept, AnyTensor, Invalid, HeldBytes, ShapeOf, Tensor } from './typing/tensor'
+export { trace, type TracedLayer } from './flat/trace'
 export { transposedWindowOf } from './ops/transposed-convolution'
 export { windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './ops/window'

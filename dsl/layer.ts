@@ -1,8 +1,8 @@
-import type { Apply } from './apply'
+import type { Apply } from './typing/apply'
 import type { Arguments } from './arguments'
-import type { Strictly } from './fit'
+import type { Strictly } from './typing/fit'
 import type { Options, Told } from './option-names'
-import type { Accept, AnyTensor, Invalid } from './tensor'
+import type { Accept, AnyTensor, Invalid } from './typing/tensor'
 
 /** In place of a tensor where a layer is called without one. */
 interface None {

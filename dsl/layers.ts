@@ -34,8 +34,8 @@ export const batchNorm = defaultLayerMaker('batchNorm')
 export const groupNorm = layerMaker('groupNorm')
 
 /**
- * (x - mean) / sqrt(variance + eps) of each channel of each image, over its pixels (Ulyanov, Vedaldi
- * and Lempitsky, 2016).
+ * (x - mean) / sqrt(variance + eps) of each channel of each image, over its pixels (Ulyanov,
+ * Vedaldi and Lempitsky, 2016).
  */
 export const instanceNorm = defaultLayerMaker('instanceNorm')
 
@@ -58,6 +58,13 @@ export const pixelShuffle = layerMaker('pixelShuffle')
  * and width.
  */
 export const pixelUnshuffle = layerMaker('pixelUnshuffle')
+
+/**
+ * The channels of `groups` groups interleaved, as torch.nn.ChannelShuffle: the first of each group,
+ * then the second of each (Zhang et al., 2018). Refused where the groups do not divide the
+ * channels.
+ */
+export const channelShuffle = layerMaker('channelShuffle')
 
 /**
  * Rows and columns around [B, C, H, W], as torch.nn.functional.pad: zeros, or with `mode` what the

@@ -1,9 +1,9 @@
-import type { WalkToEnd } from './walk'
+import type { WalkToEnd } from './typing/walk'
 import type { Layers } from './arguments'
-import type { FitToEnd, Whole } from './fit'
-import type { Images } from './input-shape'
-import type { Shape } from './shape'
-import type { Accept, AnyTensor, InputOf, LayersOf, ShapeOf, Start, Tensor } from './tensor'
+import type { FitToEnd, Whole } from './typing/fit'
+import type { Images } from './shapes/input-shape'
+import type { Shape } from './shapes/shape'
+import type { Accept, AnyTensor, InputOf, LayersOf, ShapeOf, Start, Tensor } from './typing/tensor'
 
 declare const scores: unique symbol
 

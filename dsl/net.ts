@@ -1,10 +1,10 @@
-import type { ApplyLayers } from './apply'
+import type { ApplyLayers } from './typing/apply'
 import type { AnyLayer, Layers } from './arguments'
-import type { Fit } from './fit'
+import type { Fit } from './typing/fit'
 import { layer, type Layer } from './layer'
-import type { Shape } from './shape'
-import type { Images } from './input-shape'
-import type { Accept, AnyTensor, Start } from './tensor'
+import type { Shape } from './shapes/shape'
+import type { Images } from './shapes/input-shape'
+import type { Accept, AnyTensor, Start } from './typing/tensor'
 
 /** Where a net starts: the shape [B, C, H, W] of its images. */
 export const input = <const S extends Shape>(shape: Accept<Images<S>> & S): Start<S> =>

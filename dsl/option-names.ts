@@ -5,7 +5,7 @@
 import type { MarkArguments } from './arguments'
 import { opRecords, type Op, type OpArguments } from './ops'
 import { allDims } from './ops/op-record'
-import type { AnyTensor, Invalid } from './tensor'
+import type { AnyTensor, Invalid } from './typing/tensor'
 
 /** What is told options that are checked by name: ops, and `tile` its counts. */
 export interface Told extends OpArguments {

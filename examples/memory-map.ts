@@ -74,13 +74,13 @@ const staysOf = (
   walk(step.code, [])
   const stays = [...spans.values()].map(({ buffer, from, to }): Stay => {
     const { role, offset, bytes } = buffers[buffer]!
-    return role === 'resident' ? { role, from: 0, to: now, offset, bytes } : { role, from, to, offset, bytes }
+    return role === 'persistent' ? { role, from: 0, to: now, offset, bytes } : { role, from, to, offset, bytes }
   })
   return { stays, milliseconds: now }
 }
 
 const colours = {
-  resident: ['#6b7280', 'weights, gradients, optimizer state'],
+  persistent: ['#6b7280', 'weights, gradients, optimizer state'],
   boundary: ['#2563eb', 'kept between segments'],
   'output-gradient': ['#dc2626', 'gradients between segments'],
   local: ['#60a5fa', 'inside a segment: of whole layers, or of one tile'],

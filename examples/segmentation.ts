@@ -1,6 +1,6 @@
 /**
  * DeepLabv3+ learns, in less memory than plain training takes, which tissue is stained brown (DAB)
- * in a real image; labels come from colour deconvolution. In the end a picture shows image, labels
+ * in a real image; labels come from colour deconvolution. In the end an image shows image, labels
  * and prediction side by side: out/segmentation.png.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 import { conv2d, dropout, flatten, linear, maxPool2d, named, relu, seq } from '../dsl'
-import { checking, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { checking, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
 
 const pool = maxPool2d({ k: 3, s: 2 })
 
@@ -51,6 +51,6 @@ export const alexnet = checking(
     head = 'gap' as H
   }: HeadOptions<C, H>): Network<'alexnet', Headed<readonly [typeof features], GapHead<C>, ClassicHead<C>, H>> => ({
     name: 'alexnet',
-    layers: headed([features], head, gapHead(classes), classicHead(classes))
+    layers: withHead([features], head, gapHead(classes), classicHead(classes))
   })
 )

@@ -8,7 +8,7 @@
  * MB of parameters, where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
  */
 import { batchNorm, conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type AnyLayer } from '../dsl'
-import { checking, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { checking, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
 
 const activation = leakyRelu({ slope: 0.1 })
 const wide = <const C extends number>(out: C) => [conv2d({ out, k: 3, p: 1 }), activation] as const
@@ -84,7 +84,7 @@ const darknet = <const N extends string, F extends AnyLayer>(name: N, layer: F) 
       head = 'gap' as H
     }: HeadOptions<C, H>): Network<N, Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
       name,
-      layers: headed([layer], head, gapHead(classes), classicHead(classes))
+      layers: withHead([layer], head, gapHead(classes), classicHead(classes))
     })
   )
 

@@ -75,7 +75,7 @@ export type Headed<F extends Layers, Gap extends Layers, Classic extends Layers,
   ...{ gap: Gap; classic: Classic }[H]
 ]
 
-export const headed = <const F extends Layers, Gap extends Layers, Classic extends Layers, H extends Head>(
+export const withHead = <const F extends Layers, Gap extends Layers, Classic extends Layers, H extends Head>(
   features: F,
   head: H,
   gap: Gap,

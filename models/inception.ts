@@ -13,7 +13,7 @@ import {
   type Padding,
   type Pair
 } from '../dsl'
-import { checking, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { checking, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
 
 /** What torchvision's BasicConv2d does after its convolution. */
 const rectified = [named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)] as const
@@ -138,6 +138,6 @@ export const inception_v3 = checking(
     head = 'gap' as H
   }: HeadOptions<C, H>): Network<'inception_v3', Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
     name: 'inception_v3',
-    layers: headed(features, head, gapHead(classes), classicHead(classes))
+    layers: withHead(features, head, gapHead(classes), classicHead(classes))
   })
 )

@@ -17,7 +17,7 @@ export * from './inception'
 export * from './unet'
 export * from './vgg'
 export { resnet101, resnet152, resnet18, resnet34, resnet50 }
-export type { Head, HeadOptions } from './heads'
+export type { Head, HeadOptions, Network } from './heads'
 
 /** The models that the command line knows by name. */
 export const builtIn: Readonly<Record<string, (options: HeadOptions) => Model>> = {

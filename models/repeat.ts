@@ -22,7 +22,7 @@ export type Stacked<First extends AnyLayer, Next extends AnyLayer, N extends num
   Repeat<readonly [Next], N> extends readonly [AnyLayer, ...infer Others extends Layers] ? readonly [First, ...Others] : Layers
 
 /** `count` layers, at least one, of which only the first differs. */
-export const stacked = <const First extends AnyLayer, const Next extends AnyLayer, const N extends number>(
+export const stack = <const First extends AnyLayer, const Next extends AnyLayer, const N extends number>(
   first: First,
   next: Next,
   count: N

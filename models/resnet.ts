@@ -1,6 +1,6 @@
 import { batchNorm, conv2d, maxPool2d, named, relu, residual, seq, type Layers } from '../dsl'
-import { checking, fcHead, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
-import { repeat, stacked } from './repeat'
+import { checking, fcHead, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { repeat, stack } from './repeat'
 
 const basicBranch = <const W extends number, const S extends number>(width: W, s: S) =>
   [
@@ -74,7 +74,7 @@ export const bottlenecks = <
 ) =>
   seq(
     name,
-    stacked(
+    stack(
       projectionBlock(bottleneckBranch(width, out, s, first), projection(out, s)),
       identityBlock(bottleneckBranch(width, out, 1, d)),
       count
@@ -82,7 +82,7 @@ export const bottlenecks = <
   )
 
 const basicLayer = <const Name extends string, const W extends number, const N extends number>(name: Name, width: W, count: N) =>
-  seq(name, stacked(projectionBlock(basicBranch(width, 2), projection(width, 2)), identityBlock(basicBranch(width, 1)), count))
+  seq(name, stack(projectionBlock(basicBranch(width, 2), projection(width, 2)), identityBlock(basicBranch(width, 1)), count))
 
 /** The layers before layer1. */
 export const stem = [
@@ -126,7 +126,7 @@ const resnet = <const N extends string, F extends Layers>(name: N, features: F) 
       head = 'gap' as H
     }: HeadOptions<C, H>): Network<N, Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
       name,
-      layers: headed(features, head, gapHead(classes), fcHead(classes))
+      layers: withHead(features, head, gapHead(classes), fcHead(classes))
     })
   )
 

@@ -1,5 +1,5 @@
 import { batchNorm, conv2d, maxPool2d, relu, seq, type AnyLayer } from '../dsl'
-import { checking, classicVggHead, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { checking, classicVggHead, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
 import { repeat } from './repeat'
 
 const pool = maxPool2d({ k: 2 })
@@ -55,7 +55,7 @@ const vgg = <const N extends string, F extends AnyLayer>(name: N, features: F) =
       head = 'gap' as H
     }: HeadOptions<C, H>): Network<N, Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
       name,
-      layers: headed([features], head, gapHead(classes), classicVggHead(classes))
+      layers: withHead([features], head, gapHead(classes), classicVggHead(classes))
     })
   )
 

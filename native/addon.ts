@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
 import { storedPrecision, type DevicePrecision } from '../staging/program/program'
+import { addonFile } from './addon-file'
 import { answerOf, deviceError, type DeviceError } from './error'
+import { loadFailure } from './prebuilt'
 
 /** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */
 type Call = (...values: readonly unknown[]) => unknown
@@ -57,17 +57,6 @@ const addonCodec = t.readonly(
 export type Addon = t.TypeOf<typeof addonCodec>
 
 /**
- * Another build of the addon, such as the tests' with an emulated GPU (native/test/emulated_cuda),
- * by TILEFOLD_ADDON.
- */
-const named = process.env.TILEFOLD_ADDON
-const addonFile = resolve(named ?? join(__dirname, 'build', 'Release', 'tilefold.node'))
-const [described, remedy] =
-  named === undefined
-    ? ['the native addon', 'build it with "npm run build"']
-    : [`the native addon ${addonFile}, which TILEFOLD_ADDON names,`, 'name another build, or unset the variable']
-
-/**
  * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a
  * millisecond. In libgomp's own 300,000 it takes, wherever the two share a core, a time slice from
  * the one that it waits for, kernel after kernel.
@@ -85,16 +74,20 @@ const withShortSpins = <A>(load: () => A): A => {
   }
 }
 
-const load = (): E.Either<DeviceError, Addon> => {
-  if (!existsSync(addonFile)) return E.left(deviceError('missing', `${described} is not built: ${remedy}`))
-  return pipe(
-    E.tryCatch(
-      () => ({ value: withShortSpins(() => createRequire(__filename)(addonFile) as unknown) }),
-      (error) => deviceError('missing', `${described} cannot be loaded (${String(error)}): ${remedy}`)
+const missing = (sentence: string): DeviceError => deviceError('missing', sentence)
+
+const load = (): E.Either<DeviceError, Addon> =>
+  pipe(
+    addonFile(),
+    E.mapLeft(missing),
+    E.chain((path) =>
+      E.tryCatch(
+        () => ({ value: withShortSpins(() => createRequire(__filename)(path) as unknown) }),
+        (error) => missing(loadFailure(path, error instanceof Error ? error.message : String(error)))
+      )
     ),
     E.chain(answerOf(addonCodec))
   )
-}
 
 let loaded: E.Either<DeviceError, Addon> | undefined
 

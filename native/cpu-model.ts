@@ -7,7 +7,7 @@ import { memoize } from '../staging/memoize'
 import { elementSizes } from '../staging/program/program'
 import { roofline, type Rates } from '../staging/kernels/roofline'
 import { openDevice, versions, type NativeDevice } from './addon'
-import { answered, askedConvolution, bytesAnswer, encoded, layoutsOf } from './device-answers'
+import { unwrapAnswer, askedConvolution, bytesAnswer, encodeToFloats, layoutsOf } from './device-answers'
 import type { DeviceError } from './error'
 
 /**
@@ -47,10 +47,10 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
     threads,
     winograd: memoize(
       (shape) => keyOfKernel(byWinograd(shape)),
-      (shape) => E.isRight(bytesAnswer(device.scratchBytes(encoded(byWinograd(shape)))))
+      (shape) => E.isRight(bytesAnswer(device.scratchBytes(encodeToFloats(byWinograd(shape)))))
     ),
     scratchBytes: memoize(keyOfKernel, (kernel) =>
-      isConvolution(kernel) ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0
+      isConvolution(kernel) ? unwrapAnswer(bytesAnswer(device.scratchBytes(encodeToFloats(kernel)))) : 0
     ),
     milliseconds: (kernel) => roofline(kernel, elementSizes('float32'), rates),
     linkBytesPerSecond: copyRates,

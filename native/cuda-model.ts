@@ -6,7 +6,7 @@ import { gpuModel, type GpuAnswers, type GpuPrecision } from '../staging/devices
 import type { DevicePrecision } from '../staging/program/program'
 import { recording, type RecordedDevice, type Recording } from '../staging/devices/recorded-device'
 import { deviceProperties, openDevice, type DeviceProperties, type NativeDevice } from './addon'
-import { answered, askedConvolution, bytesAnswer, encoded, layoutAnswer, weightLayoutsAnswer } from './device-answers'
+import { unwrapAnswer, askedConvolution, bytesAnswer, encodeToFloats, layoutAnswer, weightLayoutsAnswer } from './device-answers'
 import { answerOf, deviceError, type DeviceError } from './error'
 
 const algorithmsAnswer = answerOf(t.readonlyArray(t.readonly(t.type({ algorithm: t.number, scratchBytes: t.number })), 'algorithms'))
@@ -27,17 +27,21 @@ const someConvolution = {
   padding: { top: 1, bottom: 1, left: 1, right: 1 }
 } as const
 
-const answersOf = (device: NativeDevice, precision: GpuPrecision, rates: DeviceProperties): GpuAnswers => {
-  const layout = (channels: number, input: boolean) => answered(layoutAnswer(device.activationLayout({ channels, input })))
+const createAnswers = (device: NativeDevice, precision: GpuPrecision, rates: DeviceProperties): GpuAnswers => {
+  const layout = (channels: number, input: boolean) => unwrapAnswer(layoutAnswer(device.activationLayout({ channels, input })))
   const activation = layout(someConvolution.inChannels, false)
   const asked = askedConvolution({ ...someConvolution, sourceLayout: activation }, activation)
   return {
     precision,
     rates,
-    layouts: { input: layout(3, true), activation, weights: answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked)))) },
+    layouts: {
+      input: layout(3, true),
+      activation,
+      weights: unwrapAnswer(weightLayoutsAnswer(device.weightLayouts(encodeToFloats(asked))))
+    },
     algorithms: (kernel) =>
-      E.getOrElse((): ReturnType<GpuAnswers['algorithms']> => [])(algorithmsAnswer(device.algorithms(encoded(kernel)))),
-    scratchBytes: (kernel) => E.getOrElse((): number | undefined => undefined)(bytesAnswer(device.scratchBytes(encoded(kernel))))
+      E.getOrElse((): ReturnType<GpuAnswers['algorithms']> => [])(algorithmsAnswer(device.algorithms(encodeToFloats(kernel)))),
+    scratchBytes: (kernel) => E.getOrElse((): number | undefined => undefined)(bytesAnswer(device.scratchBytes(encodeToFloats(kernel))))
   }
 }
 
@@ -59,7 +63,7 @@ const openGpu = (precision: DevicePrecision): E.Either<DeviceError, Gpu> => {
         E.bind('device', () => openDevice({ device: 'cuda', precision, threads: 1 })),
         E.bind('properties', ({ device }) => deviceProperties(device)),
         E.map(({ device, properties }) => {
-          const gpu = { properties, answers: recording(answersOf(device, precision, properties)) }
+          const gpu = { properties, answers: recording(createAnswers(device, precision, properties)) }
           opened.set(precision, gpu)
           return gpu
         })

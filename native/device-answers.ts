@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import type { ConvolutionShape, DeviceModel } from '../staging/devices/device-model'
 import { encodeKernel, keyOfKernel, type Kernel, type KernelOf } from '../staging/kernels/kernels'
+import { windowFields } from '../staging/kernels/window-fields'
 import { layoutCode, layouts, type Layout } from '../staging/kernels/layout'
 import { memoize } from '../staging/memoize'
 import type { NativeDevice } from './addon'
@@ -14,12 +15,12 @@ export const weightLayoutsAnswer = answerOf(t.readonly(t.type({ forward: layout,
 export const bytesAnswer = answerOf(t.number)
 
 /** A device that cannot answer for a kernel of a valid graph is a bug, so it throws. */
-export const answered = <A>(answer: E.Either<DeviceError, A>): A => {
+export const unwrapAnswer = <A>(answer: E.Either<DeviceError, A>): A => {
   if (E.isLeft(answer)) throw new Error(answer.left.message)
   return answer.right
 }
 
-export const encoded = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
+export const encodeToFloats = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
 
 /**
  * Outputs along each axis of the convolution that the device is asked about: layouts do not depend
@@ -29,24 +30,16 @@ const askedExtent = 32
 
 export const askedConvolution = (shape: ConvolutionShape, destination: Layout): KernelOf<'convolutionForward'> => {
   const inputExtent = (axis: 0 | 1): number => (shape.kernel[axis] - 1) * shape.dilation[axis] + 1 + (askedExtent - 1) * shape.stride[axis]
+  const unpadded = { padBefore: 0, padAfter: 0 }
+  const tiles = {
+    source: { extents: [1, shape.inChannels, inputExtent(0), inputExtent(1)] },
+    destination: { extents: [1, shape.outChannels, askedExtent, askedExtent] },
+    rows: unpadded,
+    columns: unpadded
+  }
   return {
     kind: 'convolutionForward',
-    batch: 1,
-    inChannels: shape.inChannels,
-    inHeight: inputExtent(0),
-    inWidth: inputExtent(1),
-    outHeight: askedExtent,
-    outWidth: askedExtent,
-    kernelHeight: shape.kernel[0],
-    kernelWidth: shape.kernel[1],
-    strideHeight: shape.stride[0],
-    strideWidth: shape.stride[1],
-    dilationHeight: shape.dilation[0],
-    dilationWidth: shape.dilation[1],
-    padTop: 0,
-    padBottom: 0,
-    padLeft: 0,
-    padRight: 0,
+    ...windowFields(shape, tiles),
     outChannels: shape.outChannels,
     groups: shape.groups,
     sourceLayout: layoutCode(shape.sourceLayout),
@@ -64,17 +57,17 @@ export const askedConvolution = (shape: ConvolutionShape, destination: Layout): 
 export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'indicesBytes'> => {
   const activationLayout = memoize(
     ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
-    ([channels, input]) => answered(layoutAnswer(device.activationLayout({ channels, input })))
+    ([channels, input]) => unwrapAnswer(layoutAnswer(device.activationLayout({ channels, input })))
   )
   const asked = (shape: ConvolutionShape): Kernel => askedConvolution(shape, activationLayout([shape.outChannels, false]))
   return {
     activationLayout: (channels, input) => activationLayout([channels, input]),
     weightLayouts: memoize(
       (shape) => keyOfKernel(asked(shape)),
-      (shape) => answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked(shape)))))
+      (shape) => unwrapAnswer(weightLayoutsAnswer(device.weightLayouts(encodeToFloats(asked(shape)))))
     ),
     indicesBytes: memoize(keyOfKernel, (kernel) =>
-      kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.indicesBytes(encoded(kernel)))) : 0
+      kernel.kind.startsWith('maxPool') ? unwrapAnswer(bytesAnswer(device.indicesBytes(encodeToFloats(kernel)))) : 0
     )
   }
 }

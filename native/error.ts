@@ -24,5 +24,5 @@ export const answerOf =
     const value = (answer as { readonly value?: unknown } | undefined)?.value
     return codec.is(value)
       ? E.right(value)
-      : E.left(deviceError('device', `the addon answered with no ${codec.name}: build it again with "npm run build"`))
+      : E.left(deviceError('device', `the addon unwrapAnswer with no ${codec.name}: build it again with "npm run build"`))
   }

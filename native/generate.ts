@@ -11,7 +11,18 @@ import { stepNumbers } from '../staging/pointwise/encode'
 
 type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
-const structs: readonly (readonly [string, Fields])[] = Object.entries(kernelFields)
+type Struct = readonly [name: string, fields: Fields]
+const shared: readonly Struct[] = Object.entries(kernelFields)
+/** Whether these are the fields of a struct, perhaps without its last. */
+const isHeldBy =
+  (fields: Fields) =>
+  ([, held]: Struct): boolean =>
+    fields.join() === held.join() || fields.join() === held.slice(0, -1).join()
+/** A kernel with fields of its own has a struct by its name. */
+const structs: readonly Struct[] = [
+  ...shared,
+  ...rows.flatMap(([kind, { fields }]): readonly Struct[] => (shared.some(isHeldBy(fields)) ? [] : [[kind, fields]]))
+]
 
 const types: { readonly [T in FieldType]: string } = {
   integer: 'std::int64_t',
@@ -26,8 +37,16 @@ const beginsWith = (fields: Fields, start: Fields): boolean =>
   start.length < fields.length && start.every((field, index) => field === fields[index])
 
 /** The struct with the most fields that these begin with. */
-const baseOf = (fields: Fields): readonly [string, Fields] | undefined =>
+const baseOf = (fields: Fields): Struct | undefined =>
   structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => b.length - a.length)[0]
+
+/** A struct behind the one that it derives from, wherever its row stands. */
+const basesFirst = (all: readonly Struct[], one: Struct): readonly Struct[] => {
+  const base = baseOf(one[1])
+  return all.includes(one) ? all : [...(base === undefined ? all : basesFirst(all, base)), one]
+}
+
+const orderedStructs = structs.reduce(basesFirst, [])
 
 /** Some kernel ends just before the struct's last field. */
 const mayEndBefore = (fields: Fields): boolean => {
@@ -43,31 +62,37 @@ const members = (fields: Fields): readonly (readonly [name: string, count: numbe
     return digit === '0' ? [...all, [stem, 1]] : [...all.slice(0, -1), [stem, Number(digit) + 1]]
   }, [])
 
-const struct = ([name, fields]: readonly [string, Fields]): string => {
+const ownMembers = (fields: Fields): ReturnType<typeof members> => members(fields.slice(baseOf(fields)?.[1].length ?? 0))
+const typeOf = (fields: Fields, member: string): FieldType => fieldType(fields.includes(member) ? member : `${member}0`)
+
+const struct = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
-  const own = members(fields.slice(base?.[1].length ?? 0))
-  const last = fields.at(-1)!
-  const typeOf = (member: string): FieldType => fieldType(fields.includes(member) ? member : `${member}0`)
-  const read = (member: string): string =>
-    member === last && mayEndBefore(fields)
-      ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(member)}()`
-      : `f.${typeOf(member)}()`
-  const initialisers = [
-    ...(base === undefined ? [] : [`${capitalised(base[0])}(f)`]),
-    ...own.map(([member, count]) =>
-      count === 1 ? `${member}(${read(member)})` : `${member}{${Array.from({ length: count }, () => read(member)).join(', ')}}`
-    )
-  ]
   return [
     `struct ${capitalised(name)}${base === undefined ? '' : ` : ${capitalised(base[0])}`} {`,
-    `  explicit ${capitalised(name)}(FieldReader& f)`,
-    `      : ${initialisers.join(',\n        ')} {}`,
-    ...own.map(([member, count]) => {
-      const type = types[typeOf(member)]
+    `  explicit ${capitalised(name)}(FieldReader& f);`,
+    ...ownMembers(fields).map(([member, count]) => {
+      const type = types[typeOf(fields, member)]
       return `  ${count === 1 ? type : `std::array<${type}, ${count}>`} ${member};`
     }),
     '};'
   ].join('\n')
+}
+
+/** The constructor of a struct: reads its fields in order. */
+const constructor = ([name, fields]: Struct): string => {
+  const base = baseOf(fields)
+  const last = fields.at(-1)!
+  const read = (member: string): string =>
+    member === last && mayEndBefore(fields)
+      ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(fields, member)}()`
+      : `f.${typeOf(fields, member)}()`
+  const initialisers = [
+    ...(base === undefined ? [] : [`${capitalised(base[0])}(f)`]),
+    ...ownMembers(fields).map(([member, count]) =>
+      count === 1 ? `${member}(${read(member)})` : `${member}{${Array.from({ length: count }, () => read(member)).join(', ')}}`
+    )
+  ]
+  return `${capitalised(name)}::${capitalised(name)}(FieldReader& f)\n    : ${initialisers.join(',\n      ')} {}`
 }
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
@@ -94,7 +119,7 @@ const leafTexts: { readonly [O in Operation]?: (constant: string) => string } = 
 
 const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
 
-/** An encoded expression as a type: its code, and the function that it computes. */
+/** An encodeToFloats expression as a type: its code, and the function that it computes. */
 const compiledExpression = (name: string, code: readonly number[]): string => {
   const values: string[] = []
   const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {
@@ -123,14 +148,38 @@ const inNamespace = (...parts: readonly string[]): string =>
 
 /** Each file of native/src/generated, and its text. */
 export const generated: { readonly [file: string]: string } = {
-  'kernel_kinds.hpp': file(
+  'kernels.hpp': file(
     '#pragma once',
+    '#include <array>',
+    '#include <vector>',
+    '',
+    '#include "../layout.hpp"',
     '',
     inNamespace(
       "// A kernel's position is its code in a Program.",
       'enum class KernelKind : int {',
       rows.map(([name]) => `  ${name}`).join(',\n'),
-      '};'
+      '};',
+      '',
+      '// The fields of kernels, read in order (kernel_fields.hpp).',
+      'class FieldReader;',
+      '',
+      orderedStructs.map(struct).join('\n\n')
+    )
+  ),
+  'kernels.cpp': file(
+    '#include "../field_reader.hpp"',
+    '#include "../kernels.hpp"',
+    '',
+    inNamespace(
+      'const std::vector<KernelInfo>& kernelTable() {',
+      '  static const std::vector<KernelInfo> table{',
+      ...rows.map(row),
+      '  };',
+      '  return table;',
+      '}',
+      '',
+      orderedStructs.map(constructor).join('\n\n')
     )
   ),
   'expressions.hpp': file(
@@ -159,27 +208,6 @@ export const generated: { readonly [file: string]: string } = {
         .filter((name) => operandCount(name) > 0)
         .map((name) => `visit(${name})`)
         .join(' ')}`
-    )
-  ),
-  'kernel_structs.hpp': file(
-    '#pragma once',
-    '#include <array>',
-    '#include <vector>',
-    '',
-    '#include "../field_reader.hpp"',
-    '',
-    inNamespace(structs.map(struct).join('\n\n'))
-  ),
-  'kernel_table.cpp': file(
-    '#include "../kernels.hpp"',
-    '',
-    inNamespace(
-      'const std::vector<KernelInfo>& kernelTable() {',
-      '  static const std::vector<KernelInfo> table{',
-      ...rows.map(row),
-      '  };',
-      '  return table;',
-      '}'
     )
   )
 }

@@ -9,6 +9,7 @@ import type { DeviceName } from './addon'
 
 export { availableMemory, mathOf, versions, type DeviceChoice, type DeviceName, type MathMode, type Versions } from './addon'
 export type { DeviceError } from './error'
+export { addonFolders } from './addon-file'
 export { recordedGpu } from './cuda-model'
 export { watchInterrupts, type Wait } from './interrupts'
 export { libraryName, createKernelTimer, type KernelTimer } from './kernel-timer'

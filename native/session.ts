@@ -133,7 +133,7 @@ const forgetInterrupt = (interrupt: () => void): void => {
   if (interrupts.size === 0) process.off('exit', interruptAll)
 }
 
-const sessionOf = (native: NativeSession): Session => {
+const createSession = (native: NativeSession): Session => {
   let closed: readonly [device: number, host: number] | undefined
   const peaks = (): readonly [device: number, host: number] => {
     const bytes = (answer: unknown): number => E.getOrElse(() => 0)(peakAnswer(answer))
@@ -173,7 +173,7 @@ export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceErro
   pipe(
     loadAddon(),
     E.chain((addon) => answerOf(nativeSession)(addon.openSession(options))),
-    E.map(sessionOf)
+    E.map(createSession)
   )
 
 export const openSession = ({

@@ -6,7 +6,7 @@ import { type Run, commandLine } from './cli/command-line'
 import { runCommand } from './cli/run-command'
 import { type Failure, bugFailure, exitStatus, inputFailure, reasonOf } from './failure'
 import { outliveModules } from './modules/outlive-modules'
-import { commandTable, researchTable } from './options/command-table'
+import { commandTable, researchTable } from './option-tables/command-table'
 import { alternatives } from './text/alternatives'
 import { printableLines } from './text/printable'
 

@@ -25,13 +25,13 @@ export {
   type PlanOptions,
   type PredictOptions,
   type ProfileOptions
-} from './options/command-options'
-export { type OptimizerOptions } from './options/optimizer-options'
-export { type ChainOptions, type OffloadOptions, type PlaceOptions } from './options/research-options'
-export { type SetupOptions } from './options/setup-options'
+} from './option-tables/command-options'
+export { type OptimizerOptions } from './option-tables/optimizer-options'
+export { type ChainOptions, type OffloadOptions, type PlaceOptions } from './option-tables/research-options'
+export { type SetupOptions } from './option-tables/setup-options'
 export { type Size } from './options/sizes'
 export { formatBytes, formatMilliseconds } from './text/format'
-export { type TrainOptions } from './options/train-options'
+export { type TrainOptions } from './option-tables/train-options'
 export { type ExplanationReport } from './plans/explanation-report'
 export { type Planned } from './plans/plan-network'
 export { type PlanReport, planText } from './plans/plan-report'

@@ -2,14 +2,29 @@
 // For ts-node, which requires it first (tsconfig.json): it checks types as ever, but only those
 // that have changed since it last did.
 const { existsSync } = require('node:fs')
+const { createRequire } = require('node:module')
 const { join } = require('node:path')
-const { REGISTER_INSTANCE, TSError, create } = require('ts-node')
 
-const service = process[REGISTER_INSTANCE]
+const isClone = existsSync(join(__dirname, 'index.ts'))
+if (isClone) require('./modules/from-source.js')
+
+/** As ts-node itself keeps it for others. */
+const service = process[Symbol.for('ts-node.register.instance')]
+
+/** The ts-node that runs, as its project has it. */
+const tsNode = () => {
+  for (const from of [service.configFilePath ?? __filename, join(process.cwd(), 'tsconfig.json')])
+    try {
+      return createRequire(from)('ts-node')
+    } catch (error) {
+      if (error.code !== 'MODULE_NOT_FOUND') throw error
+    }
+  return require('ts-node')
+}
 
 /** ts-node without checks, and with what it transpiled before. */
 const transpiler = () =>
-  create({
+  tsNode().create({
     ...service.options,
     project: service.configFilePath,
     typeCheck: false,
@@ -33,7 +48,7 @@ const report = (diagnostics, fileName) => {
   const text = textOf(diagnostics)
   if (service.options.logError) return console.error(text)
   if (require.cache[fileName]?.id !== '.')
-    throw new TSError(
+    throw new (tsNode().TSError)(
       text,
       diagnostics.map(({ code }) => code),
       diagnostics
@@ -43,7 +58,7 @@ const report = (diagnostics, fileName) => {
 }
 
 const checker = () => {
-  const { isOwn, typeCheck } = require('./modules/type-check.ts')
+  const { isOwn, typeCheck } = require('./modules/type-check')
   const { ts, config, configFilePath, options } = service
   const checked = new Set()
   // What Tilefold's own files hold is their own tsconfig's matter.

@@ -1,5 +1,5 @@
 import { bufferText, type BufferIdentity } from './lowering/ir/buffer-identity'
-import { refusedBytes } from './devices/device-model'
+import { unlimitedBytes } from './lowering/scope/workspace'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from './error'
@@ -11,7 +11,7 @@ import { segmentTimer } from './lowering/cost/estimate'
 import type { Lowering } from './lowering/segment/create-scope'
 import { microBatches } from './graph/objective'
 import { tileCount, untiled, type MemoryPlan, type Segment } from './plans/plan'
-import { candidateOf, type PlanSearch, type Candidate } from './search'
+import { createCandidate, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
 import { hostTensorsOf } from './plans/host-tensors'
 
@@ -90,16 +90,16 @@ const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-grad
 
 const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
   if (gradientKinds.includes(kind)) return 'gradients of parameters'
-  if (role === 'resident') return kind === 'parameter' ? 'parameters' : 'optimizer state'
+  if (role === 'persistent') return kind === 'parameter' ? 'parameters' : 'optimizer state'
   return kind === 'scratch' ? 'workspace' : 'tensors'
 }
 
-const liveOf = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
+const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
   const layer = layerOf(graph)
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
     const what = kindOf(buffer)
-    const owner = buffer.role === 'resident' ? undefined : layer(buffer.identity)
+    const owner = buffer.role === 'persistent' ? undefined : layer(buffer.identity)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
     const largest = buffer.bytes > group.largestBytes ? { largest: bufferText(buffer.identity), largestBytes: buffer.bytes } : {}
@@ -134,7 +134,12 @@ const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (se
   const times = microBatches(lowering.objective)
   const ofStep = (place: number, segment: Segment): number =>
     Math.round(
-      1e6 * candidateOf(lowering, { ...chosen, segments: Object.assign([...segments], { [place]: segment }), residence: [] }).milliseconds()
+      1e6 *
+        createCandidate(lowering, {
+          ...chosen,
+          segments: Object.assign([...segments], { [place]: segment }),
+          swapSchedule: []
+        }).milliseconds()
     )
   return (place) => {
     const alone = times * timer(segments[place]!).nanoseconds()
@@ -147,15 +152,15 @@ const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (se
   }
 }
 
-const costOf = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean, segment: Segment): SegmentCost => {
-  const { loadsAhead: _, repeats, ...inTurn } = segment
+const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean, segment: Segment): SegmentCost => {
+  const { prefetch: _, rematerialize, ...inTurn } = segment
   const time = (decisions: Partial<Segment>): SegmentTime => timeOf({ ...inTurn, ...decisions })
   const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
   const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
   const tiled = tileCount(segment.grid) > 1 ? time({}) : again
-  const repeating = repeats === undefined ? 0 : time({ repeats }).all - tiled.all
+  const repeating = rematerialize === undefined ? 0 : time({ rematerialize }).all - tiled.all
   const tiles = tiled.ofTiles - again.ofTiles
-  const saving = segment.loadsAhead === true ? tiled.all - time({ loadsAhead: true }).all : 0
+  const saving = segment.prefetch === true ? tiled.all - time({ prefetch: true }).all : 0
   return {
     segment,
     milliseconds: (tiled.all + repeating - saving) / 1e6,
@@ -180,7 +185,7 @@ const other = (present: Candidate, budgetBytes: number, { peakBytes, millisecond
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
 const largerThan = (present: Candidate, budget: number, answers: PlanSearch): readonly OtherBudget[] => {
-  const fastest = answers.within(refusedBytes - 1)
+  const fastest = answers.within(unlimitedBytes)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
   let before = present
@@ -206,7 +211,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
     decide(request),
     E.map((decided): Explanation => {
       const { lowering, chosen, answers } = decided
-      const live = liveOf(chosen.graph, chosen.liveAtPeak())
+      const live = listLive(chosen.graph, chosen.liveAtPeak())
       const times = timesOf(lowering, chosen)
       return {
         plan: planOf(request, decided),
@@ -217,9 +222,11 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
         larger: answers === undefined ? [] : largerThan(chosen, decided.budget ?? Infinity, answers),
         smaller: answers && smallerThan(chosen, answers),
-        segments: chosen.segments.map((segment, place) => costOf(times(place), segment.to === chosen.graph.nodes.length, segment)),
+        segments: chosen.segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
-          chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, { ...chosen, residence: [] }).milliseconds()
+          chosen.swapSchedule.length === 0
+            ? 0
+            : chosen.milliseconds() - createCandidate(lowering, { ...chosen, swapSchedule: [] }).milliseconds()
       }
     })
   )

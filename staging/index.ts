@@ -12,7 +12,7 @@ export {
   type OffloadStrategy,
   type Offloaded
 } from './chain'
-export { chainOf, type ModelChain } from './chain/model-chain'
+export { buildChain, type ModelChain } from './chain/model-chain'
 export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './devices/device-model'
 export type { StagingError } from './error'
 export {
@@ -44,12 +44,12 @@ export { allocators, type AllocatorName } from './placement'
 export { maxLive, type Lifetime } from './placement/placement'
 export { unusableFreeSpace } from './placement/unusable-free-space'
 export { leastCudaChunk } from './placement/virtual'
-export { profile, profiled, type Profile, type ProfiledModel, type TimeSource } from './devices/profile'
+export { profile, withProfile, type Profile, type ProfiledModel, type TimeSource } from './devices/profile'
 export { swapScheduleTexts } from './plans/timepoints'
 export { memoryPlan, type SwapInterval, type MemoryPlan, type PlacementChoice, type SwapSchedule, type Segment } from './plans/plan'
 export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
-export { checkPlanFile, planFileOf, planFileText, type PlanFileForm } from './plans/plan-file'
+export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plans/plan-file'
 export { elementSizes, opcodes, sectionNames, spaces, tileAxes } from './program/program'
 export type {
   Address,
@@ -58,15 +58,15 @@ export type {
   Instruction,
   Precision,
   Program,
-  Resident,
+  PersistentTensor,
   Section,
   SectionName,
   Space
 } from './program/program'
-export { recording, unrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
+export { recording, findUnrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
-export { graphOf, stage, type Budget, type StageRequest, type Staged } from './stage'
+export { buildRequestGraph, stage, stageEach, type Budget, type StageChoice, type StageRequest, type Staged } from './stage'
 export type { Objective, Optimizer, ParameterGroup, Training } from './graph/objective'
 export type { Source } from './lowering/scope/scope'
 export { verify, type Verified, type VerifierFault } from './verify'

@@ -1,17 +1,17 @@
 import { segmentEstimator } from './lowering/cost/estimate'
-import { lazy } from './memoize'
+import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { Lowering } from './lowering/segment/create-scope'
 import { microBatches } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
-import { timelineOf } from './lowering/cost/timeline'
+import { buildTimeline } from './lowering/cost/timeline'
 import { alignment } from './placement/placement'
 import { createPlan, staticPlacement, type PlacementChoice, type Plan } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
-import { largestTensorBytes, leastBytesOf } from './strategies/least-bytes'
+import { largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
 import type { Decisions, CandidateEstimate, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
-import { variantsOf, withVariants } from './strategies/variants'
+import { createVariants, withVariants } from './strategies/variants'
 
 /** A plan with its exact peak and predicted time. */
 export interface Candidate extends Lowered, Plan {}
@@ -32,10 +32,10 @@ export interface PlanSearch {
 }
 
 /** A plan, lowered; `lowering` has the graph as written. */
-export const candidateOf = (lowering: Lowering, plan: Plan): Candidate => {
+export const createCandidate = (lowering: Lowering, plan: Plan): Candidate => {
   // A candidate is a plan too, whose answers are of another lowering.
-  const { order, segments, residence, placement } = plan
-  return { ...lower(lowering, plan), order, segments, residence, placement }
+  const { order, segments, swapSchedule, placement } = plan
+  return { ...lower(lowering, plan), order, segments, swapSchedule, placement }
 }
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
@@ -100,8 +100,8 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
 }
 
 /**
- * The first target leaves so many bytes beside the residents, and each next one so many times as
- * many.
+ * The first target leaves so many bytes beside the persistent tensors, and each next one so many
+ * times as many.
  */
 const firstTarget = 256
 const targetRatio = 1.02
@@ -178,20 +178,20 @@ const searches = (written: Lowering, residentBytes: number): ((order: Order) => 
     const found = known.get(order.join())
     if (found !== undefined) return found
     const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-    const variants = lazy(() => variantsOf(lowering))
+    const variants = lazy(() => createVariants(lowering))
     const search: Search = {
       lowering,
       residentBytes,
       estimate: segmentEstimator(lowering),
       variants: (span) => variants()(span),
-      timeline: (segments) => timelineOf(lowering, segments)
+      timeline: (segments) => buildTimeline(lowering, segments)
     }
     known.set(order.join(), search)
     return search
   }
 }
 
-const answersOf = (
+const createStrategySearch = (
   written: Lowering,
   strategy: Strategy,
   searchIn: (order: Order) => Search,
@@ -203,13 +203,13 @@ const answersOf = (
   const search = searchIn(order)
   const { lowering } = search
   const known = new Map<string, Candidate>()
-  const lowered = ({ segments, residence }: Decisions): Candidate => {
-    const key = JSON.stringify([segments, residence])
-    const candidate = known.get(key) ?? candidateOf(written, { order, segments, residence, placement })
+  const lowered = ({ segments, swapSchedule }: Decisions): Candidate => {
+    const key = JSON.stringify([segments, swapSchedule])
+    const candidate = known.get(key) ?? createCandidate(written, { order, segments, swapSchedule, placement })
     known.set(key, candidate)
     return candidate
   }
-  const onDevice = (segments: Segmentation): Candidate => lowered({ segments, residence: [] })
+  const onDevice = (segments: Segmentation): Candidate => lowered({ segments, swapSchedule: [] })
   const wholeBytes = (): number => search.residentBytes + largestTensorBytes(lowering)
   const milliseconds = (nanoseconds: number): number => (microBatches(lowering.objective) * nanoseconds) / 1e6
   switch (strategy.kind) {
@@ -218,7 +218,7 @@ const answersOf = (
         milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
       // What every plan does beside its segments.
       const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(lowering.graph)))
-      const bytesOf = leastBytesOf(lowering, search.residentBytes)
+      const bytesOf = leastBytesEstimator(lowering, search.residentBytes)
       return fixedAnswers(hostBudget, wholeBytes(), () =>
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
@@ -251,33 +251,24 @@ const answersOf = (
 export const lowerBound = (written: Lowering): number => {
   const order = hoistPoolAboveRelu(written.graph)
   const lowering = { ...written, graph: inOrder(written.graph, order) }
-  const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
-  return candidateOf(written, createPlan(order, fastest!)).milliseconds()
+  const [fastest] = withVariants(createVariants(lowering), wholeGraph(lowering.graph))
+  return createCandidate(written, createPlan(order, fastest!)).milliseconds()
 }
 
-/**
- * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers,
- * or of those that obey the model's marks where it has any; they swap where there is a budget of
- * host bytes. `plain` is the model's plain plan.
- */
-export const createPlanSearch = (
-  written: Lowering,
-  strategy: StrategyName,
-  plain: Candidate,
-  hostBudget?: number,
-  placement: PlacementChoice = staticPlacement
-): PlanSearch => {
-  const searchIn = searches(written, plain.residentBytes)
-  const mayTake = (name: Planner): boolean =>
-    strategies[name].partOf === undefined &&
-    (written.graph.directives.length === 0 || strategies[name].obeysDirectives) &&
-    (hostBudget !== undefined || strategies[name].kind !== 'swapping')
-  const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
-    kind: strategies[name].kind,
-    ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
-  }))
+/** What all strategies answer for a model on a device; what one has found out serves the others. */
+export interface PlanSearches {
+  /**
+   * A strategy's answers; of `auto`, the fastest of all strategies' answers, or of those that obey
+   * the model's marks where it has any; they swap where there is a budget of host bytes.
+   */
+  readonly by: (strategy: StrategyName) => PlanSearch
+  /** As `lowerBound`. */
+  readonly leastMilliseconds: () => number
+}
+
+/** The fastest of several strategies' answers. */
+const fastestAnswers = (all: readonly (PlanSearch & Pick<Strategy, 'kind'>)[], leastMilliseconds: () => number): PlanSearch => {
   // What a search finds that looks for it spares the others' slower candidates their placement.
-  const leastMilliseconds = lazy(() => lowerBound(written))
   const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
   return {
     within: (budget) => {
@@ -304,4 +295,28 @@ export const createPlanSearch = (
         .flatMap((answers) => answers.leastHost(budget) ?? [])
         .reduce<number | undefined>((least, bytes) => Math.min(least ?? bytes, bytes), undefined)
   }
+}
+
+/** `plain` is the model's plain plan. */
+export const createPlanSearches = (
+  written: Lowering,
+  plain: Candidate,
+  hostBudget?: number,
+  placement: PlacementChoice = staticPlacement
+): PlanSearches => {
+  const searchIn = searches(written, plain.residentBytes)
+  const answersBy = memoize(
+    (name: Planner) => name,
+    (name) => ({
+      kind: strategies[name].kind,
+      ...createStrategySearch(written, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
+    })
+  )
+  const mayTake = (name: Planner): boolean =>
+    strategies[name].partOf === undefined &&
+    (written.graph.directives.length === 0 || strategies[name].obeysDirectives) &&
+    (hostBudget !== undefined || strategies[name].kind !== 'swapping')
+  const leastMilliseconds = lazy(() => lowerBound(written))
+  const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), leastMilliseconds))
+  return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }
 }

@@ -3,7 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './devices/algorithms'
 import { checkPlanOverride, checkInputs, checkTiles, validateSwapSchedule, validateWinograd, type PlanOverride } from './plans/check-plan'
-import { refusedBytes, type DeviceModel } from './devices/device-model'
+import type { DeviceModel } from './devices/device-model'
+import { refusedBytes, unlimitedBytes } from './lowering/scope/workspace'
 import { inputError, type StagingError } from './error'
 import { buildGraph, forEvaluation } from './graph/build-graph'
 import { graphHash, withoutDropout, type Graph } from './graph/graph'
@@ -14,7 +15,7 @@ import { checkObjective, type Objective } from './graph/objective'
 import { createPlan, staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plans/plan'
 import { sourceOrder, inOrder } from './graph/order'
 import type { Program } from './program/program'
-import { candidateOf, lowerBound, createPlanSearch, type PlanSearch, type Candidate } from './search'
+import { createCandidate, createPlanSearches, type PlanSearch, type PlanSearches, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
 import { gridMade, segmentMultiplyAdds, segmentTiling } from './graph/tiling'
@@ -105,9 +106,11 @@ export interface Decided {
   readonly budget: number | undefined
   /** Absent where the plan was given. */
   readonly answers: PlanSearch | undefined
+  /** No plan takes less. */
+  readonly leastMilliseconds: () => number
 }
 
-const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
+const createLowering = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
   graph:
     objective.kind === 'gradients' ? withoutDropout(sourceGraph) : objective.kind === 'evaluate' ? forEvaluation(sourceGraph) : sourceGraph,
@@ -117,9 +120,9 @@ const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest
 })
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
-const plainOf = (lowering: Lowering): Candidate => {
-  const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
-  return candidateOf(
+const createPlainCandidate = (lowering: Lowering): Candidate => {
+  const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) ?? 0
+  return createCandidate(
     { ...lowering, device: { ...lowering.device, scratchBytes } },
     createPlan(sourceOrder(lowering.graph), wholeGraph(lowering.graph))
   )
@@ -129,29 +132,40 @@ const plainOf = (lowering: Lowering): Candidate => {
 const budgetBytes = (budget: Budget, plain: Candidate): number =>
   'bytes' in budget ? budget.bytes : Math.min(Math.floor(plain.peakBytes() * budget.fractionOfPlain), Number.MAX_SAFE_INTEGER)
 
-/** What a request is decided within, in bytes, and beside what. */
-interface Limits {
+/** A request's graph, ready to be lowered, and what strategies answer for it. */
+interface Ready {
+  readonly sourceGraph: Graph
   readonly lowering: Lowering
   readonly plain: Candidate
-  readonly budget: number | undefined
+  /** Bytes. */
   readonly hostBudget: number | undefined
+  readonly searches: PlanSearches
 }
 
-const limitsOf = (request: StageRequest, lowering: Lowering): E.Either<StagingError, Limits> => {
-  const plain = plainOf(lowering)
-  const inBytes = (budget: Budget | undefined): number | undefined => budget && budgetBytes(budget, plain)
-  const [budget, hostBudget] = [inBytes(request.budget), inBytes(request.hostBudget)]
-  const { memory } = request
+const readyFor = (request: Omit<StageRequest, 'strategy' | 'budget'>, sourceGraph: Graph): Ready => {
+  const lowering = createLowering(request, sourceGraph)
+  const plain = createPlainCandidate(lowering)
+  const hostBudget = request.hostBudget && budgetBytes(request.hostBudget, plain)
+  return { sourceGraph, lowering, plain, hostBudget, searches: createPlanSearches(lowering, plain, hostBudget, request.placement) }
+}
+
+/** What a request is decided within, in bytes, and beside what. */
+interface Limits extends Ready {
+  readonly budget: number | undefined
+}
+
+const resolveLimits = (
+  { budget: asked, memory }: Pick<StageRequest, 'budget' | 'memory'>,
+  ready: Ready
+): E.Either<StagingError, Limits> => {
+  const budget = asked && budgetBytes(asked, ready.plain)
   return budget !== undefined && memory !== undefined && budget > memory.bytes
     ? E.left(inputError(`the budget of ${budget} bytes is more than the ${memory.bytes} that ${memory.name} has; lower --budget.`))
-    : E.right({ lowering, plain, budget, hostBudget })
+    : E.right({ ...ready, budget })
 }
 
-/** No budget is more than this where none is given. */
-const noLimit = refusedBytes - 1
-
 const misfit = (
-  { lowering: { graph, device }, budget = noLimit }: Limits,
+  { lowering: { graph, device }, budget = unlimitedBytes }: Limits,
   planner: string,
   least: ReturnType<PlanSearch['least']>
 ): StagingError =>
@@ -166,16 +180,16 @@ const decideGiven = (
   limits: Limits,
   given: PlanOverride
 ): E.Either<StagingError, Candidate> => {
-  const { lowering, budget = noLimit, hostBudget = Infinity } = limits
+  const { lowering, budget = unlimitedBytes, hostBudget = Infinity } = limits
   const running = inOrder(lowering.graph, given.order)
   const mistake = validateWinograd({ ...lowering, graph: running }, given.segments, exactKernels)
   if (mistake !== undefined) return E.left(mistake)
   const unfit = validateSwapSchedule({ ...lowering, graph: running }, given)
   if (unfit !== undefined) return E.left(unfit)
   const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
-  const candidate = candidateOf(
+  const candidate = createCandidate(
     lowering,
-    createPlan(given.order, segments, { residence: given.residence ?? [], placement: given.placement ?? placement })
+    createPlan(given.order, segments, { swapSchedule: given.swapSchedule ?? [], placement: given.placement ?? placement })
   )
   if (candidate.hostBytes() > hostBudget) return E.left(hostTooSmall(lowering.graph, 'the given plan', hostBudget, candidate.hostBytes()))
   return candidate.peakBytes() <= budget
@@ -183,20 +197,23 @@ const decideGiven = (
     : E.left(misfit(limits, 'the given plan', { budget: candidate.peakBytes(), candidate }))
 }
 
-const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<StagingError, Decided> => {
-  const { strategy, given, placement } = request
-  const lowering = loweringOf(request, sourceGraph)
+const decideReady = (request: StageRequest, ready: Ready): E.Either<StagingError, Decided> => {
+  const { strategy, given } = request
+  const { sourceGraph, lowering, plain, hostBudget, searches } = ready
   return pipe(
-    limitsOf(request, lowering),
+    resolveLimits(request, ready),
     E.chain((limits): E.Either<StagingError, Decided> => {
-      const { plain, budget, hostBudget } = limits
-      const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ sourceGraph, lowering, plain, budget, chosen, answers })
+      const { budget } = limits
+      const { leastMilliseconds } = searches
+      const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({
+        ...{ sourceGraph, lowering, plain, budget, chosen, answers, leastMilliseconds }
+      })
       if (given !== undefined) return E.map((chosen: Candidate) => decided(chosen))(decideGiven(request, limits, given))
-      const answers = createPlanSearch(lowering, strategy, plain, hostBudget, placement)
-      const chosen = answers.within(budget ?? noLimit)
+      const answers = searches.by(strategy)
+      const chosen = answers.within(budget ?? unlimitedBytes)
       if (chosen !== undefined) return E.right(decided(chosen, answers))
       const planner = `strategy ${strategy}`
-      const needed = hostBudget === undefined ? undefined : answers.leastHost(budget ?? noLimit)
+      const needed = hostBudget === undefined ? undefined : answers.leastHost(budget ?? unlimitedBytes)
       return E.left(
         needed === undefined ? misfit(limits, planner, answers.least()) : hostTooSmall(lowering.graph, planner, hostBudget!, needed)
       )
@@ -205,7 +222,11 @@ const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<Stagin
 }
 
 /** The model's graph for its objective. Fails as `loweringFor` does. */
-export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' | 'input' | 'objective'>): E.Either<StagingError, Graph> =>
+export const buildRequestGraph = ({
+  model,
+  input,
+  objective
+}: Pick<StageRequest, 'model' | 'input' | 'objective'>): E.Either<StagingError, Graph> =>
   pipe(
     input ?? model.input,
     E.fromNullable(inputError(`the model ${model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
@@ -218,8 +239,8 @@ export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' 
 /** The model as sourceGraph, ready to be lowered. Fails for a layer that refuses its input. */
 export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lowering> =>
   pipe(
-    graphOf(request),
-    E.map((graph) => loweringOf(request, graph))
+    buildRequestGraph(request),
+    E.map((graph) => createLowering(request, graph))
   )
 
 /**
@@ -228,14 +249,14 @@ export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lo
  */
 export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
   pipe(
-    graphOf(request),
+    buildRequestGraph(request),
     E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkPlanOverride(graph, request.given))),
-    E.chain((graph) => decideGraph(request, graph))
+    E.chain((graph) => decideReady(request, readyFor(request, graph)))
   )
 
 export const planOf = (
   { strategy, given, device }: StageRequest,
-  { sourceGraph, lowering, plain, budget, chosen }: Decided
+  { sourceGraph, lowering, plain, budget, chosen, leastMilliseconds }: Decided
 ): MemoryPlan => {
   const { graph } = lowering
   return {
@@ -247,18 +268,25 @@ export const planOf = (
     budget: budget ?? null,
     order: chosen.order,
     segments: chosen.segments,
-    residence: chosen.residence,
+    swapSchedule: chosen.swapSchedule,
     placement: chosen.placement,
     predicted: {
       peakDeviceBytes: chosen.peakBytes(),
       peakHostBytes: chosen.hostBytes(),
       plainPeakBytes: plain.peakBytes(),
       stepMilliseconds: chosen.milliseconds(),
-      lowerBoundMilliseconds: lowerBound(lowering),
+      lowerBoundMilliseconds: leastMilliseconds(),
       haloOverhead: haloOverhead(chosen.graph, chosen.segments)
     }
   }
 }
+
+const stagedOf = (request: StageRequest, decided: Decided): Staged => ({
+  sourceGraph: decided.sourceGraph,
+  graph: decided.lowering.graph,
+  plan: planOf(request, decided),
+  program: decided.chosen.program()
+})
 
 /**
  * From a model, a device and a budget to a plan and its Program. The same request gives the same
@@ -267,10 +295,27 @@ export const planOf = (
 export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(
     decide(request),
-    E.map((decided) => ({
-      sourceGraph: decided.sourceGraph,
-      graph: decided.lowering.graph,
-      plan: planOf(request, decided),
-      program: decided.chosen.program()
-    }))
+    E.map((decided) => stagedOf(request, decided))
+  )
+
+/** One of the ways to stage a model. */
+export type StageChoice = (choice: Pick<StageRequest, 'strategy' | 'budget'>) => E.Either<StagingError, Staged>
+
+/**
+ * A model on a device, staged by one strategy and budget after the other, each as `stage` would:
+ * what all of them ask is found out once.
+ */
+export const stageEach = (request: Omit<StageRequest, 'strategy' | 'budget' | 'given'>): E.Either<StagingError, StageChoice> =>
+  pipe(
+    buildRequestGraph(request),
+    E.map((graph) => {
+      const ready = readyFor(request, graph)
+      return ({ strategy, budget }) => {
+        const one: StageRequest = { ...request, strategy, ...(budget && { budget }) }
+        return pipe(
+          decideReady(one, ready),
+          E.map((decided) => stagedOf(one, decided))
+        )
+      }
+    })
   )

@@ -1,10 +1,11 @@
 'use strict'
-// Runs every check of the repository, cheap ones first and one a core at a time, and counts them:
-// `npm test`, or `node test/run.js PART-OF-A-NAME ...`, with `--name TEXT` those tests alone whose
-// names have the text in them. `--unit` runs what needs no addon and not long. What a check prints
+// Runs every check of the repository, cheap ones first, then the longest, one a core at a time, and
+// counts them: `npm test`, or `node test/run.js PART-OF-A-NAME ...`, with `--name TEXT` those tests
+// alone whose names have the text in them. `--unit` runs what needs no addon and not long,
+// `--systems` what takes longer than all the rest together (docs/systems.md). What a check prints
 // stands together, once it has ended.
 const { spawn } = require('node:child_process')
-const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs')
+const { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs')
 const { availableParallelism, tmpdir } = require('node:os')
 const { join, relative } = require('node:path')
 const { parseArgs } = require('node:util')
@@ -12,11 +13,29 @@ const { parseArgs } = require('node:util')
 const root = join(__dirname, '..')
 const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
-  options: { unit: { type: 'boolean', default: false }, name: { type: 'string', default: '' } }
+  options: {
+    unit: { type: 'boolean', default: false },
+    systems: { type: 'boolean', default: false },
+    name: { type: 'string', default: '' }
+  }
 })
 const program = (name) => join(root, 'node_modules', '.bin', name)
 
-/** Folders in the order in which they run; others follow by name. */
+/** What takes longest begins first, so that all cores have work to the end. */
+const longest = [
+  'test/bench/gpu-check.test.ts',
+  'test/native/emulated.test.ts',
+  'test/golden/networks.test.ts',
+  'test/memory/memory.test.ts',
+  'test/staging/auto.test.ts',
+  'test/dsl/models.test.ts',
+  'test/dsl/rejected.test.ts',
+  'test/golden/torchvision.test.ts',
+  'test/staging/placement.test.ts',
+  'test/staging/swapping.test.ts'
+]
+
+/** Folders in the order in which they run after these; others follow by name. */
 const order = [
   'test/dsl',
   'test/rejected',
@@ -37,8 +56,9 @@ const testFiles = (folder) =>
   })
 
 const rank = (file) => {
+  if (longest.includes(file)) return longest.indexOf(file)
   const place = order.findIndex((folder) => file.startsWith(`${folder}/`))
-  return place === -1 ? order.length : place
+  return longest.length + (place === -1 ? order.length : place)
 }
 
 /** What checks of this checkout found before, where nothing has changed since. */
@@ -57,14 +77,25 @@ const environment = {
   // By what is in the files: right from one run to the next.
   TILEFOLD_KEPT: join(kept, 'compiler'),
   TILEFOLD_TEST_NAME: options.name,
+  ...(options.systems && { TILEFOLD_SYSTEMS: '1' }),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that
   // work.
   OMP_WAIT_POLICY: 'passive'
 }
 
-/** Runs a command, and answers with its status and what it printed. */
+/** Of all processes that have ended: two that end at once may be taken for one another. */
+const endedCpuSeconds = () => {
+  // What stands behind the name of the program; times of children are the 16th and 17th of all.
+  const [user, system] = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ').slice(13, 15)
+  return (Number(user) + Number(system)) / 100
+}
+const knowsCpuSeconds = existsSync('/proc/self/stat')
+let seenCpuSeconds = 0
+
+/** Runs a command, and answers with its status, what it printed and the CPU seconds that it took. */
 const run = (command, args) =>
   new Promise((resolve) => {
+    let cpuSeconds
     const child = spawn(command, args, {
       cwd: root,
       env: { ...process.env, ...environment, XDG_CACHE_HOME: mkdtempSync(join(cache, 'measured-')) },
@@ -74,16 +105,22 @@ const run = (command, args) =>
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (output += text))
     }
+    child.on('exit', () => {
+      if (!knowsCpuSeconds) return
+      const now = endedCpuSeconds()
+      cpuSeconds = now - seenCpuSeconds
+      seenCpuSeconds = now
+    })
     child.on('error', (error) => resolve({ status: 1, output: error.message }))
-    child.on('close', (code, signal) => resolve({ status: code ?? signal, output }))
+    child.on('close', (code, signal) => resolve({ status: code ?? signal, output, cpuSeconds }))
   })
 
 /** A command that is one check by itself. */
 const check = (name, command, args) => ({
   name,
   run: async () => {
-    const { status, output } = await run(command, args)
-    return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0, output }
+    const { status, ...ended } = await run(command, args)
+    return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0, ...ended }
   }
 })
 
@@ -91,14 +128,14 @@ const check = (name, command, args) => ({
 const suite = (file) => ({
   name: file,
   run: async () => {
-    const { status, output } = await run(process.execPath, ['-r', './test/transpile.js', file])
+    const { status, output, cpuSeconds } = await run(process.execPath, ['-r', './test/transpile.js', file])
     const count = (label) => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(output)?.[1] ?? 0)
     const [total, passed, skipped] = [count('Total'), count('Passed'), count('Skipped')]
     const nothingRan = total + skipped === 0 && options.name === ''
     // A process that ends badly has failed, whatever it printed before.
     const failed = Math.max(total - passed, status !== 0 || nothingRan ? 1 : 0)
     const ended = failed > 0 ? `${file} failed with status ${status}${nothingRan ? ': it ran no test' : ''}\n` : ''
-    return { passed, failed, skipped, output: output + ended }
+    return { passed, failed, skipped, output: output + ended, cpuSeconds }
   }
 })
 
@@ -112,28 +149,40 @@ const quick = [
   check('format', program('prettier'), ['--check', '--log-level', 'warn', '--cache-strategy', 'content', ...cached('format'), '.'])
 ]
 
-/**
- * Of the whole of `npm test`, in this order. The sanitized builds take longest: they are not the
- * last to begin.
- */
-const all = [...quick, check('sanitizers', 'bash', ['native/test/run']), ...files.map(suite)]
+/** Of `npm run test:systems` alone, and those that do more there. */
+const isOfSystems = (file) => file.startsWith('test/systems/')
+const doesMoreInSystems = (file) => isOfSystems(file) || /\binSystems\b/.test(readFileSync(join(root, file), 'utf8'))
 
-const checks = options.unit ? [...quick, ...files.filter(require('./unit.js').isUnit).map(suite)] : all
+const ofNpmTest = files.filter((file) => !isOfSystems(file))
+
+/** In this order. The sanitized builds take longest of all. */
+const checksOf = () => {
+  if (options.systems) return files.filter(doesMoreInSystems).map(suite)
+  if (options.unit) return [...quick, ...ofNpmTest.filter(require('./unit.js').isUnit).map(suite)]
+  return [...quick, check('sanitizers', 'bash', ['native/test/run']), ...ofNpmTest.map(suite)]
+}
+
+const checks = checksOf()
 
 const main = async () => {
   const sum = { passed: 0, failed: 0, skipped: 0 }
+  const results = []
   const left = checks.filter(({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
   const lane = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const started = Date.now()
       const { output, ...result } = await next.run()
       for (const key of Object.keys(sum)) sum[key] += result[key]
+      results.push({ name: next.name, ...result })
       const seconds = ((Date.now() - started) / 1000).toFixed(1)
-      console.log(`\n== ${next.name}\n${output}== ${next.name}: ${result.passed} passed, ${result.failed} failed, ${seconds} s`)
+      const cpu = result.cpuSeconds === undefined ? '' : `, ${result.cpuSeconds.toFixed(1)} s of CPU`
+      console.log(`\n== ${next.name}\n${output}== ${next.name}: ${result.passed} passed, ${result.failed} failed, ${seconds} s${cpu}`)
     }
   }
   await Promise.all(Array.from({ length: availableParallelism() }, lane))
   if (sum.skipped > 0) console.log(`\n${sum.skipped} skipped`)
+  if (knowsCpuSeconds) console.log(`${endedCpuSeconds().toFixed(0)} s of CPU in all`)
+  if (options.systems && wanted.length === 0 && options.name === '') await require('./systems-table.js').write(results)
   process.exitCode = sum.failed === 0 && sum.passed > 0 ? 0 : 1
   console.log(`${sum.passed} passed, ${sum.failed} failed`)
 }

@@ -18,11 +18,11 @@ export const manifestOf = (folder: string): Manifest => {
   return decoded(Manifest, JSON.parse(readFileSync(path, 'utf8')), path)
 }
 
-/** What builds Tilefold, and compiled code does without. */
-const buildTools: readonly string[] = ['cmake-js', 'node-addon-api', 'ts-node', 'typescript']
-
 /** What the compiled device suite needs besides. */
 const testTools: readonly string[] = ['fast-check', 'uvu']
+
+/** What reads images, which an installation has from the addon's package. */
+const imageLibrary = 'sharp'
 
 /** Where Node finds a package that is required from a folder: the nearest node_modules upwards. */
 const installed = (name: string, from: string, root: string): string | undefined => {
@@ -54,8 +54,7 @@ const runtimePackages = (root: string): readonly string[] => {
       )
       visit(folder, Object.keys(optionalDependencies), true)
     })
-  const direct = Object.keys(manifestOf(root).dependencies ?? {}).filter((name) => !buildTools.includes(name))
-  visit(root, [...direct, ...testTools], false)
+  visit(root, [...Object.keys(manifestOf(root).dependencies ?? {}), imageLibrary, ...testTools], false)
   return [...found]
 }
 

@@ -15,11 +15,13 @@ export interface Tested {
 
 const testFolder = join(__dirname, '..', '..', 'test')
 
-const test = async (file: string, device: string, propertyRuns: number, seconds: number): Promise<Tested> => {
+const test = async (file: string, { device, mode, scale }: Check, seconds: number): Promise<Tested> => {
   const ended = await runNode([join(testFolder, `${file}.test.js`)], seconds, {
     FORCE_COLOR: '0',
     TILEFOLD_TEST_DEVICES: device,
-    TILEFOLD_PROPERTY_RUNS: `${propertyRuns}`
+    TILEFOLD_PROPERTY_RUNS: `${scale.propertyRuns}`,
+    // All seeds of the goldens.
+    ...(mode === 'full' && { TILEFOLD_SYSTEMS: '1' })
   })
   const count = (label: string): number => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(ended.stdout)?.[1] ?? 0)
   const [total, passed] = [count('Total'), count('Passed')]
@@ -37,5 +39,5 @@ const test = async (file: string, device: string, propertyRuns: number, seconds:
  * The compiled test files that know devices, all at once: each is a process that mostly waits for
  * small launches.
  */
-export const runSuite = ({ device, scale }: Check, deadline: Deadline): Promise<readonly Tested[]> =>
-  Promise.all(scale.testFiles.map((file) => test(file, device, scale.propertyRuns, deadline.atMost(5 * scale.mostSeconds))))
+export const runSuite = (check: Check, deadline: Deadline): Promise<readonly Tested[]> =>
+  Promise.all(check.scale.testFiles.map((file) => test(file, check, deadline.atMost(5 * check.scale.mostSeconds))))

@@ -249,9 +249,9 @@ const predictions = (report: Report): Verdict =>
     5,
     'predicted over measured step of VGG-16, by a measured profile',
     `from ${1 - mostOffPrediction} to ${1 + mostOffPrediction}`,
-    byRow(report, report.predictions, (profiled) =>
+    byRow(report, report.predictions, (withProfile) =>
       pipe(
-        all(profiled.predictions),
+        all(withProfile.predictions),
         E.map((rows): Figure => {
           const ratios = rows.map(({ predictedMs, measuredMs }) => predictedMs / measuredMs)
           return {

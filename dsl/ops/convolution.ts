@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
-import type { Whole } from '../arithmetic'
-import type { NoImage, Shape } from '../shape'
+import type { Whole } from '../shapes/arithmetic'
+import type { NoImage, Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 import { validateGroups, sizesError, wholes, type GroupsError, type Option, type Padding, type Pair, type SizesError } from './options'
-import { windowed, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
+import { windowRule, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
 
 export interface Conv2dArguments {
   /** Output channels: PyTorch's out_channels. */
@@ -48,7 +48,7 @@ export const conv2d = {
   ],
   required: ['out', 'k'],
   segment: local,
-  shape: unary(windowed('conv2d', convolutionChannels))
+  shape: unary(windowRule('conv2d', convolutionChannels))
 } as const satisfies OpRecord<Conv2dArguments>
 
 /** The type of what the rule of conv2d returns. */

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
-import type { Shape, UnaryRule } from '../shape'
-import { local, localInPlace, unary, type OpRecord } from './op-record'
+import type { Shape, UnaryRule } from '../shapes/shape'
+import { pixelwise, pixelwiseInPlace, unary, type OpRecord } from './op-record'
 import type { NoOptions, Option } from './options'
 
 export interface LeakyReluArguments {
@@ -25,18 +25,18 @@ const leakyReluShape: UnaryRule<LeakyReluArguments> = ({ slope = 0.01 }, shape) 
 const dropoutShape: UnaryRule<DropoutArguments> = (args, shape) =>
   args.rate >= 0 && args.rate < 1 ? elementwise('dropout')(args, shape, shape) : E.left(`dropout: the rate ${args.rate} is not in [0, 1)`)
 
-export const relu = { options: [], segment: localInPlace, shape: unary(elementwise('relu')) } as const satisfies OpRecord<NoOptions>
+export const relu = { options: [], segment: pixelwiseInPlace, shape: unary(elementwise('relu')) } as const satisfies OpRecord<NoOptions>
 
 export const leakyRelu = {
   options: [['slope', '']],
-  segment: localInPlace,
+  segment: pixelwiseInPlace,
   shape: unary(leakyReluShape)
 } as const satisfies OpRecord<LeakyReluArguments>
 
 export const dropout = {
   options: [['rate', '']],
   required: ['rate'],
-  segment: local,
+  segment: pixelwise,
   shape: unary(dropoutShape)
 } as const satisfies OpRecord<DropoutArguments>
 

@@ -1,5 +1,5 @@
 /** Every op of the DSL: its options, the type of its shape rule, and its record; one row each. */
-import type { Shape } from '../shape'
+import type { Shape } from '../shapes/shape'
 import { conv2d, type Conv2dArguments, type ConvolutionShape } from './convolution'
 import {
   dropout,
@@ -23,9 +23,12 @@ import {
   type SoftmaxCrossEntropyShape
 } from './losses'
 import {
+  channelShuffle,
   pad,
   pixelShuffle,
   pixelUnshuffle,
+  type ChannelShuffleArguments,
+  type ChannelShuffleShape,
   type PadArguments,
   type PadShape,
   type PixelShuffleArguments,
@@ -107,6 +110,8 @@ export interface OpArguments {
   readonly pixelShuffle: PixelShuffleArguments
   /** The inverse of pixelShuffle. */
   readonly pixelUnshuffle: PixelUnshuffleArguments
+  /** Channel i of group g becomes channel g of group i. */
+  readonly channelShuffle: ChannelShuffleArguments
   /** Adds rows and columns of zeros, or of what the image has at its edges. */
   readonly pad: PadArguments
   /** Joins the two branches of a `residual`. */
@@ -150,6 +155,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
   readonly pixelShuffle: PixelShuffleShape<S, A>
   readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
+  readonly channelShuffle: ChannelShuffleShape<S, A>
   readonly pad: PadShape<S, A>
   readonly add: JoinShape<'add', 'shortcut', Inputs>
   readonly mul: JoinShape<'mul', 'gate', Inputs>
@@ -192,6 +198,7 @@ export const opRecords = {
   adaptiveAvgPool2d,
   pixelShuffle,
   pixelUnshuffle,
+  channelShuffle,
   pad,
   add,
   mul,

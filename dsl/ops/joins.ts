@@ -1,8 +1,8 @@
 /** Shapes where branches meet: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add } from '../arithmetic'
-import { showShape, type Shape, type ShowShape } from '../shape'
-import { local, localInPlace, type OpRecord } from './op-record'
+import type { Add } from '../shapes/arithmetic'
+import { showShape, type Shape, type ShowShape } from '../shapes/shape'
+import { pixelwise, pixelwiseInPlace, type OpRecord } from './op-record'
 import type { NoOptions } from './options'
 
 /** Whether a tensor is one value for each image and channel of another. */
@@ -42,19 +42,19 @@ const concatShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
 
 export const add = {
   options: [],
-  segment: localInPlace,
+  segment: pixelwiseInPlace,
   shape: (_, inputs) => addShape(inputs)
 } as const satisfies OpRecord<NoOptions>
 
 export const mul = {
   options: [],
-  segment: local,
+  segment: pixelwise,
   shape: (_, inputs) => mulShape(inputs)
 } as const satisfies OpRecord<NoOptions>
 
 export const concat = {
   options: [],
-  segment: local,
+  segment: pixelwise,
   shape: (_, inputs) => concatShape(inputs)
 } as const satisfies OpRecord<NoOptions>
 

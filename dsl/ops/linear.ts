@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
-import type { Mul, Whole } from '../arithmetic'
-import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shape'
+import type { Mul, Whole } from '../shapes/arithmetic'
+import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 import { rowwise, unary, type OpRecord } from './op-record'
 import { wholes, type NoOptions, type Option } from './options'
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { reducesPixels, rowwise, unary, type OpRecord } from './op-record'
 import { wholes, type NoOptions, type Option } from './options'
-import { showShape, type Mismatch, type Shape, type ShowShape, type UnaryRule } from '../shape'
+import { showShape, type Mismatch, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 
 export interface PixelCrossEntropyArguments {
   /** The label of pixels that do not count; 255 by default. PyTorch's ignore_index. */

@@ -3,9 +3,9 @@
  * types.
  */
 import * as E from 'fp-ts/Either'
-import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../arithmetic'
-import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shape'
-import { local, unary, type OpRecord } from './op-record'
+import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../shapes/arithmetic'
+import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
+import { local, pixelwise, unary, type OpRecord } from './op-record'
 import { wholes, type Option, type Padding } from './options'
 import { windowOf, type Numbers4, type Pads } from './window'
 
@@ -15,6 +15,11 @@ export interface PixelShuffleArguments {
    * divide the channels.
    */
   readonly factor: number
+}
+
+export interface ChannelShuffleArguments {
+  /** Groups of channels that are interleaved; they must divide the channels. PyTorch's groups. */
+  readonly groups: number
 }
 
 export interface PixelUnshuffleArguments {
@@ -71,6 +76,14 @@ const padShape = imageRule<PadArguments>('pad', ({ p, mode = 'zeros' }, [batch, 
   return E.right([batch, channels, height + top + bottom, width + left + right])
 })
 
+const channelShuffleShape = imageRule<ChannelShuffleArguments>('channelShuffle', ({ groups }, image) =>
+  !wholes([groups], 1)
+    ? E.left('channelShuffle: groups must be a whole number above 0')
+    : image[1] % groups !== 0
+      ? E.left(`channelShuffle: its ${image[1]} channels do not divide into ${groups} groups`)
+      : E.right(image)
+)
+
 export const pixelShuffle = {
   options: [['factor', 'x']],
   required: ['factor'],
@@ -84,6 +97,13 @@ export const pixelUnshuffle = {
   segment: local,
   shape: unary(pixelUnshuffleShape)
 } as const satisfies OpRecord<PixelUnshuffleArguments>
+
+export const channelShuffle = {
+  options: [['groups', '']],
+  required: ['groups'],
+  segment: pixelwise,
+  shape: unary(channelShuffleShape)
+} as const satisfies OpRecord<ChannelShuffleArguments>
 
 export const pad = {
   options: [
@@ -129,6 +149,17 @@ export type PixelUnshuffleShape<S extends Shape, A> = S extends readonly [
         : `pixelUnshuffle: the factor ${F} does not divide ${ShowShape<readonly [H, W]>}`
     : never
   : NoImage<'pixelUnshuffle', S>
+
+/** The type of what the rule of channelShuffle returns. */
+export type ChannelShuffleShape<S extends Shape, A> = S extends readonly [number, infer C extends number, number, number]
+  ? Option<A, 'groups', number> extends infer G extends number
+    ? Whole<`${G}`> extends false
+      ? 'channelShuffle: groups must be a whole number above 0'
+      : Divides<G, C> extends false
+        ? `channelShuffle: its ${C} channels do not divide into ${G} groups`
+        : S
+    : never
+  : NoImage<'channelShuffle', S>
 
 /** The type of what the rule of pad returns. */
 export type PadShape<S extends Shape, A> = S extends readonly [

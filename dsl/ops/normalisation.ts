@@ -3,10 +3,10 @@
  * in types.
  */
 import * as E from 'fp-ts/Either'
-import type { Divides, Whole } from '../arithmetic'
+import type { Divides, Whole } from '../shapes/arithmetic'
 import { wholes, type Option } from './options'
-import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shape'
-import { allDims, local, unary, type OpRecord } from './op-record'
+import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
+import { allDims, pixelwise, unary, type OpRecord } from './op-record'
 
 export interface BatchNormArguments {
   /** Added to the variance; 1e-5 by default. */
@@ -90,7 +90,7 @@ export const batchNorm = {
     ['affine', false, 'no-affine'],
     ['frozen', true, 'frozen']
   ],
-  segment: { ...local, statistics: allDims },
+  segment: { ...pixelwise, statistics: allDims },
   shape: unary(batchNormShape)
 } as const satisfies OpRecord<BatchNormArguments>
 
@@ -101,7 +101,7 @@ export const groupNorm = {
     ['affine', false, 'no-affine']
   ],
   required: ['groups'],
-  segment: { ...local, statistics: ['H', 'W'] },
+  segment: { ...pixelwise, statistics: ['H', 'W'] },
   shape: unary(groupNormShape)
 } as const satisfies OpRecord<GroupNormArguments>
 
@@ -110,7 +110,7 @@ export const instanceNorm = {
     ['eps', 'eps'],
     ['affine', true, 'affine']
   ],
-  segment: { ...local, statistics: ['H', 'W'] },
+  segment: { ...pixelwise, statistics: ['H', 'W'] },
   shape: unary(instanceNormShape)
 } as const satisfies OpRecord<InstanceNormArguments>
 

@@ -1,5 +1,5 @@
 import type * as E from 'fp-ts/Either'
-import type { Shape, ShapeRule, UnaryRule } from '../shape'
+import type { Shape, ShapeRule, UnaryRule } from '../shapes/shape'
 
 /** A dimension along which a segment can be tiled: the fused-tiling (FT) dimensions of SFT. */
 export type Dim = 'B' | 'H' | 'W'
@@ -31,6 +31,11 @@ interface OpSegment {
   readonly statistics: readonly Dim[]
   /** Reduces what tiles partition: the tiles of a segment that it ends are those of its input. */
   readonly reduces: boolean
+  /**
+   * Images may come out in another height or width. False where they never do, or none come out, so
+   * that the types of tiles need not ask its shape rule.
+   */
+  readonly resizes: boolean
 }
 
 /**
@@ -50,11 +55,13 @@ export type OpRecord<A> = {
   readonly shape: ShapeRule<A>
 } & ({} extends A ? {} : { /** Options that must be given. */ readonly required: readonly (keyof A)[] })
 
-export const local = { inside: allDims, last: allDims, inPlace: false, statistics: [], reduces: false } as const
-export const localInPlace = { ...local, inPlace: true } as const
+export const local = { inside: allDims, last: allDims, inPlace: false, statistics: [], reduces: false, resizes: true } as const
+/** Pixels of the output come from those at their places. */
+export const pixelwise = { ...local, resizes: false } as const
+export const pixelwiseInPlace = { ...pixelwise, inPlace: true } as const
 /** Of vectors [B, N] alone. */
-export const rowwise = { ...local, inside: ['B'], last: ['B'] } as const
-export const reducesPixels = { ...local, inside: ['B'], reduces: true } as const
+export const rowwise = { ...pixelwise, inside: ['B'], last: ['B'] } as const
+export const reducesPixels = { ...pixelwise, inside: ['B'], reduces: true } as const
 
 /** The rule of an op of one tensor. */
 export const unary =

@@ -1,4 +1,4 @@
-import type { Divides } from '../arithmetic'
+import type { Divides } from '../shapes/arithmetic'
 
 /** One number for both directions, or [height, width]. */
 export type Pair = number | readonly [number, number]

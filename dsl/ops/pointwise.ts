@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { reads, validateExpression, type Expression } from '../expression/expression'
-import type { Shape, UnaryRule } from '../shape'
+import type { Shape, UnaryRule } from '../shapes/shape'
 import { elementwise, type Elementwise } from './elementwise'
-import { local, unary, type OpRecord } from './op-record'
+import { pixelwise, unary, type OpRecord } from './op-record'
 
 /** A parameter of a pointwise function. */
 export interface PointwiseParameter {
@@ -58,7 +58,7 @@ export const pointwise = {
     ['bias', '']
   ],
   required: ['function', 'expression'],
-  segment: local,
+  segment: pixelwise,
   shape: unary(pointwiseShape)
 } as const satisfies OpRecord<PointwiseArguments>
 

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
-import type { Lte, Mul } from '../arithmetic'
-import { imageRule, type NoImage, type Shape, type ShowShape } from '../shape'
+import type { Lte, Mul } from '../shapes/arithmetic'
+import { imageRule, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
 import { local, reducesPixels, unary, type OpRecord } from './op-record'
 import type { NoOptions, Option, Padding, Pair } from './options'
-import { windowed, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
+import { windowRule, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
 
 export interface MaxPool2dArguments {
   /** Window size in pixels, one number or [height, width]: PyTorch's kernel_size. */
@@ -62,7 +62,7 @@ export const maxPool2d = {
   ],
   required: ['k'],
   segment: local,
-  shape: unary(windowed('maxPool2d', sameChannels))
+  shape: unary(windowRule('maxPool2d', sameChannels))
 } as const satisfies OpRecord<MaxPool2dArguments>
 
 export const avgPool2d = {
@@ -75,7 +75,7 @@ export const avgPool2d = {
   ],
   required: ['k'],
   segment: local,
-  shape: unary(windowed('avgPool2d', sameChannels))
+  shape: unary(windowRule('avgPool2d', sameChannels))
 } as const satisfies OpRecord<AvgPool2dArguments>
 
 export const globalAvgPool = {

@@ -3,9 +3,9 @@
  * sentences, in types.
  */
 import * as E from 'fp-ts/Either'
-import type { Mul, Whole } from '../arithmetic'
+import type { Mul, Whole } from '../shapes/arithmetic'
 import { pair, wholes, type Height, type Option, type Pair, type Width } from './options'
-import { imageRule, showShape, type NoImage, type Shape } from '../shape'
+import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 
 /**

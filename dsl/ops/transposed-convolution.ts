@@ -1,6 +1,6 @@
 /** The shape of convTranspose2d: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add, Lte, Mul, NotNegative, Sub, Whole, WindowExtent } from '../arithmetic'
+import type { Add, Lte, Mul, NotNegative, Sub, Whole, WindowExtent } from '../shapes/arithmetic'
 import {
   validateGroups,
   pair,
@@ -13,7 +13,7 @@ import {
   type SizesError,
   type Width
 } from './options'
-import { imageRule, showShape, type NoImage, type Shape } from '../shape'
+import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 import { windowExtent } from './window'
 

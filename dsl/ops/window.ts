@@ -1,7 +1,7 @@
 /** Windows that slide over images: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add, ConvDim, NotNegative, Whole, WindowExtent } from '../arithmetic'
-import { showShape, type UnaryRule } from '../shape'
+import type { Add, ConvDim, NotNegative, Whole, WindowExtent } from '../shapes/arithmetic'
+import { showShape, type UnaryRule } from '../shapes/shape'
 import {
   pair,
   sizesError,
@@ -75,7 +75,7 @@ export const windowCount = (
  * The rule of an op that slides a window over images; `channels` gives its output's channels, or
  * why there are none.
  */
-export const windowed =
+export const windowRule =
   <A extends WindowArguments>(op: string, channels: (args: A, inChannels: number) => E.Either<string, number>): UnaryRule<A> =>
   (args, shape) => {
     const [batch, inChannels, height, width] = shape

@@ -281,7 +281,7 @@ void checkClasses(const PlacedTile& t) {
   if (t.channels > 256) throw Failure("a byte tells 256 classes apart, not " + text(t.channels));
 }
 
-void check(const GroupedTile& t) {
+void check(const ChannelGroups& t) {
   check(static_cast<const Tile&>(t));
   positive("groups", t.groups);
   if (t.channels % t.groups != 0) throw Failure(text(t.groups) + " groups do not divide " + text(t.channels) + " channels");
@@ -422,6 +422,8 @@ void checkFields(const Kernel& kernel) {
       return check(decode<Pad>(kernel));
     case KernelKind::pixelShuffle:
       return check(decode<PixelShuffle>(kernel));
+    case KernelKind::channelShuffle:
+      return check(decode<ChannelGroups>(kernel));
     case KernelKind::globalMaxPoolForward:
     case KernelKind::globalMaxPoolBackward:
       return checkPlaces(decode<PlacedTile>(kernel));

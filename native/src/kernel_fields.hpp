@@ -4,7 +4,7 @@
 #pragma once
 #include <cmath>
 
-#include "generated/kernel_structs.hpp"
+#include "field_reader.hpp"
 #include "host_device.hpp"
 
 namespace tilefold {

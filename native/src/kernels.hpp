@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "failure.hpp"
-#include "generated/kernel_kinds.hpp"
+#include "generated/kernels.hpp"
 #include "layout.hpp"
 
 namespace tilefold {

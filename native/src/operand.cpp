@@ -216,6 +216,10 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       return {p.inverse ? e.fine(p, p.sourceLayout) : e.coarse(p, p.sourceLayout),
               p.inverse ? e.coarse(p, p.destinationLayout) : e.fine(p, p.destinationLayout)};
     }
+    case KernelKind::channelShuffle: {
+      const auto s = decode<ChannelGroups>(kernel);
+      return {e.tile(s), e.tile(s)};
+    }
     case KernelKind::globalMaxPoolForward:
     case KernelKind::globalMaxPoolBackward: {
       const auto t = decode<PlacedTile>(kernel);

@@ -166,6 +166,10 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {activation(p.sourceLayout, p.batch, coarseChannels, p.coarseHeight, p.coarseWidth),
               activation(p.destinationLayout, p.batch, p.channels, p.height, p.width)};
     }
+    case KernelKind::channelShuffle: {
+      const Form form = tile(decode<ChannelGroups>(kernel));
+      return {form, form};
+    }
     case KernelKind::globalMaxPoolForward:
       return {tile(decode<Tile>(kernel)), maxima, plain, other, other};
     case KernelKind::globalMaxPoolBackward:

@@ -63,6 +63,7 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::pixelShuffle, {2, 20, 81, 97, 41, 49, 2, 1, 1, 0, 0, inverse}});
     kernels.push_back({k::pixelShuffle, {1, 3, 60, 63, 20, 21, 3, 0, 0, 0, 0, inverse}});
   }
+  for (const double groups : {2, 35}) kernels.push_back({k::channelShuffle, {2, 70, 60, 61, 0, groups}});
   for (const k kind : {k::globalMaxPoolForward, k::globalMaxPoolBackward}) {
     kernels.push_back({kind, {2, 3, 150, 155, 0, 200, 160}});
     kernels.push_back({kind, {1, 70, 60, 61, 0, 61, 61}});

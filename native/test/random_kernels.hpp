@@ -22,6 +22,6 @@ std::vector<Kernel> largeKernels();
 // Convolutions and weights in the device's own layouts, other activations in any.
 Kernel inLayouts(const Kernel& plain, Device& device, Random& random);
 
-constexpr int kernelKindCount = static_cast<int>(KernelKind::castWeights) + 1;
+inline const int kernelKindCount = static_cast<int>(kernelTable().size());
 
 }  // namespace tilefold::test

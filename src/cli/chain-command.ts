@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ChainReport, chain } from '../commands/research/chain'
-import type { ChainOptions } from '../options/research-options'
+import type { ChainOptions } from '../option-tables/research-options'
 import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { formatBytes, formatMilliseconds } from '../text/format'

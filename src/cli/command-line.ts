@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option as CommanderOption } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../options/command-table'
+import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
 import { type OptionTable, type Written, helpLine, optionFlag } from '../options/option'
 import { refuseDoubtful } from './doubtful-options'
 
@@ -57,7 +57,7 @@ const addCommand = (parent: Command, run: Run, name: CommandName, { description,
 }
 
 const printVersion = (): never => {
-  process.stdout.write(`${(require('../../package.json') as { readonly version: string }).version}\n`)
+  process.stdout.write(`${(require('tilefold/package.json') as { readonly version: string }).version}\n`)
   throw new CommanderError(0, 'tilefold.version', '')
 }
 

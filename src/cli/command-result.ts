@@ -11,11 +11,11 @@ export type CommandResult = Outcome<{ readonly json: object; readonly text: stri
 export const say = (stream: NodeJS.WritableStream, text: string): void => void stream.write(`${printableLines(text)}\n`)
 
 /**
- * Says on standard error where a given plan runs otherwise than it was made for, and what of its
- * device is a guess.
+ * Says on standard error where a given plan has earlier names or runs otherwise than it was made
+ * for, and what of its device is a guess.
  */
-export const sayPlanNotes = ({ change, guess }: Planned): void => {
-  for (const sentence of [change, guess]) if (sentence !== undefined) sayNotice(sentence)
+export const sayPlanNotes = ({ planNotice, change, guess }: Planned): void => {
+  for (const sentence of [planNotice, change, guess]) if (sentence !== undefined) sayNotice(sentence)
 }
 
 /** Says on standard error what the user should see. */

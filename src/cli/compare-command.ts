@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type CompareRow, compare } from '../commands/compare'
-import type { CompareOptions } from '../options/command-options'
+import type { CompareOptions } from '../option-tables/command-options'
 import { table } from '../text/table'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { type CommandResult, withInterrupt } from './command-result'
@@ -19,7 +19,7 @@ const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonl
   orNone(row.recomputedFlops, (flops) => `${(flops / 1e9).toFixed(1)} G`)
 ]
 
-const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'computed again']
+const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'recomputed']
 
 export const compareCommand = (options: CompareOptions): CommandResult =>
   withInterrupt((signal) =>

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CommandSpec, commandTable, researchDescription, researchTable } from '../options/command-table'
+import { type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
 import { type OptionTable, defaultText, optionFlag } from '../options/option'
-import { optimizerOptions } from '../options/optimizer-options'
-import { budgetOptions, measureOption, modelOptions, planningOptions, seedOption } from '../options/setup-options'
+import { optimizerOptions } from '../option-tables/optimizer-options'
+import { budgetOptions, measureOption, modelOptions, planningOptions, seedOption } from '../option-tables/setup-options'
 
 type Row = OptionTable[string]
 

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { explanationReport, explanationText } from '../plans/explanation-report'
 import { makeExplanation } from '../commands/explain'
-import type { ExplainOptions } from '../options/command-options'
+import type { ExplainOptions } from '../option-tables/command-options'
 import { type CommandResult, withMeasuring } from './command-result'
 
 export const explainCommand = (options: ExplainOptions): CommandResult =>

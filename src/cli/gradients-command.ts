@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { gradients } from '../commands/gradients'
-import type { GradientsOptions } from '../options/command-options'
+import type { GradientsOptions } from '../option-tables/command-options'
 import { formatBytes } from '../text/format'
 import { type CommandResult, withInterrupt, sayPlanNotes, sayKernel } from './command-result'
 

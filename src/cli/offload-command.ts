@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type OffloadReport, offload } from '../commands/research/offload'
-import type { OffloadOptions } from '../options/research-options'
+import type { OffloadOptions } from '../option-tables/research-options'
 import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'

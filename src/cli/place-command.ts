@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type PlaceReport, place } from '../commands/research/place'
-import type { PlaceOptions } from '../options/research-options'
+import type { PlaceOptions } from '../option-tables/research-options'
 import { formatMilliseconds } from '../text/format'
 import type { CommandResult } from './command-result'
 

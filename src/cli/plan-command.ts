@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { makePlan } from '../commands/plan'
-import type { PlanOptions } from '../options/command-options'
+import type { PlanOptions } from '../option-tables/command-options'
 import { planReport, planText } from '../plans/plan-report'
 import { type CommandResult, sayPlanNotes, withMeasuring } from './command-result'
 

@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { profile } from '../commands/profile'
-import type { ProfileOptions } from '../options/command-options'
+import type { ProfileOptions } from '../option-tables/command-options'
 import { type CommandResult, withInterrupt, sayKernel } from './command-result'
 
 export const profileCommand = (options: ProfileOptions): CommandResult =>

@@ -1,4 +1,4 @@
-import type { CommandName } from '../options/command-table'
+import type { CommandName } from '../option-tables/command-table'
 import type * as Bench from './bench-command'
 import type * as Chain from './chain-command'
 import type { CommandResult } from './command-result'

@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type TrainReport, train } from '../commands/train'
-import type { TrainOptions } from '../options/train-options'
+import type { TrainOptions } from '../option-tables/train-options'
 import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'

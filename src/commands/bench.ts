@@ -3,18 +3,18 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
-import { type Failure, type Outcome, interrupted } from '../failure'
+import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { mappedZeros } from '../images/mapped-image-file'
 import { pixelLossOf, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
 import { randomStream } from '../numbers/random'
-import { type BenchOptions, benchOptions } from '../options/command-options'
+import { type BenchOptions, benchOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { watchingOf } from '../plans/watching'
-import { type KernelTime, breakdownOf } from '../running/breakdown'
+import { type KernelTime, computeBreakdown } from '../running/breakdown'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -91,7 +91,7 @@ const runSteps = async (
   for (let step = 0; step < options.steps; step += 1) {
     const milliseconds = await withAbort(options.signal, network, updateOnce(options, step, network, images))()
     if (E.isLeft(milliseconds))
-      return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, options.steps) : milliseconds.left)
+      return E.left(milliseconds.left.code === 'interrupted' ? interruptedFailure(step, options.steps) : milliseconds.left)
     stepMs.push(milliseconds.right)
     const now = network.kernelMilliseconds()
     if (milliseconds.right <= fastest) [fastest, ofFastest] = [milliseconds.right, now.map((total, kernel) => total - before[kernel]!)]
@@ -106,7 +106,7 @@ const runSteps = async (
     predictedPeakBytes: plan.predicted.peakDeviceBytes,
     peakHostBytes: network.measuredHostPeakBytes(),
     predictedPeakHostBytes: plan.predicted.peakHostBytes,
-    ...(options.breakdown ? { breakdown: breakdownOf(planned, ofFastest, options.accumulate) } : {})
+    ...(options.breakdown ? { breakdown: computeBreakdown(planned, ofFastest, options.accumulate) } : {})
   })
 }
 
@@ -120,7 +120,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
   pipe(
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
+    TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     tap(({ planned }) => options.onPlan?.(planned)),

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type StageRequest, type Staged, type StrategyName, productFlops, stage } from '../../staging'
+import { type StageChoice, type StageRequest, type Staged, type StrategyName, productFlops, stageEach } from '../../staging'
 import type { Failure, Outcome } from '../failure'
-import { type CompareOptions, compareOptions } from '../options/command-options'
+import { type CompareOptions, compareOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { Size } from '../options/sizes'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
@@ -64,16 +64,17 @@ const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plai
 const mostBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
 
 /** A request without limits on the device. */
-const unlimited = ({ budget: _, memory: _m, ...request }: StageRequest): StageRequest => request
+const unlimited = ({ budget: _, memory: _m, strategy: _s, ...request }: StageRequest): Parameters<typeof stageEach>[0] => request
 
 const compareRow = (
-  request: StageRequest,
+  stageBy: StageChoice,
   strategy: StrategyName,
   budgetBytes: number,
+  deviceBytes: number,
   plainFlops: number
 ): E.Either<Failure, CompareRow> =>
   pipe(
-    stage({ ...unlimited(request), strategy, budget: { bytes: Math.min(budgetBytes, mostBytes(request)) } }),
+    stageBy({ strategy, budget: { bytes: Math.min(budgetBytes, deviceBytes) } }),
     E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
     E.orElse((error) =>
       error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
@@ -105,15 +106,18 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
     pipe(
       TE.fromEither(trainingObjective(options)),
       TE.bindTo('objective'),
-      TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+      TE.bind('setup', () => resolveSetup(options)),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
-      TE.bind('plain', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited(request), strategy: 'plain' })))),
-      TE.chain(({ request, plain }) => {
+      TE.bind('stageBy', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stageEach(unlimited(request))))),
+      TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
+      TE.chain(({ request, stageBy, plain }) => {
         const { plainPeakBytes } = plain.plan.predicted
         const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
         const plainFlops = forwardFlops(plain)
         return compareRows(
-          strategies.flatMap((strategy) => budgets.map((size) => () => compareRow(request, strategy, bytesOf(size), plainFlops))),
+          strategies.flatMap((strategy) =>
+            budgets.map((size) => () => compareRow(stageBy, strategy, bytesOf(size), mostBytes(request), plainFlops))
+          ),
           signal
         )
       }),

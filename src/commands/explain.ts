@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Explanation, explain as explainRequest } from '../../staging'
 import type { Outcome } from '../failure'
-import { type ExplainOptions, explainOptions } from '../options/command-options'
+import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
@@ -16,7 +16,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
   pipe(
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+    TE.bind('setup', () => resolveSetup(options)),
     TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
     TE.chain((request) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure)))

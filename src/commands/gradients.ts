@@ -5,7 +5,7 @@ import { type Objective, type Source, isLearnable } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
-import { type GradientsOptions, gradientsOptions } from '../options/command-options'
+import { type GradientsOptions, gradientsOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, planNetwork } from '../plans/plan-network'
@@ -92,7 +92,8 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
         reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
         writes: namedPaths('--out', out)
       }),
-      TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
+      TE.chain(() => resolveSetupWithoutInput(options)),
+      TE.chainEitherK(requireLocalDevice),
       TE.bindTo('asked'),
       TE.chainFirst(() => checkWritable(out)),
       TE.bind('file', () => openTensorFile(batch)),

@@ -6,7 +6,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable, writeFileAtomic } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
 import { frozenModel } from '../model/model-layers'
-import { type PlanOptions, planOptions } from '../options/command-options'
+import { type PlanOptions, planOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
@@ -46,10 +46,10 @@ const writeProgram = (path: string | undefined, program: Program): Outcome<void>
 const objectiveFor = ({ evaluate, ...options }: Options): E.Either<Failure, Objective> =>
   evaluate ? E.right({ kind: 'evaluate' }) : trainingObjective(options)
 
-const setupFor = (options: Options): E.Either<Failure, Setup> =>
+const setupFor = (options: Options): Outcome<Setup> =>
   pipe(
     resolveSetup(options),
-    E.map((setup) => (options.evaluate ? { ...setup, model: frozenModel(setup.model) } : setup))
+    TE.map((setup) => (options.evaluate ? { ...setup, model: frozenModel(setup.model) } : setup))
   )
 
 /**
@@ -63,7 +63,7 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.chain(() => checkProgram(options)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(setupFor(options))),
+    TE.bind('setup', () => setupFor(options)),
     TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup, objective }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     TE.chainFirst(({ setup: { model }, objective, planned: { staged } }) => {

@@ -13,7 +13,7 @@ import { checkMaskName, writeMask } from '../images/masks'
 import { frozenModel } from '../model/model-layers'
 import { pixelLossOf } from '../running/pixel-loss'
 import { largest } from '../numbers/extremes'
-import { type PredictOptions, predictOptions } from '../options/command-options'
+import { type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
@@ -97,7 +97,7 @@ const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned
  * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
  * pass.
  */
-const planOfForward = ({ residence: _, ...decisions }: Plan): Plan => decisions
+const planOfForward = ({ swapSchedule: _, ...decisions }: Plan): Plan => decisions
 
 /**
  * The model by its running statistics, as plans for evaluation know it; a training plan is of the
@@ -163,7 +163,8 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
       reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--image', image)],
       writes: namedPaths('--out', out)
     }),
-    TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
+    TE.chain(() => resolveSetupWithoutInput(options)),
+    TE.chainEitherK(requireLocalDevice),
     TE.bindTo('asked'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkMaskFile(out)),

@@ -5,7 +5,7 @@ import type { Profile } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
-import { type ProfileOptions, profileOptions } from '../options/command-options'
+import { type ProfileOptions, profileOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureModel } from '../plans/measure-kernels'
@@ -48,7 +48,7 @@ export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libr
     checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
+    TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirst(({ setup }) => checkOut(options, setup)),
     TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...watchingOf(options) })),
     TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))

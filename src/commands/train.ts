@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
@@ -9,7 +8,7 @@ import { type Dataset, loadDataset } from '../images/dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
-import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../options/train-options'
+import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { tap } from '../tasks/tap'
@@ -74,7 +73,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirst(() => checkFiles(options)),
     TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
     TE.bind('validation', () => validationOf(options)),
-    TE.bind('setup', ({ dataset }) => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options, dataset.classes)))),
+    TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
     TE.map((found) => ({
       options,
       ...found,
@@ -97,7 +96,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
-const reportOf = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
+const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
   const { loss, stepMs, validations, peakDeviceBytes } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
@@ -123,7 +122,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
       TE.chain((prepared) =>
         pipe(
           runPrepared(prepared),
-          TE.map((trained) => reportOf(prepared, trained))
+          TE.map((trained) => createReport(prepared, trained))
         )
       )
     )

@@ -68,6 +68,7 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   resize: options('resize', { mode: oneOf('bilinear', 'nearest') }, { size: pair, scale: pair, to: oneOf('block'), alignCorners: flag }),
   pixelShuffle: options('pixelShuffle', { factor: count }, {}),
   pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),
+  channelShuffle: options('channelShuffle', { groups: count }, {}),
   pad: options('pad', { p: padding }, { mode: oneOf(...padModes) }),
   flatten: without('flatten'),
   softmaxCrossEntropy: without('softmaxCrossEntropy'),

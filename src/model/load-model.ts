@@ -1,18 +1,19 @@
 import { existsSync } from 'node:fs'
 import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../../dsl'
 import { builtIn, type HeadOptions } from '../../models'
-import { type Failure, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { decodeModel, noModel } from './model-codec'
 
 const example = 'write export default model({ name, layers })'
 
-const loadModule = (name: string): E.Either<Failure, Model> =>
+const loadModule = (name: string): Outcome<Model> =>
   pipe(
     loadDefault(name),
-    E.chain((exported) =>
+    TE.chainEitherK((exported) =>
       pipe(
         E.tryCatch(() => decodeModel(exported), reasonOf),
         E.flatten,
@@ -26,11 +27,11 @@ const loadModule = (name: string): E.Either<Failure, Model> =>
  * TypeScript module is type-checked first, so that what the DSL's types refuse is the compiler's
  * sentence here.
  */
-export const loadModel = (name: string, options: HeadOptions): E.Either<Failure, Model> => {
+export const loadModel = (name: string, options: HeadOptions): Outcome<Model> => {
   const known = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined
-  if (known !== undefined) return E.right(known(options))
+  if (known !== undefined) return TE.right(known(options))
   if (/\.[cm]?[jt]s$/.test(name) && existsSync(name)) return loadModule(name)
-  return E.left(
+  return TE.left(
     inputFailure(`there is no model ${name}: give ${Object.keys(builtIn).join(', ')}, or the path of a TypeScript module that exists`)
   )
 }

@@ -33,11 +33,15 @@ interface Word {
 
 const gamma: Word = { high: 0x9e3779b9, low: 0x7f4a7c15 }
 
-/** High 32 bits of the 64-bit product of two unsigned 32-bit integers. */
+/**
+ * High 32 bits of the 64-bit product of two unsigned 32-bit integers, as an int32: engines keep
+ * those out of the heap.
+ */
 const multiplyHigh = (a: number, b: number): number => {
   const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16]
-  const middle = aHigh * bLow + ((aLow * bLow) >>> 16)
-  return (aHigh * bHigh + (middle >>> 16) + (((middle & 0xffff) + aLow * bHigh) >>> 16)) >>> 0
+  const first = (Math.imul(aHigh, bLow) + (Math.imul(aLow, bLow) >>> 16)) | 0
+  const second = (Math.imul(aLow, bHigh) + (first & 0xffff)) | 0
+  return (Math.imul(aHigh, bHigh) + (first >>> 16) + (second >>> 16)) | 0
 }
 
 const multiply = (a: Word, b: Word): Word => ({
@@ -50,16 +54,24 @@ const add = (a: Word, b: Word): Word => {
   return { high: (a.high + b.high + (low > 0xffffffff ? 1 : 0)) >>> 0, low: low >>> 0 }
 }
 
-/** z ^ (z >> shift), shift below 32. */
-const foldRight = (z: Word, shift: number): Word => ({
-  high: (z.high ^ (z.high >>> shift)) >>> 0,
-  low: (z.low ^ ((z.low >>> shift) | (z.high << (32 - shift)))) >>> 0
-})
+/** mix(z)'s high and low words, written to `mixed`: tens of millions are asked for at a time. */
+const mixInto = (mixed: Int32Array, zHigh: number, zLow: number): void => {
+  let low = zLow ^ ((zLow >>> 30) | (zHigh << 2))
+  let high = zHigh ^ (zHigh >>> 30)
+  high = (multiplyHigh(low, 0x1ce4e5b9) + Math.imul(high, 0x1ce4e5b9) + Math.imul(low, 0xbf58476d)) | 0
+  low = Math.imul(low, 0x1ce4e5b9)
+  low ^= (low >>> 27) | (high << 5)
+  high ^= high >>> 27
+  high = (multiplyHigh(low, 0x133111eb) + Math.imul(high, 0x133111eb) + Math.imul(low, 0x94d049bb)) | 0
+  low = Math.imul(low, 0x133111eb)
+  mixed[1] = low ^ ((low >>> 31) | (high << 1))
+  mixed[0] = high ^ (high >>> 31)
+}
 
-const mix = (z: Word): Word => {
-  const first = multiply(foldRight(z, 30), { high: 0xbf58476d, low: 0x1ce4e5b9 })
-  const second = multiply(foldRight(first, 27), { high: 0x94d049bb, low: 0x133111eb })
-  return foldRight(second, 31)
+const mix = ({ high, low }: Word): Word => {
+  const mixed = new Int32Array(2)
+  mixInto(mixed, high, low)
+  return { high: mixed[0]! >>> 0, low: mixed[1]! >>> 0 }
 }
 
 const wordOf = (integer: number): Word => ({ high: Math.floor(integer / 2 ** 32) >>> 0, low: integer >>> 0 })
@@ -75,16 +87,28 @@ export const randomStream = (seed: number, name: string): RandomStream => {
   const mixed = mix(add(wordOf(seed), gamma))
   const named = hash(name)
   const key: Word = { high: (mixed.high ^ named.high) >>> 0, low: (mixed.low ^ named.low) >>> 0 }
-  const uniform = (index: number): number => {
-    const { high, low } = mix(add(key, multiply(wordOf(index + 1), gamma)))
-    return (high * 2 ** 21 + (low >>> 11)) * 2 ** -53
+  const mixedIndex = new Int32Array(2)
+  /** Of mix(high, low). */
+  const fraction = (high: number, low: number): number => {
+    mixInto(mixedIndex, high, low)
+    return ((mixedIndex[0]! >>> 0) * 2 ** 21 + (mixedIndex[1]! >>> 11)) * 2 ** -53
   }
   return {
-    uniform,
+    uniform: (index) => {
+      const { high, low } = add(key, multiply(wordOf(index + 1), gamma))
+      return fraction(high, low)
+    },
     fillNormal: (target, deviation) => {
+      // Of key + (index + 1) * gamma, word by word.
+      let [high, low] = [key.high | 0, key.low | 0]
+      const next = (): number => {
+        low = (low + gamma.low) | 0
+        high = (high + gamma.high + (low >>> 0 < gamma.low ? 1 : 0)) | 0
+        return fraction(high, low)
+      }
       for (let index = 0; index < target.length; index += 2) {
-        const radius = deviation * Math.sqrt(-2 * Math.log(1 - uniform(index)))
-        const angle = 2 * Math.PI * uniform(index + 1)
+        const radius = deviation * Math.sqrt(-2 * Math.log(1 - next()))
+        const angle = 2 * Math.PI * next()
         target[index] = radius * Math.cos(angle)
         if (index + 1 < target.length) target[index + 1] = radius * Math.sin(angle)
       }

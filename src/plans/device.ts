@@ -11,7 +11,7 @@ import {
   fileModel,
   isProfile,
   isRecorded,
-  profiled
+  withProfile
 } from '../../staging'
 import { type Failure, deviceFailure, inputFailure } from '../failure'
 import { devicePrecisions } from '../options/devices'
@@ -41,7 +41,8 @@ export const missingDeviceFailure = ({ code, message }: DeviceError): Failure =>
   deviceFailure({ code: code === 'device' ? 'missing' : code, message })
 
 /**
- * A profiled device's choice: the reference device computes in plain loops, which nobody measures.
+ * A withProfile device's choice: the reference device computes in plain loops, which nobody
+ * measures.
  */
 export const measurableChoice = (setup: Choosing): DeviceChoice | undefined => {
   const { device, ...choice } = deviceChoice(setup)
@@ -50,7 +51,7 @@ export const measurableChoice = (setup: Choosing): DeviceChoice | undefined => {
 
 const modelOfFile = (file: DescribedDevice, { precision, threads }: Setup): ProfiledModel => {
   const base = fileModel(file, precision === 'float64' ? 'float64' : 'float32', threads)
-  return isRecorded(file) ? profiled(base, file) : withoutProfile(base)
+  return isRecorded(file) ? withProfile(base, file) : withoutProfile(base)
 }
 
 /**
@@ -89,8 +90,8 @@ export const loadDeviceModel = (setup: Setup, measured?: Profile): E.Either<Fail
         E.chain((library) => readProfile({ ...choice, library }))
       )
     }),
-    E.map(({ base, profile }) => (profile === undefined ? withoutProfile(base) : profiled(base, profile)))
+    E.map(({ base, profile }) => (profile === undefined ? withoutProfile(base) : withProfile(base, profile)))
   )
 }
 
-const withoutProfile = (base: DeviceModel): ProfiledModel => profiled(base, { kernels: [], linkBytesPerSecond: base.linkBytesPerSecond })
+const withoutProfile = (base: DeviceModel): ProfiledModel => withProfile(base, { kernels: [], linkBytesPerSecond: base.linkBytesPerSecond })

@@ -17,7 +17,7 @@ export interface SegmentCostReport extends SegmentReport {
   readonly predictedMs: number
   /**
    * Time of the same segment whole and with everything kept; the next three add up to the
-   * difference, but for what loading ahead saves.
+   * difference, but for what prefetch saves.
    */
   readonly wholeMs: number
   readonly recomputationMs: number
@@ -135,7 +135,7 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
   const cost = (milliseconds: number): string => (milliseconds === 0 ? '' : formatMilliseconds(milliseconds))
   return segments.map((segment) => [
     spanText(segment),
-    `${tilesText(segment.grid)}, ${segment.recompute ? 'computed again' : 'kept'}`,
+    `${tilesText(segment.grid)}, ${segment.recompute ? 'recomputed' : 'kept'}`,
     formatMilliseconds(segment.predictedMs),
     ...[segment.recomputationMs, segment.haloMs, segment.tileMs, segment.winogradSavingMs, segment.loadingSavingMs].map(cost)
   ])
@@ -181,7 +181,7 @@ export const explanationText = (explanation: Explanation): string => {
     table(['at the peak', 'bytes', 'share', 'the largest of it'], peakRows(report)),
     table(['budget', 'time of a step', 'against now'], budgetRows(report)),
     table(
-      ['segment', 'decision', 'time', 'computing again', 'halos', "tiles' copies", 'saved by Winograd', 'by loading ahead'],
+      ['segment', 'decision', 'time', 'recomputation', 'halos', "tiles' copies", 'saved by Winograd', 'by prefetch'],
       segmentRows(report)
     )
   ].join('\n')

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
-import { pipe } from 'fp-ts/function'
+import { flow, pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import { builtIn, type HeadOptions } from '../../models'
-import { type Objective, type PlanFileForm, type Staged, decodePlanFile, planFileOf, planFileText } from '../../staging'
+import { type Objective, type PlanFileForm, type Staged, decodePlanFile, toPlanFile, planFileText } from '../../staging'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { readJson, readText } from '../files/read-file'
@@ -14,16 +14,36 @@ import { decoderCodec } from '../options/codecs'
 import { writeFileAtomic } from '../files/atomic-write'
 
 /** A plan that JavaScript gives, or one that casts may have got past the compiler. */
-export const planCodec = decoderCodec('a plan', decodePlanFile)
+export const planCodec = decoderCodec(
+  'a plan',
+  flow(
+    decodePlanFile,
+    E.map(({ plan }) => plan)
+  )
+)
 
 const nameFailure = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
 
+/** A plan, and what people should know of its file. */
+export interface LoadedPlan {
+  readonly plan: Plan
+  /** Where the file has earlier names of fields: a sentence. */
+  readonly notice?: string
+}
+
 /** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
-export const loadPlan = (path: string): E.Either<Failure, Plan> =>
+export const loadPlan = (path: string): Outcome<LoadedPlan> =>
   pipe(
     /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(nameFailure(path)),
-    E.chain(() => (path.endsWith('.json') ? readJson('plan', path) : loadDefault(path))),
-    E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
+    TE.fromEither,
+    TE.chain(() => (path.endsWith('.json') ? TE.fromEither(readJson('plan', path)) : loadDefault(path))),
+    TE.chainEitherK((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value))),
+    TE.map(({ plan, renamed }) => ({
+      plan,
+      ...(renamed.length > 0 && {
+        notice: `the plan ${path} has earlier names of fields: ${renamed.join(', ')}; tilefold plan with --plan and --out writes it anew`
+      })
+    }))
   )
 
 /**
@@ -56,7 +76,7 @@ export const describePlanChange = (
   objective: Objective,
   budgeted: boolean
 ): E.Either<Failure, string | undefined> => {
-  const needed = planFileOf(staged, objective)
+  const needed = toPlanFile(staged, objective)
   const { peak } = needed
   const purpose = (made: Pick<Plan, 'device' | 'objective'>): string =>
     `${made.device.name} in ${made.device.precision} on ${made.device.threads} threads (${made.objective})`
@@ -137,5 +157,5 @@ export const writePlan = (path: string, made: PlannedModel, staged: Staged, obje
     checkPlanName(path),
     E.chain(() => (path.endsWith('.json') ? E.right<Failure, PlanFileForm>({ kind: 'json' }) : moduleForm(path, made, staged))),
     TE.fromEither,
-    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(planFileOf(staged, objective), form))]))
+    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(toPlanFile(staged, objective), form))]))
   )

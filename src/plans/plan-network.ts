@@ -16,12 +16,12 @@ import {
   type StagingError,
   checkPlanFile,
   deviceFileName,
-  graphOf,
+  buildRequestGraph,
   isConvolution,
   isProfile,
   isRecorded,
   stage,
-  unrecorded,
+  findUnrecorded,
   verify
 } from '../../staging'
 import { loadDeviceModel } from './device'
@@ -51,6 +51,8 @@ export interface Planned {
   readonly timeShares: TimeShares
   /** Milliseconds that a launch of a kernel is predicted to take. */
   readonly predictedMilliseconds: (kernel: Kernel) => number
+  /** What people should know of the file of a given plan: a sentence. */
+  readonly planNotice?: string
   /** Where a given plan was made for something else than it runs as now: a sentence for people. */
   readonly change?: string
   /**
@@ -75,7 +77,7 @@ const asBudget = (size: Size): Budget => (size.kind === 'bytes' ? { bytes: size.
  * The memory that a setup allows: a described device has its own, and no more; what was recorded of
  * a GPU plans as that GPU does, without a limit where none is given.
  */
-const limitsOf = ({ device, plan, ...setup }: Setup): Pick<StageRequest, 'budget' | 'memory' | 'hostBudget'> => {
+const resolveLimits = ({ device, plan, ...setup }: Setup): Pick<StageRequest, 'budget' | 'memory' | 'hostBudget'> => {
   const size = setup.budget ?? planBudget(plan)
   const host = setup.hostBudget === undefined ? {} : { hostBudget: asBudget(setup.hostBudget) }
   const asked = size === undefined ? {} : { budget: asBudget(size) }
@@ -104,7 +106,7 @@ const describeGuess = ({ device }: Setup, { program }: Staged): Pick<Planned, 'g
   if (typeof device === 'string') return {}
   if (isProfile(device)) return guessOfOtherCpu(device)
   if (!isRecorded(device)) return {}
-  const missing = unrecorded(device, program.kernels).length
+  const missing = findUnrecorded(device, program.kernels).length
   if (missing === 0) return {}
   const guess =
     `${device.name} was not asked about ${missing} of the plan's ${program.kernels.filter(isConvolution).length} convolutions: ` +
@@ -149,7 +151,7 @@ const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> =>
 /** The graph of a setup, before anything is planned. */
 export const buildSetupGraph = (setup: Setup, objective: Objective): E.Either<Failure, Graph> => {
   const input = setup.input ?? setup.plan?.input
-  return E.mapLeft(stagingFailure)(graphOf({ model: setup.model, objective, ...(input === undefined ? {} : { input }) }))
+  return E.mapLeft(stagingFailure)(buildRequestGraph({ model: setup.model, objective, ...(input === undefined ? {} : { input }) }))
 }
 
 interface Request extends StageRequest {
@@ -181,7 +183,7 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
         ...(given === undefined ? {} : { given }),
         ...(setup.exactKernels && { exactKernels: true }),
         ...(setup.placement && { placement: setup.placement }),
-        ...limitsOf(setup)
+        ...resolveLimits(setup)
       }
     })
   )
@@ -207,6 +209,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),
       predictedMilliseconds: device.milliseconds,
+      ...(setup.planNotice !== undefined && { planNotice: setup.planNotice }),
       ...change,
       ...describeGuess(setup, staged)
     }))

@@ -1,6 +1,6 @@
 import { percent } from '../text/format'
 import { table } from '../text/table'
-import type { PlanHostStay } from '../../dsl'
+import type { PlanSwapInterval } from '../../dsl'
 import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, swapScheduleTexts } from '../../staging'
 import type { Planned } from './plan-network'
 import { printable } from '../text/printable'
@@ -19,18 +19,18 @@ export interface SegmentReport {
   readonly winograd: readonly string[]
   /** Bytes of scratch that a convolution's algorithm may take; null where all run directly. */
   readonly workspaceBytes: number | null
-  /** Whether each tile of the images is loaded while the one before it is computed. */
-  readonly loadsAhead: boolean
+  /** Whether what each tile reads is loaded while the one before it is computed. */
+  readonly prefetch: boolean
   /**
-   * Names of layers whose outputs leave for the host, where they and their gradients stay: bands of
-   * rows come and go.
+   * Names of layers whose outputs leave for the host, where they and their gradients are: tiles
+   * load and store bands of rows.
    */
-  readonly streams: readonly string[]
+  readonly hostTensors: readonly string[]
   /**
    * Whether nothing that leaves the segment is kept: it runs forward again before the backward that
    * reads it.
    */
-  readonly repeats: boolean
+  readonly rematerialize: boolean
 }
 
 /** The fields of `plan --json`. */
@@ -51,8 +51,8 @@ export interface PlanReport {
   readonly timesFrom: Planned['timeShares']
   readonly segments: readonly SegmentReport[]
   /** The tensors that wait on the host from forward to backward, and when they are moved. */
-  readonly residence: readonly PlanHostStay[]
-  /** How buffers get their memory, with the bytes of a chunk under `virtual`. */
+  readonly swapSchedule: readonly PlanSwapInterval[]
+  /** How buffers get their memory, with the bytes of a page under `virtual`. */
   readonly placement: MemoryPlan['placement']
 }
 
@@ -70,7 +70,7 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
     verifiedMs: verifiedMilliseconds,
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
-    residence: swapScheduleTexts(graph, plan.order, plan.residence),
+    swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule),
     placement: plan.placement
   }
 }
@@ -78,7 +78,7 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
 export const segmentReport = (
   graph: Graph,
   order: MemoryPlan['order'],
-  { from, to, grid, recompute, winograd = [], workspace, loadsAhead, streams = [], repeats }: Segment
+  { from, to, grid, recompute, winograd = [], workspace, prefetch, hostTensors = [], rematerialize }: Segment
 ): SegmentReport => ({
   from,
   to,
@@ -88,9 +88,9 @@ export const segmentReport = (
   recompute,
   winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
   workspaceBytes: workspace ?? null,
-  loadsAhead: loadsAhead === true,
-  streams: streams.map((position) => graph.nodes[order[position]!]!.name),
-  repeats: repeats === true
+  prefetch: prefetch === true,
+  hostTensors: hostTensors.map((position) => graph.nodes[order[position]!]!.name),
+  rematerialize: rematerialize === true
 })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -112,23 +112,23 @@ export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
 }
 
 /** From where the predicted time comes, the largest share first. */
-const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
+const timesText = ({ measured, interpolated, extrapolated, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
   const measurable = typeof device === 'string' || isProfile(device) || (isRecorded(device) && device.kernels.length > 0)
   if (!measurable) return `by the rates of ${deviceFileName(device)}`
-  const known = measured + near + far
+  const known = measured + interpolated + extrapolated
   return roofline >= 0.9995
     ? 'by a rough model of this machine; tilefold profile measures it'
     : [
-        `${percent(measured + near)} as measured`,
-        ...(far < 0.0005 ? [] : [`${percent(far)} from other sizes`]),
+        `${percent(measured + interpolated)} as measured`,
+        ...(extrapolated < 0.0005 ? [] : [`${percent(extrapolated)} from other sizes`]),
         ...(known > 0.9995 ? [] : [`${percent(roofline)} by a rough model`])
       ].join(', ')
 }
 
-const hostText = ({ peakHostBytes, residence }: PlanReport): string =>
-  residence.length === 0
+const hostText = ({ peakHostBytes, swapSchedule }: PlanReport): string =>
+  swapSchedule.length === 0
     ? formatBytes(peakHostBytes)
-    : `${formatBytes(peakHostBytes)}, ${plural(new Set(residence.map(({ tensor }) => tensor)).size, 'tensor')}`
+    : `${formatBytes(peakHostBytes)}, ${plural(new Set(swapSchedule.map(({ tensor }) => tensor)).size, 'tensor')}`
 
 /** The plan in words: its segments, then what is predicted of it. */
 export const planText = (planned: Planned): string => {
@@ -136,8 +136,8 @@ export const planText = (planned: Planned): string => {
   const hasWorkspace = report.segments.some(({ workspaceBytes }) => workspaceBytes !== null)
   const segments = report.segments.map((segment) => [
     spanText(segment),
-    `${tilesText(segment.grid)}${segment.loadsAhead ? ', loaded ahead' : ''}${segment.streams.length === 0 ? '' : ', to the host in bands'}`,
-    segment.repeats ? 'forward again, then computed again' : segment.recompute ? 'computed again' : 'kept',
+    `${tilesText(segment.grid)}${segment.prefetch ? ', prefetched' : ''}${segment.hostTensors.length === 0 ? '' : ', to the host in rows'}`,
+    segment.rematerialize ? 'rematerialized, then recomputed' : segment.recompute ? 'recomputed' : 'kept',
     segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution'),
     ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : [])
   ])
@@ -148,9 +148,7 @@ export const planText = (planned: Planned): string => {
       'peak on the device',
       `${formatBytes(report.peakDeviceBytes)}, ${percent(report.peakDeviceBytes / report.plainPeakBytes)} of plain's ${formatBytes(report.plainPeakBytes)}`
     ],
-    ...(report.placement.allocator === 'static'
-      ? []
-      : [['placement', `virtual, in chunks of ${formatBytes(report.placement.chunkBytes)}`]]),
+    ...(report.placement.allocator === 'static' ? [] : [['placement', `virtual, in pages of ${formatBytes(report.placement.pageBytes)}`]]),
     ['peak on the host', hostText(report)],
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
     ['times', timesText(report.timesFrom, planned.device)],
@@ -158,11 +156,11 @@ export const planText = (planned: Planned): string => {
     ...convolutionRows(planned.staged.graph, report.segments)
   ]
   const title = `${printable(planned.staged.graph.model)}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
-  const stays = report.residence.map(({ tensor, swapOut, freed, swapIn }) => [tensor, swapOut, freed, swapIn])
+  const intervals = report.swapSchedule.map(({ tensor, swapOut, freed, swapIn }) => [tensor, swapOut, freed, swapIn])
   return [
     title,
     table(['segment', 'forward', 'for backward', 'by Winograd', ...(hasWorkspace ? ['workspace'] : [])], segments),
-    ...(stays.length === 0 ? [] : [table(['waits on the host', 'moves there from', 'there before', 'comes back from'], stays)]),
+    ...(intervals.length === 0 ? [] : [table(['waits on the host', 'swapped out from', 'freed before', 'swapped in from'], intervals)]),
     table(['predicted', ''], figures)
   ].join('\n')
 }

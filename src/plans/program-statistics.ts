@@ -25,11 +25,16 @@ export const movedBytes = ({ code }: Pick<Section, 'code'>): number =>
 export type TimeShares = { readonly [S in TimeSource]: number }
 
 export const timeShares = (program: Program, device: ProfiledModel): TimeShares => {
-  const sums = { measured: 0, near: 0, far: 0, roofline: 0 }
+  const sums = { measured: 0, interpolated: 0, extrapolated: 0, roofline: 0 }
   for (const [index, count] of launchCounts(program.step)) {
     const kernel = program.kernels[index]!
     sums[device.sourceOf(kernel)] += count * device.milliseconds(kernel)
   }
   const total = Object.values(sums).reduce((sum, value) => sum + value, 0) || 1
-  return { measured: sums.measured / total, near: sums.near / total, far: sums.far / total, roofline: sums.roofline / total }
+  return {
+    measured: sums.measured / total,
+    interpolated: sums.interpolated / total,
+    extrapolated: sums.extrapolated / total,
+    roofline: sums.roofline / total
+  }
 }

@@ -4,7 +4,7 @@ import type { DeviceName } from '../../native'
 import { type DeviceFile, type PlacementChoice, isRecorded, leastCudaChunk } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { DecodedOptions } from '../options/option'
-import type { planningOptions } from '../options/setup-options'
+import type { planningOptions } from '../option-tables/setup-options'
 import type { Size } from '../options/sizes'
 
 /**
@@ -45,13 +45,13 @@ export const resolvePlacement = (
   plan: Plan | undefined
 ): E.Either<Failure, PlacementChoice | undefined> => {
   const isCuda = typeof device === 'string' ? device === 'cuda' : isRecorded(device)
-  const planned = plan?.placement?.chunkBytes
+  const planned = plan?.placement?.pageBytes
   if (isCuda && planned !== undefined && planned % leastCudaChunk !== 0)
     return E.left(
-      inputFailure(`--plan: its chunks of ${planned} bytes are no multiple of the ${leastCudaChunk} that an NVIDIA GPU maps; plan for cuda`)
+      inputFailure(`--plan: its pages of ${planned} bytes are no multiple of the ${leastCudaChunk} that an NVIDIA GPU maps; plan for cuda`)
     )
   if (placement !== 'virtual') return pageSize === undefined ? E.right(undefined) : E.left(noPages('static'))
-  return E.map((bytes: number): PlacementChoice => ({ allocator: 'virtual', chunkBytes: bytes }))(
+  return E.map((bytes: number): PlacementChoice => ({ allocator: 'virtual', pageBytes: bytes }))(
     pageBytes(pageSize, isCuda ? gpuPages : cpuPages)
   )
 }

@@ -1,19 +1,20 @@
 import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { HeadOptions } from '../../models'
 import { type DevicePrecision, deviceFileName } from '../../staging'
-import { type Failure, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { loadModel } from '../model/load-model'
 import { deviceNames, devicesOf, isDeviceName } from '../options/devices'
 import { mostElements } from '../options/limits'
 import type { DecodedOptions } from '../options/option'
-import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../options/setup-options'
+import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../option-tables/setup-options'
 import { alternatives } from '../text/alternatives'
 import { present } from '../options/present'
 import { precisionsOf } from './device'
 import { loadDevice } from './device-file'
-import { loadPlan } from './plan-file'
+import { type LoadedPlan, loadPlan } from './plan-file'
 import { resolvePlacement } from './resolve-placement'
 import type { RunnableSetup, Setup } from './setup'
 
@@ -58,22 +59,26 @@ interface Parts {
   readonly fields: Omit<Setup, 'model'>
 }
 
-const loadParts = (options: SetupChoices, classesOfData?: number): E.Either<Failure, Parts> =>
+const loadParts = (options: SetupChoices, classesOfData?: number): Outcome<Parts> =>
   pipe(
-    E.Do,
-    E.bind('model', () =>
-      typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)
+    TE.Do,
+    TE.bind('model', () =>
+      typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : TE.right(options.model)
     ),
-    E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
-    E.bind('device', () => resolveDevice(options.device)),
-    E.chainFirst(({ device }) => checkPrecision(device, options.precision)),
-    E.bind('placement', ({ device, plan }) => resolvePlacement(options, device, plan)),
-    E.map(({ model, plan, device, placement }) => {
+    TE.bind('loaded', (): Outcome<Partial<LoadedPlan>> =>
+      typeof options.plan === 'string' ? loadPlan(options.plan) : TE.right(present({ plan: options.plan }))
+    ),
+    TE.let('plan', ({ loaded }) => loaded.plan),
+    TE.bind('device', () => TE.fromEither(resolveDevice(options.device))),
+    TE.chainFirstEitherK(({ device }) => checkPrecision(device, options.precision)),
+    TE.bind('placement', ({ device, plan }) => TE.fromEither(resolvePlacement(options, device, plan))),
+    TE.map(({ model, loaded, plan, device, placement }) => {
       const { precision, strategy, threads, budget, hostBudget, hostBandwidth } = options
       const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
       const fields = {
         device,
-        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement })
+        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement }),
+        ...present({ planNotice: loaded.notice })
       }
       return { model, plan, fields }
     })
@@ -88,10 +93,10 @@ const product = (extents: readonly number[]): number => extents.reduce((all, ext
  * Loads the model, the plan and the device that options name, and settles the input;
  * `classesOfData` is what the data say, where there are data.
  */
-export const resolveSetup = (options: SetupChoices, classesOfData?: number): E.Either<Failure, Setup> =>
+export const resolveSetup = (options: SetupChoices, classesOfData?: number): Outcome<Setup> =>
   pipe(
     loadParts(options, classesOfData),
-    E.chain(({ model, plan, fields }) => {
+    TE.chainEitherK(({ model, plan, fields }) => {
       const input = croppedInput(options, model, plan)
       if (input === undefined)
         return E.left(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))
@@ -106,10 +111,10 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): E.E
  * Loads the model, the plan and the device that options name, where the data bring the input's
  * shape.
  */
-export const resolveSetupWithoutInput = (options: SetupChoices): E.Either<Failure, Setup> =>
+export const resolveSetupWithoutInput = (options: SetupChoices): Outcome<Setup> =>
   pipe(
     loadParts(options),
-    E.map(({ model, fields }) => ({ ...fields, model, ...present({ input: options.input }) }))
+    TE.map(({ model, fields }) => ({ ...fields, model, ...present({ input: options.input }) }))
   )
 
 /** Refuses a device that is elsewhere. */

@@ -19,6 +19,8 @@ export interface Setup {
    * given here.
    */
   readonly plan?: Plan
+  /** What people should know of the plan's file: a sentence. */
+  readonly planNotice?: string
   /** Unlimited where absent. */
   readonly budget?: Size
   /**

@@ -35,7 +35,7 @@ const nameOf = (kernel: Kernel): string => {
  * Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over
  * all micro-steps and the update.
  */
-export const breakdownOf = (
+export const computeBreakdown = (
   { staged: { program }, predictedMilliseconds }: Planned,
   measured: readonly number[],
   microSteps: number

@@ -6,7 +6,7 @@ import { type Dataset } from '../images/dataset'
 import { type Outcome, inputFailure } from '../failure'
 import { type Claimed, locksOf } from '../files/write-locks'
 import { type NamedPath, checkPaths, isInside, namedPaths } from '../files/paths'
-import type { TrainOptions } from '../options/train-options'
+import type { TrainOptions } from '../option-tables/train-options'
 import { isStateName } from './state'
 import type { Split } from './validation-split'
 

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { type Failure, type Outcome, interrupted, reasonOf } from '../failure'
+import { type Failure, type Outcome, interruptedFailure, reasonOf } from '../failure'
 import { learningRate } from './learning-rate'
 import type { RunningNetwork } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
@@ -67,7 +67,7 @@ const createUpdates = ({ request: { options }, network, batches, steps, weights,
     for (const [index, microStep] of microSteps.entries()) {
       const batch = await unlessAborted(signal, next)
       if (E.isLeft(batch)) return batch
-      if (signal?.aborted) return E.left(interrupted(step, steps))
+      if (signal?.aborted) return E.left(interruptedFailure(step, steps))
       const { images, target } = batch.right
       network.io.view('target').set(target)
       weighted.right(index, network.io)
@@ -189,7 +189,7 @@ export const runUpdates =
     }
     try {
       const ran = await runSteps(training, run, record)
-      if (E.isLeft(ran)) return keepAfter(ran.left.code === 'interrupted' ? interrupted(record.loss.length, steps) : ran.left)
+      if (E.isLeft(ran)) return keepAfter(ran.left.code === 'interrupted' ? interruptedFailure(record.loss.length, steps) : ran.left)
       const finished = await stateWriter.finish(record)()
       return E.isLeft(finished) ? keepAfter(finished.left) : E.right({ ...record, peakDeviceBytes: ran.right })
     } catch (thrown) {

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Optimizer } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { DecodedOptions } from '../options/option'
-import type { optimizerOptions } from '../options/optimizer-options'
+import type { optimizerOptions } from '../option-tables/optimizer-options'
 
 type OptimizerChoices = Pick<DecodedOptions<typeof optimizerOptions>, 'optimizer' | 'momentum' | 'weightDecay'>
 

@@ -1,5 +1,5 @@
 import type { Dataset } from '../images/dataset'
-import type { DecodedTrainOptions } from '../options/train-options'
+import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { RunnableSetup } from '../plans/setup'
 import type { TrainingObjective } from './training-objective'
 

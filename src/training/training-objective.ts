@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Objective } from '../../staging'
 import type { Failure } from '../failure'
 import type { DecodedOptions } from '../options/option'
-import type { optimizerOptions } from '../options/optimizer-options'
+import type { optimizerOptions } from '../option-tables/optimizer-options'
 import { resolveOptimizer } from './optimizer'
 
 /** A training step as staging sees it. */

@@ -11,7 +11,7 @@ import { emitForward } from '../lowering/segment/forward'
 import { forwardPass } from '../lowering/segment/segment-code'
 import { tensorBytes } from '../lowering/scope/regions'
 import { maxLive } from '../placement/placement'
-import { lifetimesOf } from '../placement/lifetimes'
+import { computeLifetimes } from '../placement/lifetimes'
 import { nanoseconds } from '../program/simulate'
 import { loweringFor, type StageRequest } from '../stage'
 import { segmentTiling } from '../graph/tiling'
@@ -49,7 +49,7 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
   emitBackward(inside, code, kept, (parameter, gradient) => {
     if (objective.kind !== 'train' || parameter.gradient !== undefined) return
     const state = stateNames(objective.optimizer).map((name) =>
-      builder.buffer({ kind: 'state', parameter: parameter.name, state: name }, gradient.bytes, 'resident')
+      builder.buffer({ kind: 'state', parameter: parameter.name, state: name }, gradient.bytes, 'persistent')
     )
     updateParameter(builder, objective.optimizer, parameter, gradient, state)
   })
@@ -58,7 +58,7 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
     instructions.reduce((sum, one) => sum + (one.kind === 'launch' ? nanoseconds(device, pool.kernels[one.kernel]!) : 0), 0) / 1e6
   const first = kept?.[0]?.source.address
   const isInput = (buffer: Buffer): boolean => from === 0 && first?.space === 'arena' && first.buffer === buffer
-  const local = lifetimesOf(builder.code(), []).filter(
+  const local = computeLifetimes(builder.code(), []).filter(
     ({ buffer }) => (buffer.role === 'local' || buffer.role === 'unwanted') && !isInput(buffer)
   )
   const forward = local.filter((one) => one.from < launched)
@@ -92,7 +92,7 @@ const residentBytesOf = ({ parameters, objective, parameterBytes }: ModelScope):
  * (which elements won a pool) goes with its output. The link is as fast as its slower way. Fails as
  * staging does for a layer that refuses its input.
  */
-export const chainOf = (
+export const buildChain = (
   request: Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source'>
 ): E.Either<StagingError, ModelChain> =>
   pipe(

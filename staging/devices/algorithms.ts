@@ -56,7 +56,7 @@ export const withFastestFirst = (device: DeviceModel): DeviceModel => {
   const all = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const listed = algorithms(kernel)
     const isThere = listed.some(({ algorithm }) => algorithm === 0)
-    return isThere ? listed : [...listed, { algorithm: 0, scratchBytes: device.scratchBytes(kernel) }]
+    return isThere ? listed : [...listed, { algorithm: 0, scratchBytes: device.scratchBytes(kernel) ?? Infinity }]
   }
   return {
     ...device,

@@ -18,19 +18,13 @@ export interface ConvolutionShape {
 
 /**
  * A way to compute a convolution, and about the bytes of its scratch operand: just them, of a
- * device that answers at once.
+ * device that answers at once; Infinity where it refuses.
  */
 export interface ConvolutionAlgorithm {
   /** Field `algorithm` of the kernel. */
   readonly algorithm: number
   readonly scratchBytes: number
 }
-
-/**
- * Scratch of a kernel that the device refuses, as cuDNN does tensors of 2^31 elements: more than
- * any budget, so that plans tile.
- */
-export const refusedBytes = 2 ** 46
 
 /**
  * All that staging knows of a device; `native/` implements it by asking the addon,
@@ -61,9 +55,10 @@ export interface DeviceModel {
    */
   readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /**
-   * Bytes of the scratch operand (0: absent; `refusedBytes`: the device does not have the kernel).
+   * Bytes of the scratch operand (0: absent); undefined of a kernel that the device refuses, as
+   * cuDNN does tensors of 2^31 elements.
    */
-  readonly scratchBytes: (kernel: Kernel) => number
+  readonly scratchBytes: (kernel: Kernel) => number | undefined
   /** Bytes of `indices` of a maxPoolForward. */
   readonly indicesBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */

@@ -1,5 +1,5 @@
 import { isFourier, isRotated180 } from './algorithms'
-import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
+import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
@@ -81,7 +81,7 @@ export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => 
 }
 
 /** Bytes of scratch do not depend on a rectifier in the same go. */
-export const unrectified = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
+export const withoutRectifier = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
 
 /**
  * The cuda device by what its addon, or a recording, answers. Which algorithms a convolution has is
@@ -94,10 +94,10 @@ export const gpuModel = (
 ): DeviceModel => {
   const precision = storedPrecision(computed)
   const exact = memoize(keyOfKernel, ask.scratchBytes)
-  const scratchBytes = (kernel: ConvolutionKernel): number => exact(unrectified(kernel)) ?? refusedBytes
+  const scratchBytes = (kernel: ConvolutionKernel): number | undefined => exact(withoutRectifier(kernel))
   const listed = memoize(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const found = ask.algorithms(kernel)
-    const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) }
+    const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) ?? Infinity }
     // A measurement alone tells where turned weights are faster.
     const [own, turned] = [found.filter((one) => !isRotated180(one)), found.filter(isRotated180)]
     // By Fourier transforms: far slower on an H200 than their places in cuDNN's list say.
@@ -107,7 +107,7 @@ export const gpuModel = (
   const algorithms = memoize(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
   /** How much longer a convolution takes than the fastest for its shape. */
   const slowness = (kernel: ConvolutionKernel): number => {
-    const all = algorithms({ ...unrectified(kernel), algorithm: 0 })
+    const all = algorithms({ ...withoutRectifier(kernel), algorithm: 0 })
     const place = all.findIndex(({ algorithm }) => algorithm === kernel.algorithm)
     return 1 + perPlace * (place === -1 ? all.length : place)
   }

@@ -33,10 +33,10 @@ export const profile = t.readonly(
 export type Profile = t.TypeOf<typeof profile>
 
 /**
- * How a kernel's time was found: measured; from others of its family, of about its size (near) or
- * not (far); by the roofline alone.
+ * How a kernel's time was found: measured; from others of its family, of about its size
+ * (interpolated) or not (extrapolated); by the roofline alone.
  */
-export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
+export type TimeSource = 'measured' | 'interpolated' | 'extrapolated' | 'roofline'
 
 /** Sizes this close, as a logarithm of modelled times, run at the same rate. */
 const nearSize = 0.1
@@ -93,7 +93,7 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
  * roofline) says, times the ratio of measured to modelled time of its family at its size, or of all
  * kernels of its kind where none of its family was measured.
  */
-export const profiled = (
+export const withProfile = (
   base: DeviceModel,
   { kernels, linkBytesPerSecond }: Pick<Profile, 'kernels' | 'linkBytesPerSecond'>
 ): ProfiledModel => {
@@ -135,7 +135,11 @@ export const profiled = (
       if (exact.has(keyOfKernel(kernel))) return 'measured'
       const points = families.get(familyOf(kernel))
       const size = Math.log(base.milliseconds(kernel))
-      return points === undefined ? 'roofline' : points.some((point) => Math.abs(point.size - size) < nearSize) ? 'near' : 'far'
+      return points === undefined
+        ? 'roofline'
+        : points.some((point) => Math.abs(point.size - size) < nearSize)
+          ? 'interpolated'
+          : 'extrapolated'
     },
     sample: (kernels) => {
       const covered = new Map([...families].map(([family, points]) => [family, points.map(({ size }) => size)]))

@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
-import { gpuModel, representative, unrectified, type GpuAnswers, type GpuPrecision } from './gpu-model'
+import { gpuModel, representative, withoutRectifier, type GpuAnswers, type GpuPrecision } from './gpu-model'
 import { familyOf } from '../kernels/kernel-family'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from '../kernels/kernels'
 import { layouts, type Layout } from '../kernels/layout'
@@ -124,7 +124,7 @@ const copyBytes = (k: ConvolutionKernel, elementBytes: number): number =>
  * of its family has, with scratch in proportion where it is larger; one without a family runs by
  * its direct kernel, with room for a padded copy of its source.
  */
-const answersOf = (file: RecordedDevice): GpuAnswers => {
+const replayAnswers = (file: RecordedDevice): GpuAnswers => {
   const lists = file.algorithms.map(({ kernel, listed }) => ({ kernel, answer: listed.length === 0 ? undefined : listed }))
   const bytes = file.scratch.map(({ kernel, scratchBytes }) => ({ kernel, answer: scratchBytes ?? undefined }))
   const [exactLists, exactBytes] = [
@@ -161,14 +161,14 @@ const answersOf = (file: RecordedDevice): GpuAnswers => {
  * The GPU of a file; plans are those that it would get itself, where the file holds what they ask.
  */
 export const recordedModel = (file: RecordedDevice, threads: number): DeviceModel =>
-  gpuModel(answersOf(file), { threads, linkBytesPerSecond: file.linkBytesPerSecond })
+  gpuModel(replayAnswers(file), { threads, linkBytesPerSecond: file.linkBytesPerSecond })
 
 /** Of kernels, the convolutions that the GPU itself was not asked about. */
-export const unrecorded = (file: RecordedDevice, kernels: readonly Kernel[]): readonly ConvolutionKernel[] => {
+export const findUnrecorded = (file: RecordedDevice, kernels: readonly Kernel[]): readonly ConvolutionKernel[] => {
   const keysOf = (rows: readonly { readonly kernel: ConvolutionKernel }[]): ReadonlySet<string> =>
     new Set(rows.map(({ kernel }) => keyOfKernel(kernel)))
   const [lists, bytes] = [keysOf(file.algorithms), keysOf(file.scratch)]
   return kernels
     .filter(isConvolution)
-    .filter((kernel) => !lists.has(keyOfKernel(representative(kernel))) || !bytes.has(keyOfKernel(unrectified(kernel))))
+    .filter((kernel) => !lists.has(keyOfKernel(representative(kernel))) || !bytes.has(keyOfKernel(withoutRectifier(kernel))))
 }

@@ -53,7 +53,7 @@ export const hoistPoolAboveRelu = (graph: Graph): Order => {
 }
 
 /** Exchanges neighbours, of which the first is pointwise and the second its only reader. */
-const exchanged = (graph: Graph, order: Order): readonly Node[] =>
+const withExchanges = (graph: Graph, order: Order): readonly Node[] =>
   order.map((position, at): Node => {
     const node = graph.nodes[position]!
     if (position > at) return { ...node, inputs: graph.nodes[at]!.inputs }
@@ -70,8 +70,8 @@ const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): 
   })
 
 /**
- * The graph as it runs in an order: each op after what it reads, or else with neighbours exchanged
- * as `poolBeforeRectifying` does.
+ * The graph as it runs in an order: each op after what it reads, or else with neighbours
+ * withExchanges as `poolBeforeRectifying` does.
  */
 export const inOrder = (graph: Graph, order: Order): Graph => {
   const places: number[] = []
@@ -79,6 +79,6 @@ export const inOrder = (graph: Graph, order: Order): Graph => {
   const isAfterInputs = graph.nodes.every(({ inputs }, position) =>
     inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
   )
-  const nodes = isAfterInputs ? renumbered(graph, order, places) : exchanged(graph, order)
+  const nodes = isAfterInputs ? renumbered(graph, order, places) : withExchanges(graph, order)
   return { ...graph, nodes, readers: readersOf(nodes) }
 }

@@ -45,7 +45,10 @@ const allCrossing = ({ nodes, readers }: Graph): readonly (readonly number[])[] 
 
 const knownCrossing = new WeakMap<Graph, readonly (readonly number[])[]>()
 
-/** The tensors, the input left out, that are made before a position and read from there on; remembered. */
+/**
+ * The tensors, the input left out, that are made before a position and read from there on;
+ * remembered.
+ */
 export const crossing = (graph: Graph, position: number): readonly number[] => {
   const known = knownCrossing.get(graph) ?? allCrossing(graph)
   knownCrossing.set(graph, known)

@@ -33,7 +33,8 @@ export const fieldType = (field: string): FieldType =>
 
 const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
 const stridedTile = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as const
-const groupedTile = [...tile, 'groups', 'perImage'] as const
+const channelGroups = [...tile, 'groups'] as const
+const groupedTile = [...channelGroups, 'perImage'] as const
 const placedTile = [...tile, 'fullHeight', 'fullWidth'] as const
 /**
  * Of an expression over a tile: whether `second` is one value an image and channel, and parameters
@@ -129,6 +130,8 @@ export const kernelFields = {
   /** Where a tile lies in a plain tensor: strides in elements. */
   stridedTile,
   squaredError: [...stridedTile, 'count'],
+  /** Consecutive channels are a group, and all groups have as many. */
+  channelGroups,
   /**
    * A row of statistics is a group of channels, of each image by itself where perImage is 1:
    * batchNorm has groups = channels and perImage 0, instanceNorm groups = channels and perImage 1,

@@ -232,6 +232,11 @@ export const kernelTable = {
   /** As torch.nn.functional.pixel_shuffle, forward and backward; pixel_unshuffle is its inverse. */
   pixelShuffle: { fields: fields.pixelShuffle, operands: { source: 'read', destination: 'write' } },
   /**
+   * Channel i of group g becomes channel g of group i, of channels / groups groups, by which it is
+   * taken back.
+   */
+  channelShuffle: { fields: fields.channelGroups, operands: { source: 'read', destination: 'write' } },
+  /**
    * maxima: two float64 for each channel of each image, the largest element so far and one past its
    * absolute place in row-major order, which is 0 where there is none yet. Takes in those of the
    * tile: the first of equals wins, a NaN always. destination, plain [batch, channels], is what is

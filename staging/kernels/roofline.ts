@@ -154,6 +154,7 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
     flops: 0,
     elements: k.batch * k.channels * (k.height * k.width + k.factor ** 2 * k.coarseHeight * k.coarseWidth)
   }),
+  channelShuffle: tile(2),
   globalMaxPoolForward: tile(1),
   globalMaxPoolBackward: tile(1),
   addBias: tile(2),

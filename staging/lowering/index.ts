@@ -1,12 +1,12 @@
 import { bufferText } from './ir/buffer-identity'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
-import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
+import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
 import { inOrder } from '../graph/order'
 import type { Graph } from '../graph/graph'
 import type { Plan } from '../plans/plan'
-import type { Instruction, Program, Resident, Section } from '../program/program'
+import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
 import { simulate } from '../program/simulate'
 import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
@@ -19,7 +19,7 @@ import { transferSection } from './step/transfer'
 
 const largestOf = (live: readonly Buffer[]): string => {
   const largest = live
-    .filter(({ role }) => role !== 'resident')
+    .filter(({ role }) => role !== 'persistent')
     .reduce<Buffer | undefined>((most, buffer) => (buffer.bytes > (most?.bytes ?? 0) ? buffer : most), undefined)
   return largest === undefined ? 'the parameters' : bufferText(largest.identity)
 }
@@ -66,23 +66,23 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 /**
  * Lowers a plan for a graph as written, on a device: instructions for every tile, with their
  * buffers placed; sections never run at the same time. The plan's tiles must see more than padding,
- * and its residence must be possible (see check-plan.ts).
+ * and its swapSchedule must be possible (see check-plan.ts).
  */
-export const lower = (source: Lowering, { order, segments, residence, placement: choice }: Plan): Lowered => {
+export const lower = (source: Lowering, { order, segments, swapSchedule, placement: choice }: Plan): Lowered => {
   const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
-  const residents = createPersistentTensors(scope)
-  const sections = emitSections(scope, pool, bindSegments(scope, segments), residents, residence)
+  const persistentTensors = createPersistentTensors(scope)
+  const sections = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, swapSchedule)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
-    const lifetimes = lazy(() => lifetimesOf(all, always, side))
+    const lifetimes = lazy(() => computeLifetimes(all, always, side))
     return { lifetimes, live: lazy(() => maxLive(lifetimes())), placement: lazy(() => placed(lifetimes())) }
   }
   const codes = sections.map(({ code }) => code)
   const onDevice = placedOn(
     'device',
-    residents.map(({ buffer }) => buffer),
+    persistentTensors.map(({ buffer }) => buffer),
     (lifetimes) => placeBuffers(choice, codes, lifetimes, pool)
   )
   const onHost = placedOn('host', [], place)
@@ -111,12 +111,12 @@ export const lower = (source: Lowering, { order, segments, residence, placement:
       input: lowering.graph.input,
       buffers: buffersOf(lifetimes, offsets),
       hostBuffers: buffersOf(onHost.lifetimes(), hostOffsets),
-      residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
+      persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
       ...(Object.fromEntries(resolved) as Pick<Program, UnplacedSection['name']>),
-      restore: transferSection(scope, pool, residents, placed, 'restore'),
-      save: transferSection(scope, pool, residents, placed, 'save'),
+      restore: transferSection(scope, pool, persistentTensors, placed, 'restore'),
+      save: transferSection(scope, pool, persistentTensors, placed, 'save'),
       kernels: pool.kernels
     }
   }
@@ -130,7 +130,7 @@ export const lower = (source: Lowering, { order, segments, residence, placement:
   }
   return {
     graph: lowering.graph,
-    residentBytes: persistentBytes(residents),
+    residentBytes: persistentBytes(persistentTensors),
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,
     peakBytes: () => onDevice.placement().peakBytes,

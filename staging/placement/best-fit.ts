@@ -1,5 +1,5 @@
 import { openHeap, replay } from './online'
-import { type Allocator, aligned, placementOf } from './placement'
+import { type Allocator, alignUp, placementOf } from './placement'
 
 /**
  * Online, as frameworks do: each buffer in program order into the smallest hole that holds it, else
@@ -8,7 +8,7 @@ import { type Allocator, aligned, placementOf } from './placement'
 export const bestFit: Allocator = (lifetimes, { alignment }) => {
   const heap = openHeap()
   const offsets = lifetimes.map(() => 0)
-  const bytesOf = (index: number): number => aligned(lifetimes[index]!.bytes, alignment)
+  const bytesOf = (index: number): number => alignUp(lifetimes[index]!.bytes, alignment)
   replay(lifetimes, {
     allocate: (index) => void (offsets[index] = heap.allocate(bytesOf(index))),
     free: (index) => heap.free(offsets[index]!, bytesOf(index))

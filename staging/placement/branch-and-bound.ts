@@ -34,12 +34,15 @@ const grown = <A extends Int32Array | Float64Array>(array: A, wanted: number): A
 }
 
 /**
- * Searches for offsets within a capacity, depth first, in the manner of MiniMalloc (Moffitt, ASPLOS 2023):
- * - canonical solutions: every buffer rests on another or on the bottom, and they are placed by offset, then by preference, so that
- *   the top of what is placed is all that a buffer's offset depends on, and no arrangement is met twice;
+ * Searches for offsets within a capacity, depth first, in the manner of MiniMalloc (Moffitt, ASPLOS
+ * 2023):
+ * - canonical solutions: every buffer rests on another or on the bottom, and they are placed by
+ *   offset, then by preference, so that the top of what is placed is all that a buffer's offset
+ *   depends on, and no arrangement is met twice;
  * - dominance: none is placed so high that one which is left would fit below it;
- * - section bounds: in each section what is left must fit above the offsets that it can still have (as jobs with release dates on one
- *   machine: the latest release plus all that is released no earlier, over all releases);
+ * - section bounds: in each section what is left must fit above the offsets that it can still have
+ *   (as jobs with release dates on one machine: the latest release plus all that is released no
+ *   earlier, over all releases);
  * - temporal decomposition: sections that no buffer which is left connects are searched apart.
  */
 export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, capacity: number, stepLimit: number): SearchResult => {

@@ -1,4 +1,4 @@
-import { type Allocator, type Lifetime, type Placement, aligned, placementOf } from './placement'
+import { type Allocator, type Lifetime, type Placement, alignUp, placementOf } from './placement'
 
 /**
  * Offline placement around what has an offset: of the rest the largest first, each at the lowest
@@ -29,7 +29,7 @@ export const firstFit: Allocator = (lifetimes, { alignment }) => {
   let floor = 0
   for (const index of indices.filter(throughout)) {
     offsets[index] = floor
-    floor = aligned(floor + lifetimes[index]!.bytes, alignment)
+    floor = alignUp(floor + lifetimes[index]!.bytes, alignment)
   }
   const passing = indices.filter((index) => !throughout(index)).sort((a, b) => lifetimes[b]!.bytes - lifetimes[a]!.bytes || a - b)
   const placed = placedBuffers(passing.length, alignment)
@@ -70,7 +70,7 @@ const placedBuffers = (capacity: number, alignment: number) => {
       from[place] = buffer.from
       to[place] = buffer.to
       start[place] = offset
-      stop[place] = aligned(offset + buffer.bytes, alignment)
+      stop[place] = alignUp(offset + buffer.bytes, alignment)
       count++
     }
   }

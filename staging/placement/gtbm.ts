@@ -1,5 +1,5 @@
 import { openHeap, replay } from './online'
-import { type Allocator, type Lifetime, aligned, maxLive, placementOf } from './placement'
+import { type Allocator, type Lifetime, alignUp, maxLive, placementOf } from './placement'
 
 /** How soon a buffer's bytes can serve another: Yang 2020's three groups. */
 type Mobility = 'movable' | 'temporary' | 'reclaimed'
@@ -40,7 +40,7 @@ export const gtbm: Allocator = (lifetimes, { alignment }) => {
     reclaimed: openHeap()
   }
   const places = lifetimes.map(() => 0)
-  const bytesOf = (index: number): number => aligned(lifetimes[index]!.bytes, alignment)
+  const bytesOf = (index: number): number => alignUp(lifetimes[index]!.bytes, alignment)
   let main = 0
   replay(lifetimes, {
     allocate: (index) => {

@@ -23,11 +23,11 @@ export const touchedBy = (
 /**
  * Lifetimes in program order, on the device or in the host pool. A buffer that is touched inside a
  * loop and outside it lives through the whole loop, since later iterations come after earlier ones;
- * residents live throughout.
+ * persistent tensors live throughout.
  */
-export const lifetimesOf = (
+export const computeLifetimes = (
   code: readonly UnplacedInstruction[],
-  residents: readonly Buffer[],
+  persistentTensors: readonly Buffer[],
   side: 'device' | 'host' = 'device'
 ): readonly BufferLifetime[] => {
   const buffers = new Map<number, Buffer>()
@@ -71,7 +71,7 @@ export const lifetimesOf = (
       range.to = Math.max(range.to, to)
     }
   }
-  for (const buffer of residents) {
+  for (const buffer of persistentTensors) {
     buffers.set(buffer.id, buffer)
     ranges.set(buffer.id, { from: 0, to: time })
   }

@@ -47,13 +47,13 @@ export type Allocator = (lifetimes: readonly Lifetime[], options: PlacementOptio
 /** Of a Program's buffers: cache lines, and the widest vectors that kernels load. */
 export const alignment = 64
 
-export const aligned = (bytes: number, granule = alignment): number => Math.ceil(bytes / granule) * granule
+export const alignUp = (bytes: number, granule = alignment): number => Math.ceil(bytes / granule) * granule
 
 /** Most bytes live at once, and when: no placement can be lower. */
 export const maxLive = (lifetimes: readonly Lifetime[], granule = alignment): { readonly bytes: number; readonly time: number } => {
   const events = lifetimes.flatMap(({ bytes, from, to }) => [
-    { time: from, change: aligned(bytes, granule) },
-    { time: to, change: -aligned(bytes, granule) }
+    { time: from, change: alignUp(bytes, granule) },
+    { time: to, change: -alignUp(bytes, granule) }
   ])
   events.sort((a, b) => a.time - b.time || a.change - b.change)
   let live = 0

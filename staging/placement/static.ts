@@ -1,6 +1,6 @@
 import { type SectionedBuffers, branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround } from './first-fit'
-import { type Allocator, type Lifetime, type Placement, aligned, maxLive, placementOf } from './placement'
+import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, placementOf } from './placement'
 
 /** A buffer to search a place for, with what it is preferred by. */
 interface Sought {
@@ -36,7 +36,7 @@ const soughtOf = (lifetimes: readonly Lifetime[], indices: readonly number[], al
   const load = new Float64Array(times.length)
   const placed = indices.map((index) => {
     const { from, to, bytes } = lifetimes[index]!
-    const one = { index, from: sectionAt.get(from)!, to: sectionAt.get(to)!, bytes: aligned(bytes, alignment), width: to - from }
+    const one = { index, from: sectionAt.get(from)!, to: sectionAt.get(to)!, bytes: alignUp(bytes, alignment), width: to - from }
     for (let section = one.from; section < one.to; section++) load[section]! += one.bytes
     return one
   })
@@ -132,7 +132,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   lifetimes.forEach((lifetime, index) => {
     if (!throughout(lifetime)) return
     base[index] = floor
-    floor += aligned(lifetime.bytes, alignment)
+    floor += alignUp(lifetime.bytes, alignment)
   })
   const indices = lifetimes.flatMap((lifetime, index) => (throughout(lifetime) || lifetime.bytes === 0 ? [] : [index]))
   const { sought, sections } = soughtOf(lifetimes, indices, alignment)

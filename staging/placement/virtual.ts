@@ -4,8 +4,8 @@ import type { Allocator, ChunkRun } from './placement'
 /** The smallest chunk that CUDA maps on most GPUs, in bytes. */
 export const leastCudaChunk = 2 ** 21
 
-/** In ascending order, with neighbours joined. */
-const joined = (runs: readonly ChunkRun[]): readonly ChunkRun[] =>
+/** In ascending order, with neighbours joinRuns. */
+const joinRuns = (runs: readonly ChunkRun[]): readonly ChunkRun[] =>
   [...runs]
     .sort((a, b) => a.first - b.first)
     .reduce<ChunkRun[]>((before, run) => {
@@ -39,10 +39,10 @@ const openChunks = () => {
         taken.push({ first: used, count: missing })
         used += missing
       }
-      return joined(taken)
+      return joinRuns(taken)
     },
     give: (runs: readonly ChunkRun[]): void => {
-      free = joined([...free, ...runs])
+      free = joinRuns([...free, ...runs])
     }
   }
 }

@@ -4,7 +4,7 @@ import { inputError, type StagingError } from '../error'
 import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
-import { stepOf } from '../lowering/step/step'
+import { lowerStep } from '../lowering/step/step'
 import { validateSwapIntervals } from '../lowering/step/swap'
 import { transformablePositions } from '../lowering/segment/winograd'
 import { requestedTiles } from '../graph/directives'
@@ -47,7 +47,7 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 }
 
 /** What is taken as it is, in place of a strategy's answer. */
-export interface PlanOverride extends Pick<Plan, 'order' | 'segments'>, Partial<Pick<Plan, 'residence' | 'placement'>> {
+export interface PlanOverride extends Pick<Plan, 'order' | 'segments'>, Partial<Pick<Plan, 'swapSchedule' | 'placement'>> {
   /** What the resulting plan calls its strategy; the request's where absent. */
   readonly strategy?: string
 }
@@ -55,10 +55,10 @@ export interface PlanOverride extends Pick<Plan, 'order' | 'segments'>, Partial<
 /** A segment as plan files write it: layers by their names. */
 const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
-  return ({ winograd, streams, ...segment }) => ({
+  return ({ winograd, hostTensors, ...segment }) => ({
     ...segment,
     ...(winograd && { winograd: winograd.map(nameAt) }),
-    ...(streams && { streams: streams.map(nameAt) })
+    ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
   })
 }
 
@@ -82,7 +82,7 @@ export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverrid
     const reasons = [
       validateRematerialize(running, segments, place),
       validatePrefetch(running, segments, segment),
-      ...(segment.streams ?? []).map((position) => validateHostTensor(running, segments, segment, position))
+      ...(segment.hostTensors ?? []).map((position) => validateHostTensor(running, segments, segment, position))
     ]
     return reasons.flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
   })[0]
@@ -123,9 +123,9 @@ export const validateWinograd = (
  * Tensors that cannot wait on the host as given: when they are made and read, lowering says. The
  * graph is in the given order.
  */
-export const validateSwapSchedule = (lowering: Lowering, { segments, residence = [] }: PlanOverride): StagingError | undefined => {
-  if (residence.length === 0) return undefined
-  const { step, pool } = stepOf(lowering, segments)
-  const mistake = validateSwapIntervals(step, pool, residence, (moment) => timepointText(lowering.graph, moment))
+export const validateSwapSchedule = (lowering: Lowering, { segments, swapSchedule = [] }: PlanOverride): StagingError | undefined => {
+  if (swapSchedule.length === 0) return undefined
+  const { step, pool } = lowerStep(lowering, segments)
+  const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(lowering.graph, timepoint))
   return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }

@@ -9,16 +9,16 @@ import { crossesAfter, endsOf } from '../graph/tiling'
  */
 export const validateRematerialize = (graph: Graph, segments: readonly Segment[], place: number): string | undefined => {
   const mistake = validateRematerializations(segments, place)
-  if (mistake !== undefined || segments[place]!.repeats !== true) return mistake
-  const before = segments.find((segment, at) => at > place && segment.repeats !== true)!
+  if (mistake !== undefined || segments[place]!.rematerialize !== true) return mistake
+  const before = segments.find((segment, at) => at > place && segment.rematerialize !== true)!
   const far = endsOf(graph, segments[place]!).outputs.find((tensor) => crossesAfter(graph, tensor, before.to))
   return far === undefined
     ? undefined
-    : `repeats: the output of ${graph.nodes[far - 1]!.name} is read after segment ${before.from}..${before.to}, so it must be kept`
+    : `rematerialize: the output of ${graph.nodes[far - 1]!.name} is read after segment ${before.from}..${before.to}, so it must be kept`
 }
 
 /** The tensors that a segment leaves on the host. */
-export const hostTensorsOf = ({ streams = [] }: Segment): readonly number[] => streams.map((position) => position + 1)
+export const hostTensorsOf = ({ hostTensors = [] }: Segment): readonly number[] => hostTensors.map((position) => position + 1)
 
 /** The tensors at a segment's ends that are `onHost`. */
 export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>): readonly number[] => {
@@ -27,13 +27,13 @@ export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>
 }
 
 /**
- * Why the tiles of a segment bring nothing that could be loaded ahead. The graph is in the order in
+ * Why the tiles of a segment read nothing that could be prefetched. The graph is in the order in
  * which it runs.
  */
 export const validatePrefetch = (graph: Graph, segments: readonly Segment[], segment: Segment): string | undefined =>
-  segment.loadsAhead !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(hostTensorsOf))).length > 0
+  segment.prefetch !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(hostTensorsOf))).length > 0
     ? undefined
-    : 'loadsAhead: this segment reads neither images nor, in bands of rows, the host; leave it out'
+    : 'prefetch: this segment reads neither images nor, in bands of rows, the host; leave it out'
 
 /**
  * Why the output of a layer of a segment cannot stay on the host and pass by bands of rows. The
@@ -41,8 +41,8 @@ export const validatePrefetch = (graph: Graph, segments: readonly Segment[], seg
  */
 export const validateHostTensor = (graph: Graph, segments: readonly Segment[], { to }: Segment, position: number): string | undefined => {
   const { name, access } = graph.nodes[position]!
-  if (!crossesAfter(graph, position + 1, to)) return `streams: the output of ${name} does not leave this segment`
-  if (access.H.kind === 'reduce') return `streams: the output of ${name} has no rows of its own`
+  if (!crossesAfter(graph, position + 1, to)) return `hostTensors: the output of ${name} does not leave this segment`
+  if (access.H.kind === 'reduce') return `hostTensors: the output of ${name} has no rows of its own`
   const touching = [position, ...graph.readers[position + 1]!]
   return segments
     .filter(({ from, to }) => touching.some((at) => from <= at && at < to))

@@ -1,9 +1,11 @@
-import type * as E from 'fp-ts/Either'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { planStrategies, type Plan, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from '../../dsl'
+import { planStrategies, type Plan, type PlanGrid, type PlanSwapInterval, type PlanPlacement, type PlanSegment } from '../../dsl'
 import { decodeAs } from '../decoding/decode'
 import { exactly } from '../decoding/exactly'
 import { objectiveBeginnings } from '../graph/objective-text'
+import { renameEarlierFields } from './earlier-names'
 
 /** What `accepts` lets through; `expected` says it in words. */
 const accepted = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
@@ -39,17 +41,17 @@ const segment = exactly<PlanSegment>(
     recompute: flag,
     reorder: accepted("'once' or 'each-tile'", (value) => value === 'once' || value === 'each-tile')
   },
-  { winograd: names, workspace: count, loadsAhead: t.literal(true), streams: names, repeats: t.literal(true) }
+  { winograd: names, workspace: count, prefetch: t.literal(true), hostTensors: names, rematerialize: t.literal(true) }
 )
 
-const stay = exactly<PlanHostStay>(
+const swapInterval = exactly<PlanSwapInterval>(
   'a tensor on the host',
   'field',
   { tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string },
   {}
 )
 
-const placement = exactly<PlanPlacement>('a placement', 'field', { allocator: t.literal('virtual', "'virtual'"), chunkBytes: count }, {})
+const placement = exactly<PlanPlacement>('a placement', 'field', { allocator: t.literal('virtual', "'virtual'"), pageBytes: count }, {})
 
 const device = exactly<Plan['device']>(
   'the device',
@@ -91,8 +93,22 @@ const plan = exactly<Plan>(
     segments: t.readonlyArray(segment),
     predicted
   },
-  { residence: t.readonlyArray(stay), placement }
+  { swapSchedule: t.readonlyArray(swapInterval), placement }
 )
 
-/** A plan from what JSON or a module holds, or a sentence with the place that is wrong. */
-export const decodePlanFile: (value: unknown) => E.Either<string, Plan> = decodeAs('plan', plan)
+/** A decoded plan, and what is to be said of it. */
+export interface DecodedPlan {
+  readonly plan: Plan
+  /** The earlier names of fields that it had, with those of today. */
+  readonly renamed: readonly string[]
+}
+
+/**
+ * A plan from what JSON or a module holds, by today's names of fields or by earlier ones; or a
+ * sentence with the place that is wrong.
+ */
+export const decodePlanFile = (value: unknown): E.Either<string, DecodedPlan> =>
+  pipe(
+    renameEarlierFields(value),
+    E.chain(({ plan: given, renamed }) => E.map((decoded: Plan) => ({ plan: decoded, renamed }))(decodeAs('plan', plan)(given)))
+  )

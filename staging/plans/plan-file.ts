@@ -11,10 +11,10 @@ import { objectiveText } from '../graph/objective-text'
 import { memoryPlan, staticPlacement } from './plan'
 import type { Staged } from '../stage'
 
-const rounded = (value: number): number => Number(value.toPrecision(6))
+const roundFigure = (value: number): number => Number(value.toPrecision(6))
 
 /** A staged plan as a file holds it. */
-export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, objective: Objective): Plan => {
+export const toPlanFile = ({ sourceGraph, graph, plan, program }: Staged, objective: Objective): Plan => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
   const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
   return {
@@ -28,20 +28,20 @@ export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, object
     graph: plan.graphHash,
     budget: plan.budget,
     peak: peakDeviceBytes,
-    segments: plan.segments.map(({ from, to, winograd, streams, ...decisions }) => ({
+    segments: plan.segments.map(({ from, to, winograd, hostTensors, ...decisions }) => ({
       from,
       to,
       checkpoint: nameAt(to - 1),
       ...decisions,
       ...(winograd && { winograd: winograd.map(nameAt) }),
-      ...(streams && { streams: streams.map(nameAt) })
+      ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
     })),
-    ...(plan.residence.length > 0 && { residence: swapScheduleTexts(graph, plan.order, plan.residence) }),
+    ...(plan.swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule) }),
     ...(plan.placement.allocator === 'virtual' && { placement: plan.placement }),
     predicted: {
       peakHostBytes,
       plainPeakBytes,
-      ...Object.fromEntries(Object.entries(estimates).map(([key, value]) => [key, rounded(value)]))
+      ...Object.fromEntries(Object.entries(estimates).map(([key, value]) => [key, roundFigure(value)]))
     }
   }
 }
@@ -64,19 +64,19 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           () => graphHash(graph) === plan.graph,
           () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
         ),
-        E.map(({ order, segments, residence = [], placement = staticPlacement, strategy }) => {
+        E.map(({ order, segments, swapSchedule = [], placement = staticPlacement, strategy }) => {
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead, streams, repeats }) => ({
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, prefetch, hostTensors, rematerialize }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(workspace !== undefined && { workspace }),
-              ...(loadsAhead && { loadsAhead }),
-              ...(repeats && { repeats }),
+              ...(prefetch && { prefetch }),
+              ...(rematerialize && { rematerialize }),
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) }),
-              ...(streams && { streams: streams.map(positionOf).sort((a, b) => a - b) })
+              ...(hostTensors && { hostTensors: hostTensors.map(positionOf).sort((a, b) => a - b) })
             })),
-            residence: parseSwapSchedule(graph, order, residence),
+            swapSchedule: parseSwapSchedule(graph, order, swapSchedule),
             placement,
             strategy
           }
@@ -120,7 +120,7 @@ export const planFileText = (plan: Plan, form: PlanFileForm): string => {
   const names = form.kind === 'json' ? [] : form.names.map((name, place) => ` // ${place} ${name}`)
   const fields = Object.entries(plan).map(([key, value]) => {
     const written =
-      key === 'layers' || key === 'segments' || key === 'residence'
+      key === 'layers' || key === 'segments' || key === 'swapSchedule'
         ? listed(value as readonly unknown[], key === 'layers' ? names : [])
         : literal(value, json)
     return `  ${json ? JSON.stringify(key) : key}: ${written}`

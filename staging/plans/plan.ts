@@ -8,12 +8,12 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
  * in, or rounded, are copied once for all tiles, or by each tile for itself, which takes time and
  * leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run
  * directly. `workspace`: bytes of scratch that a convolution's algorithm may take, the fastest
- * within them is chosen; absent where all take the direct one. `loadsAhead`: what a tile brings, of
+ * within them is chosen; absent where all take the direct one. `prefetch`: what a tile brings, of
  * the images or in bands of rows, is loaded while the tile before it is computed, to a place of its
- * own; bands that it takes to the host go while the next one is. `streams`: positions of layers
+ * own; bands that it takes to the host go while the next one is. `hostTensors`: positions of layers
  * whose outputs leave the segment for the host, where they and their gradients stay: a tile takes
- * and brings bands of their rows. `repeats`: nothing that leaves the segment is kept for backward;
- * before the backward of the segment that follows such ones, they run forward once more.
+ * and brings bands of their rows. `rematerialize`: nothing that leaves the segment is kept for
+ * backward; before the backward of the segment that follows such ones, they run forward once more.
  */
 const segment = t.readonly(
   t.intersection([
@@ -27,9 +27,9 @@ const segment = t.readonly(
     t.partial({
       winograd: t.readonlyArray(t.number),
       workspace: t.number,
-      loadsAhead: t.literal(true),
-      streams: t.readonlyArray(t.number),
-      repeats: t.literal(true)
+      prefetch: t.literal(true),
+      hostTensors: t.readonlyArray(t.number),
+      rematerialize: t.literal(true)
     })
   ])
 )
@@ -62,7 +62,7 @@ const hostStay = t.readonly(
  * 2020, section 4).
  */
 const placement = t.readonly(
-  t.union([t.type({ allocator: t.literal('static') }), t.type({ allocator: t.literal('virtual'), chunkBytes: t.number })])
+  t.union([t.type({ allocator: t.literal('static') }), t.type({ allocator: t.literal('virtual'), pageBytes: t.number })])
 )
 
 const predicted = t.readonly(
@@ -94,7 +94,7 @@ const plan = t.readonly(
     order: t.readonlyArray(t.number),
     segments: t.readonlyArray(segment),
     /** What stays on the host for a while; all else that is kept stays on the device. */
-    residence: t.readonlyArray(hostStay),
+    swapSchedule: t.readonlyArray(hostStay),
     placement
   })
 )
@@ -131,11 +131,11 @@ export type SwapSchedule = readonly SwapInterval[]
 export const createPlan = (
   order: Plan['order'],
   segments: Plan['segments'],
-  other: Partial<Pick<Plan, 'residence' | 'placement'>> = {}
+  other: Partial<Pick<Plan, 'swapSchedule' | 'placement'>> = {}
 ): Plan => ({
   order,
   segments,
-  residence: [],
+  swapSchedule: [],
   placement: staticPlacement,
   ...other
 })

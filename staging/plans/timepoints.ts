@@ -1,4 +1,4 @@
-import type { PlanHostStay } from '../../dsl'
+import type { PlanSwapInterval } from '../../dsl'
 import type { Graph } from '../graph/graph'
 import { inOrder, type Order } from '../graph/order'
 import type { SwapSchedule } from './plan'
@@ -18,17 +18,17 @@ const timepointTexts = ({ nodes }: InOrder): readonly string[] => [
 export const timepointText = (graph: InOrder, timepoint: number): string => timepointTexts(graph)[timepoint]!
 
 /** Stays on the host as plan files write them; the graph is as written. */
-export const swapScheduleTexts = (graph: Graph, order: Order, residence: SwapSchedule): readonly PlanHostStay[] => {
+export const swapScheduleTexts = (graph: Graph, order: Order, swapSchedule: SwapSchedule): readonly PlanSwapInterval[] => {
   const timepoints = timepointTexts(inOrder(graph, order))
-  return residence.map(({ tensor, swapOut, freed, swapIn }) => {
+  return swapSchedule.map(({ tensor, swapOut, freed, swapIn }) => {
     return { tensor, swapOut: timepoints[swapOut]!, freed: timepoints[freed]!, swapIn: timepoints[swapIn]! }
   })
 }
 
 /** The other way round, of names that are known to be right. */
-export const parseSwapSchedule = (graph: Graph, order: Order, residence: readonly PlanHostStay[]): SwapSchedule => {
+export const parseSwapSchedule = (graph: Graph, order: Order, swapSchedule: readonly PlanSwapInterval[]): SwapSchedule => {
   const timepoints = timepointTexts(inOrder(graph, order))
-  return residence.map(({ tensor, swapOut, freed, swapIn }) => {
+  return swapSchedule.map(({ tensor, swapOut, freed, swapIn }) => {
     return { tensor, swapOut: timepoints.indexOf(swapOut), freed: timepoints.indexOf(freed), swapIn: timepoints.indexOf(swapIn) }
   })
 }

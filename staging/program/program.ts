@@ -123,17 +123,17 @@ export const elementSizes = (precision: Precision): ElementSizes => {
 }
 
 /**
- * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments;
- * output-gradient: the gradient of one, of which each element seeds exactly one tile's backward;
- * statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted: what a
- * kernel writes beside what is wanted of it.
+ * What a buffer is for. persistent: lives across sections; boundary: a whole tensor between
+ * segments; output-gradient: the gradient of one, of which each element seeds exactly one tile's
+ * backward; statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted:
+ * what a kernel writes beside what is wanted of it.
  */
-export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
+export type BufferRole = 'persistent' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 
 /**
  * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
  * first use in a section to its last one, through whole loops where it is used both in them and
- * outside. A value that is swapped out and in again has a buffer for each stay.
+ * outside. A value that is swapped out and in again has a buffer for each time on the device.
  */
 export interface ProgramBuffer {
   readonly name: string
@@ -146,7 +146,7 @@ export interface ProgramBuffer {
  * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient
  * that waits for the section `update`. The latter two have their parameter's layout.
  */
-export interface Resident {
+export interface PersistentTensor {
   readonly name: string
   /**
    * 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or
@@ -218,7 +218,7 @@ export interface Program {
   readonly buffers: readonly ProgramBuffer[]
   /** Of the host pool, as `buffers` of the arena. */
   readonly hostBuffers: readonly ProgramBuffer[]
-  readonly residents: readonly Resident[]
+  readonly persistentTensors: readonly PersistentTensor[]
   /**
    * One training step (or one forward and backward, or an evaluation); where there is an `update`,
    * it leaves the gradients for it.

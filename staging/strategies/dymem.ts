@@ -1,5 +1,5 @@
 import type { Op } from '../../dsl'
-import { refusedBytes } from '../devices/device-model'
+import { unlimitedBytes } from '../lowering/scope/workspace'
 import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
 import { depthFirst } from '../graph/order'
@@ -76,7 +76,7 @@ const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[])
 const withFreeWorkspace = (search: Search): readonly CandidateEstimate[] => {
   const { lowering, timeline } = search
   const { graph } = lowering
-  const [none, most] = [0, refusedBytes - 1].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))
+  const [none, most] = [0, unlimitedBytes].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))
   const segmentsWithin = workspacesWithin(lowering)
   const found = new Map<string, { readonly segments: Segmentation; readonly bytes: number[] }>()
   const live = occupancy(none!, dymemStays(graph, none!, 0))

@@ -4,7 +4,7 @@ import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
 import { createPasses } from '../lowering/tile/pass'
-import { aligned } from '../placement/placement'
+import { alignUp } from '../placement/placement'
 import { endsOf, segmentTiling } from '../graph/tiling'
 import { untiled } from '../plans/plan'
 import type { Segmentation } from './strategy'
@@ -29,11 +29,11 @@ export const largestTensorBytes = (lowering: Lowering): number => Math.max(...he
  * lie: when a segment's backward begins, all that it reads of what the segment makes is there, and
  * all that is still to be computed again is computed from.
  */
-export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
+export const leastBytesEstimator = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
   const scope = createModelScope(lowering, createPool())
   const { graph } = scope
   const sizes = heldBytes(scope)
-  const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + aligned(sizes[tensor]!), 0)
+  const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + alignUp(sizes[tensor]!), 0)
   return (segments) => {
     const again = new Set<number>()
     let least = 0

@@ -25,7 +25,7 @@ const sumOf = (list: readonly number[]): number => list.reduce((sum, one) => sum
 const repeating = (segments: Segmentation, groups: readonly Span[]): Segmentation =>
   segments.map((segment, place): Segment => {
     const isInside = groups.some(({ from, to }) => from <= place && place < to)
-    return isInside ? { ...segment, recompute: true, repeats: true } : segment
+    return isInside ? { ...segment, recompute: true, rematerialize: true } : segment
   })
 
 /**

@@ -2,7 +2,7 @@ import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { requestedTiles } from '../graph/directives'
-import { aligned } from '../placement/placement'
+import { alignUp } from '../placement/placement'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
 import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
@@ -12,7 +12,8 @@ import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
 /**
- * Bytes for a segment, residents included, from little to much; the last are enough for all in one.
+ * Bytes for a segment, persistent tensors included, from little to much; the last are enough for
+ * all in one.
  */
 const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
   const seen = timeline(whole)
@@ -21,7 +22,7 @@ const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation
   return [...rests.reverse(), Math.max(most, peakOf(seen, []))].map((rest) => residentBytes + rest)
 }
 
-/** Each target leaves so many times as much beside the residents as the one before. */
+/** Each target leaves so many times as much beside the persistent tensors as the one before. */
 const targetRatio = 1.5
 const targetCount = 14
 
@@ -58,7 +59,7 @@ export const sftOffload: Strategy = {
   all: (search) => {
     const { lowering } = search
     const sizes = outputBytes(createModelScope(lowering, createPool()))
-    const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+    const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))
     // One is a part of another: how many they are tells them apart.

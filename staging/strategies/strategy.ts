@@ -32,7 +32,7 @@ export type Segmentation = readonly Segment[]
  * What of a plan a strategy decides for an order: segments, and what of all that they keep waits on
  * the host.
  */
-export type Decisions = Pick<Plan, 'segments' | 'residence'>
+export type Decisions = Pick<Plan, 'segments' | 'swapSchedule'>
 
 /**
  * Decisions that may be worth a look, with what they take at least: bytes on the device and on the

@@ -206,7 +206,7 @@ export const withSchedules = (
   return schedulesOf(seen).map((stays): CandidateEstimate => {
     const live = liveBytes(seen, stays())
     return {
-      decisions: () => ({ segments, residence: createSwapSchedule(seen, stays()) }),
+      decisions: () => ({ segments, swapSchedule: createSwapSchedule(seen, stays()) }),
       deviceBytes: live.device,
       hostBytes: live.host,
       nanoseconds: lazy(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))

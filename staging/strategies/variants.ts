@@ -8,7 +8,7 @@ import { workspaceVariants } from './workspace'
  * A device has either a choice among algorithms that read weights as they are, or Winograd with
  * transformed weights, or nothing.
  */
-export const variantsOf = (lowering: Lowering): Variants =>
+export const createVariants = (lowering: Lowering): Variants =>
   lowering.device.algorithms === undefined ? winogradVariants(lowering) : workspaceVariants(lowering)
 
 /** A segmentation with the variants of the whole graph. */

@@ -1,4 +1,4 @@
-import { refusedBytes } from '../devices/device-model'
+import { unlimitedBytes } from '../lowering/scope/workspace'
 import { segmentScratch } from '../lowering/cost/estimate'
 import type { Lowering } from '../lowering/segment/create-scope'
 import { untiled } from '../plans/plan'
@@ -27,10 +27,10 @@ export const workspaceVariants = (lowering: Lowering): Variants => {
       grid: untiled,
       recompute: false,
       reorder: 'once',
-      workspace: refusedBytes - 1
+      workspace: unlimitedBytes
     } as const
     const bytes = scratch(whole)
-    return bytes === 0 || bytes >= refusedBytes ? unknownBytes : bytes
+    return bytes === 0 || bytes === undefined ? unknownBytes : bytes
   })
   return ({ from, to }) => {
     const inside = largest.slice(from, to).flatMap((bytes) => bytes ?? [])

@@ -46,9 +46,9 @@ const peakOf = ({ stores, sections }: ProgramEvents, space: 'arena' | 'host'): n
 }
 
 /** A resident stands for one of the buffers that live throughout. */
-const proveResidents = ({ residents, buffers }: Program): void => {
-  const known = new Set(buffers.flatMap(({ role, offset, bytes }) => (role === 'resident' ? [`${offset},${bytes}`] : [])))
-  for (const { name, offset, bytes } of residents)
+const provePersistentTensors = ({ persistentTensors, buffers }: Program): void => {
+  const known = new Set(buffers.flatMap(({ role, offset, bytes }) => (role === 'persistent' ? [`${offset},${bytes}`] : [])))
+  for (const { name, offset, bytes } of persistentTensors)
     if (!known.has(`${offset},${bytes}`))
       fail({
         kind: 'form',
@@ -59,14 +59,14 @@ const proveResidents = ({ residents, buffers }: Program): void => {
 
 const prove = (program: Program, events: ProgramEvents): Verified => {
   const { stores, sections } = events
-  proveResidents(program)
+  provePersistentTensors(program)
   let restored: Initialised = new Map()
   for (const section of sections) {
     proveMapped(program, events, section)
     proveNoOverlaps(events, section)
     const written = proveInitialised(events, section, restored)
     if (section.name === 'restore')
-      restored = new Map(stores.flatMap(({ role }, store) => (role === 'resident' ? [[store, written.of(store)] as const] : [])))
+      restored = new Map(stores.flatMap(({ role }, store) => (role === 'persistent' ? [[store, written.of(store)] as const] : [])))
     proveNoRaces(events, section)
     proveSeeds(events, section)
     proveExchanged(events, section, written)

@@ -66,11 +66,11 @@ class Mapped {
 export const proveMapped = ({ chunks, buffers }: Program, { stores }: ProgramEvents, { name, events }: SectionEvents): void => {
   if (chunks === undefined) return
   const { residentBytes } = chunks
-  const outside = buffers.find(({ role, offset, bytes }) => role === 'resident' && offset + bytes > residentBytes)
+  const outside = buffers.find(({ role, offset, bytes }) => role === 'persistent' && offset + bytes > residentBytes)
   if (outside !== undefined)
     fail({
       kind: 'mapping',
-      message: `the resident "${outside.name}" lies beyond the ${residentBytes} bytes that are always mapped.`,
+      message: `the persistent tensor "${outside.name}" lies beyond the ${residentBytes} bytes that are always mapped.`,
       buffer: outside.name
     })
   const mapped = new Mapped()

@@ -279,6 +279,7 @@ const rows: Rows = {
     const [source, destination] = k.inverse === 1 ? [fine, coarse] : [coarse, fine]
     return { source: source(k.sourceLayout), destination: destination(k.destinationLayout) }
   },
+  channelShuffle: (k, e) => ({ source: tile(k, e), destination: tile(k, e) }),
   globalMaxPoolForward: (k, e) => ({ source: tile(k, e), destination: contiguous(k.batch * k.channels * e), ...maxima(k) }),
   globalMaxPoolBackward: (k, e) => ({
     destinationGradient: contiguous(k.batch * k.channels * e),

@@ -14,7 +14,7 @@ interface Life {
  * Lives of the buffers, of the arena and of the host pool, that a section uses: from first to last
  * use, through whole loops where used in them and outside.
  */
-const livesOf = (stores: readonly Store[], events: readonly Event[]): ReadonlyMap<number, Life> => {
+const collectLifetimes = (stores: readonly Store[], events: readonly Event[]): ReadonlyMap<number, Life> => {
   const lives = new Map<number, Life>()
   const loops: { readonly store: number; readonly from: number; readonly to: number }[] = []
   let time = 0
@@ -48,14 +48,14 @@ const livesOf = (stores: readonly Store[], events: readonly Event[]): ReadonlyMa
     life.to = Math.max(life.to, to)
   }
   stores.forEach(({ role }, store) => {
-    if (role === 'resident') lives.set(store, { from: 0, to: time + 1 })
+    if (role === 'persistent') lives.set(store, { from: 0, to: time + 1 })
   })
   return lives
 }
 
 /** Proves that no two buffers of a space share a byte while both live. */
 const proveDisjoint = (stores: readonly Store[], section: SectionEvents, space: 'arena' | 'host'): void => {
-  const lives = [...livesOf(stores, section.events)].filter(([store]) => stores[store]!.space === space)
+  const lives = [...collectLifetimes(stores, section.events)].filter(([store]) => stores[store]!.space === space)
   const order = [...lives].sort(([, a], [, b]) => a.from - b.from)
   const ends = [...lives].sort(([, a], [, b]) => a.to - b.to)
   /** Live now, by offset. */
@@ -139,7 +139,7 @@ const proveScratchApart = ({ stores }: ProgramEvents, { events }: SectionEvents)
         for (const { store, use } of event.accesses) {
           ;(use === 'scratch' ? scratch : values).add(store)
           const both = scratch.has(store) && values.has(store)
-          if (both || (use === 'scratch' && stores[store]!.role === 'resident'))
+          if (both || (use === 'scratch' && stores[store]!.role === 'persistent'))
             fail(instructionFault('overlap', event.place, `"${stores[store]!.name}" is scratch and holds a value`))
         }
   }

@@ -118,6 +118,7 @@ const one: { readonly [P in Op]?: { readonly args: object; readonly vectors?: tr
   resize: { args: { mode: 'nearest', scale: 2 } },
   pixelShuffle: { args: { factor: 2 } },
   pixelUnshuffle: { args: { factor: 2 } },
+  channelShuffle: { args: { groups: 2 } },
   pad: { args: { p: 1 } },
   softmaxCrossEntropy: { args: {}, vectors: true }
 }

@@ -5,6 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, type Op, type ShapeRule } from '../../dsl'
+import { opRecords } from '../../dsl/ops'
 import { buildGraph } from '../../staging'
 import { checkTiles } from '../../staging/plans/check-plan'
 import { inOrder } from '../../staging/graph/order'
@@ -71,7 +72,7 @@ types('arithmetic is exact', () => {
     ['Mul<number, 2>', Number.NaN]
   ]
   const found = answers(
-    `import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from '../../dsl/arithmetic'`,
+    `import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from '../../dsl/shapes/arithmetic'`,
     cases.map(([expression]) => expression)
   )
   cases.forEach(([expression, expected], index) => assert.is(found[index], Number.isNaN(expected) ? 'number' : `${expected}`, expression))
@@ -86,7 +87,7 @@ types('number makes number', () => {
     'ConvDim<number, 1, 1, 3, 1, 2, true>',
     'ConvDim<9, 1, 1, 3, 1, 2, boolean>'
   ]
-  const found = answers(`import type { Add, ConvDim, Mul } from '../../dsl/arithmetic'`, expressions)
+  const found = answers(`import type { Add, ConvDim, Mul } from '../../dsl/shapes/arithmetic'`, expressions)
   assert.equal([...new Set(found)], ['number'])
 })
 
@@ -98,7 +99,7 @@ types('bytes of tensors', () => {
     []
   ].filter((shape) => bytesOf(shape) <= Number.MAX_SAFE_INTEGER)
   const found = answers(
-    `import type { BytesOf } from '../../dsl/shape'`,
+    `import type { BytesOf } from '../../dsl/shapes/shape'`,
     shapes.map((shape) => `BytesOf<readonly ${JSON.stringify(shape)}>`)
   )
   assert.equal(
@@ -145,6 +146,7 @@ types('every op: the same shape, or the same sentence', () => {
     adaptiveAvgPool2d: fc.record({ out: pair(0, 4) }),
     pixelShuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, -2) }),
     pixelUnshuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
+    channelShuffle: fc.record({ groups: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
     pad: options({ p: padding, mode: fc.constantFrom('zeros', 'reflect', 'replicate') }, ['p']),
     add: fc.constant({}),
     mul: fc.constant({}),
@@ -174,6 +176,8 @@ types('every op: the same shape, or the same sentence', () => {
   )
   const expected = cases.map(({ op, args, input }) => {
     const result = (shapeRules[op] as ShapeRule<object>)(args, [input], start)
+    if (E.isRight(result) && result.right.length === 4 && !opRecords[op].segment.resizes)
+      assert.equal(result.right.slice(2), input.slice(2), `${op} is said not to resize`)
     return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
   })
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
@@ -254,10 +258,10 @@ types('segments: the same shape, or the same sentence', () => {
   const places = new Map(Object.keys(layers).map((name, place) => [name, place]))
   const found = answers(
     `import * as dsl from '../../dsl'
-    import type { WalkToEnd } from '../../dsl/walk'
-    import type { FoundIn } from '../../dsl/error-place'
-    import type { RepeatedName, Repeats } from '../../dsl/repeated-name'
-    import type { ShapeOf, Start } from '../../dsl/tensor'
+    import type { WalkToEnd } from '../../dsl/typing/walk'
+    import type { FoundIn } from '../../dsl/typing/error-place'
+    import type { RepeatedName, Repeats } from '../../dsl/flat/repeated-name'
+    import type { ShapeOf, Start } from '../../dsl/typing/tensor'
     const layers = [${Object.keys(layers).map((name) => `dsl.${name}`)}] as const
     type L = typeof layers
     type X = Start<readonly [2, 3, 8, 8]>
@@ -371,17 +375,17 @@ types('plans: right, or the same sentence', () => {
         case 10:
           return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
-          return { ...right, residence: [{ ...stay, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
+          return { ...right, swapSchedule: [{ ...stay, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
         case 13:
-          return { ...right, residence: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
+          return { ...right, swapSchedule: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
         case 14:
           return { ...right, order: order.with(branching, branching + 1).with(branching + 1, branching) }
         case 15:
           return place === 0
-            ? changed({ streams: [segments[0]!.checkpoint], grid: { B: 1, H: 1, W: 2 }, recompute: true })
-            : changed({ streams: ['features.0', name].slice(place > 1 ? 1 : 0) })
+            ? changed({ hostTensors: [segments[0]!.checkpoint], grid: { B: 1, H: 1, W: 2 }, recompute: true })
+            : changed({ hostTensors: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 16:
-          return changed({ repeats: true, ...(place === 3 && { recompute: false }) })
+          return changed({ rematerialize: true, ...(place === 3 && { recompute: false }) })
         default:
           return right
       }
@@ -397,11 +401,11 @@ types('plans: right, or the same sentence', () => {
         : JSON.stringify(value)
   const found = answers(
     `import type { planned } from './planned-model'
-    import type { Right } from '../../dsl/plan-types'
-    import type { Invalid } from '../../dsl/tensor'
+    import type { CheckedPlan } from '../../dsl/plan/checked-plan'
+    import type { Invalid } from '../../dsl/typing/tensor'
     type Sentences<T> = T extends Invalid<infer Sentence> ? Sentence : unknown extends T ? never : T extends object ? Each<T> : never
     type Each<T> = { [K in keyof T]: Sentences<T[K]> }[T extends readonly unknown[] ? number & keyof T : keyof T]`,
-    plans.map((one) => `Exclude<Each<Right<typeof planned, ${literal(one)}>>, undefined>`)
+    plans.map((one) => `Exclude<Each<CheckedPlan<typeof planned, ${literal(one)}>>, undefined>`)
   )
   const graph = must(buildGraph(planned, planned.input!))
   /** What staging adds to the plan's own rules: a segment has not more tiles than rows. */
@@ -436,12 +440,12 @@ types('plans: right, or the same sentence', () => {
     'winograd: there is no layer',
     'is not in this segment',
     'is no convolution but',
-    'streams: there is no layer',
+    'hostTensors: there is no layer',
     'bands of rows',
     'right after forward',
-    'keeps nothing',
+    'saves nothing',
     'there is no tensor',
-    'there is no moment',
+    'there is no timepoint',
     'its last layer',
     'recompute must',
     'over the budget',

@@ -30,7 +30,7 @@ export interface Execution {
   /** With segments: positions in the order in which they run, as written where absent. */
   readonly order?: readonly number[]
   /** With segments: what waits on the host. */
-  readonly residence?: SwapSchedule
+  readonly swapSchedule?: SwapSchedule
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly hostBudget?: number
@@ -85,7 +85,7 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
     given: {
       ...asWritten(execution.segments),
       ...(execution.order && { order: execution.order }),
-      residence: execution.residence ?? []
+      swapSchedule: execution.swapSchedule ?? []
     }
   }),
   ...(execution.exactKernels && { exactKernels: true as const }),
@@ -108,35 +108,49 @@ interface Stepper {
   readonly measuredHostPeakBytes: () => number
 }
 
-/** Opens a session with the execution's weights, hands it over, and closes it whatever happens. */
-const withSession = async <A>(execution: Execution, staged: Staged, use: (stepper: Stepper) => Promise<A>): Promise<A> => {
+/** Weights and a batch, as an execution has them. */
+type Values = Pick<Execution, 'weights' | 'batch'>
+
+/** Opens a session, hands it over for each of the values, and closes it whatever happens. */
+const withSession = async <A>(
+  execution: Omit<Execution, keyof Values>,
+  values: Iterable<Values>,
+  staged: Staged,
+  use: (stepper: Stepper, index: number) => Promise<A>
+): Promise<readonly A[]> => {
   const { program } = staged
   const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
   const run = async (section: 'step' | 'restore' | 'save', exchange: StepIo, step = 0, learningRate = 0): Promise<StepIo> => {
     must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
     return exchange
   }
-  const restored = createStepIo(program.restore)
-  execution.weights.forEach((values, name) => restored.view(name).set(values))
-  const batch = createStepIo(program.step)
-  batch.view('input').set(execution.batch.input)
+  const [restored, batch] = [createStepIo(program.restore), createStepIo(program.step)]
   const isExchanged = (wanted: string): boolean => program.step.exchanged.some(({ name }) => name === wanted)
-  if (isExchanged('target')) batch.view('target').set(execution.batch.target)
-  const loss = staged.graph.nodes.at(-1)!
-  if (loss.op === 'pixelCrossEntropy' && isExchanged('normaliser')) {
+  const give = ({ input, target }: Execution['batch']): void => {
+    batch.view('input').set(input)
+    if (isExchanged('target')) batch.view('target').set(target)
+    const loss = staged.graph.nodes.at(-1)!
+    if (loss.op !== 'pixelCrossEntropy' || !isExchanged('normaliser')) return
     const { classWeights, ignore = 255 } = loss.args
-    const counted = Array.from(execution.batch.target).filter((label) => label !== ignore)
+    const counted = Array.from(target).filter((label) => label !== ignore)
     batch.view('normaliser')[0] = counted.reduce((sum, label) => sum + (classWeights?.[label] ?? 1), 0)
     if (classWeights !== undefined) batch.view('classWeights').set(classWeights)
   }
+  const stepper: Stepper = {
+    step: (index, learningRate) => run('step', batch, index, learningRate),
+    save: async () => tensorsOf(await run('save', createStepIo(program.save)), program.save.exchanged),
+    measuredPeakBytes: () => session.measuredPeakBytes(),
+    measuredHostPeakBytes: () => session.measuredHostPeakBytes()
+  }
   try {
-    await run('restore', restored)
-    return await use({
-      step: (index, learningRate) => run('step', batch, index, learningRate),
-      save: async () => tensorsOf(await run('save', createStepIo(program.save)), program.save.exchanged),
-      measuredPeakBytes: () => session.measuredPeakBytes(),
-      measuredHostPeakBytes: () => session.measuredHostPeakBytes()
-    })
+    const results: A[] = []
+    for (const { weights, batch: given } of values) {
+      weights.forEach((tensor, name) => restored.view(name).set(tensor))
+      await run('restore', restored)
+      give(given)
+      results.push(await use(stepper, results.length))
+    }
+    return results
   } finally {
     session.close()
   }
@@ -145,30 +159,45 @@ const withSession = async <A>(execution: Execution, staged: Staged, use: (steppe
 const tensorsOf = (exchange: StepIo, entries: readonly { readonly name: string }[]): Tensors =>
   new Map(entries.map(({ name }) => [name, exchange.view(name)]))
 
-/** Loss and every gradient of one forward and backward run. */
-export const gradients = async (execution: Execution): Promise<Gradients> => {
-  const staged = must(stageFor(execution, { kind: 'gradients' }))
-  return withSession(execution, staged, async ({ step, save, measuredPeakBytes, measuredHostPeakBytes }) => {
+/**
+ * Of one forward and backward run for each of the values, in one session: what `use` makes of loss
+ * and gradients, which the next run overwrites.
+ */
+export const gradientsOfEach = async <A>(
+  execution: Omit<Execution, keyof Values>,
+  values: Iterable<Values>,
+  use: (found: Gradients, index: number) => A
+): Promise<readonly A[]> => {
+  const staged = must(stageFor({ ...execution, weights: new Map(), batch: { input: [], target: [] } }, { kind: 'gradients' }))
+  return withSession(execution, values, staged, async ({ step, save, measuredPeakBytes, measuredHostPeakBytes }, index) => {
     const exchange = await step(0, 0)
     const running = [...(await save())].filter(([name]) => /\.running_(mean|var)$/.test(name))
     const entries = staged.program.step.exchanged.filter(({ name }) => name.startsWith('grad.'))
-    return {
+    const found: Gradients = {
       loss: exchange.view('loss')[0]!,
-      tensors: new Map([...tensorsOf(exchange, entries), ...running.map(([name, values]) => [`after.${name}`, values] as const)]),
+      tensors: new Map([...tensorsOf(exchange, entries), ...running.map(([name, tensor]) => [`after.${name}`, tensor] as const)]),
       staged,
       measuredPeakBytes: measuredPeakBytes(),
       measuredHostPeakBytes: measuredHostPeakBytes()
     }
+    return use(found, index)
   })
 }
 
+/** Loss and every gradient of one forward and backward run. */
+export const gradients = async (execution: Execution): Promise<Gradients> =>
+  (await gradientsOfEach(execution, [execution], (found) => found))[0]!
+
+const evaluated = async (execution: Execution, what: 'scores' | 'classes'): Promise<Numbers> => {
+  const staged = must(stageFor(execution, { kind: 'evaluate' }))
+  return (await withSession(execution, [execution], staged, async ({ step }) => (await step(0, 0)).view(what)))[0]!
+}
+
 /** What the layer before the loss makes in a forward pass. */
-export const outputs = (execution: Execution): Promise<Numbers> =>
-  withSession(execution, must(stageFor(execution, { kind: 'evaluate' })), async ({ step }) => (await step(0, 0)).view('scores'))
+export const outputs = (execution: Execution): Promise<Numbers> => evaluated(execution, 'scores')
 
 /** The class of each pixel. */
-export const classes = (execution: Execution): Promise<Numbers> =>
-  withSession(execution, must(stageFor(execution, { kind: 'evaluate' })), async ({ step }) => (await step(0, 0)).view('classes'))
+export const classes = (execution: Execution): Promise<Numbers> => evaluated(execution, 'classes')
 
 /** Some optimizer steps on the one batch. */
 export const trainSteps = async (
@@ -176,9 +205,10 @@ export const trainSteps = async (
   { optimizer, learningRate, steps }: { readonly optimizer: Optimizer; readonly learningRate: number; readonly steps: number }
 ): Promise<Training> => {
   const staged = must(stageFor(execution, { kind: 'train', optimizer }))
-  return withSession(execution, staged, async ({ step, save, measuredPeakBytes }) => {
+  const [trained] = await withSession(execution, [execution], staged, async ({ step, save, measuredPeakBytes }) => {
     const losses: number[] = []
     for (let index = 0; index < steps; index += 1) losses.push((await step(index, learningRate)).view('loss')[0]!)
     return { losses, tensors: await save(), staged, measuredPeakBytes: measuredPeakBytes() }
   })
+  return trained!
 }

@@ -117,6 +117,8 @@ def apply(layer, parameters, tensors, target):
         return F.adaptive_max_pool2d(x, 1).flatten(1)
     if op in ('pixelShuffle', 'pixelUnshuffle'):
         return (F.pixel_shuffle if op == 'pixelShuffle' else F.pixel_unshuffle)(x, args['factor'])
+    if op == 'channelShuffle':
+        return F.channel_shuffle(x, args['groups'])
     if op == 'pad':
         top, bottom, left, right = sides(args['p'])
         mode = args.get('mode', 'zeros')

@@ -8,6 +8,7 @@ import { initialise } from '../../src/weights/initialise'
 import { randomStream } from '../../src/numbers/random'
 import type { Segment } from '../../staging'
 import { fastDevices, testsDevice } from '../devices'
+import { inSystems } from '../in-systems'
 import { distance, median, norm } from './errors'
 import { type Execution, gradients, stageFor, trainSteps } from './execute'
 import { goldenJson, goldenTensors } from './files'
@@ -187,7 +188,8 @@ const errorsFrom = (exact: Outcome, before: readonly ArrayLike<number>[]): ((com
   })
 }
 
-networks.forEach(({ name, input, seeds }) => {
+networks.forEach(({ name, input, seeds: allSeeds }) => {
+  const seeds = inSystems ? allSeeds : allSeeds.slice(0, 2)
   const compared = suite(`PyTorch's training: ${name}`)
   const model = builtIn[name]!({ classes: 2, head: 'gap' })
   const winograd = chosenByPlain(model, input)
@@ -219,7 +221,7 @@ networks.forEach(({ name, input, seeds }) => {
   variants.forEach(({ device, variant, errors: ours }) =>
     compared(`${device}, ${variant}: the median error is at most twice PyTorch's largest`, () => {
       equal(ours.length, seeds.length, 'a seed failed')
-      const theirs = seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors))
+      const theirs = allSeeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors))
       ours.forEach(({ loss }, index) => ok(loss <= 1e-5, `seed ${seeds[index]!.seed}: the loss is off by ${loss}`))
       ;(['gradients', 'weights'] as const).forEach((kind) => {
         const [middle, bound] = [median(ours.map((error) => error[kind])), 2 * Math.max(...theirs.map((error) => error[kind]))]

@@ -2,8 +2,8 @@ import { openSync, readSync, writeSync } from 'node:fs'
 import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
 import { createStepIo } from '../../src/running/step-io'
-import { initialise } from '../../src/weights/initialise'
 import { asWritten, must } from '../golden/execute'
+import { uniform } from '../golden/hashed'
 import { stage, type PlacementChoice, type Segment, type StrategyName, type Training } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
@@ -86,9 +86,9 @@ const measure = async ({
   const restored = createStepIo(program.restore)
   graph.parameters.forEach(({ name, role, shape }) => {
     const values = restored.view(name) as Float32Array
-    // Normalisation starts as the identity.
-    if (role === 'runningVariance' || (role === 'weight' && shape.length === 1)) values.fill(1)
-    else initialise(1, name, shape, values)
+    // Normalisation starts as the identity, biases and means at zero.
+    if (shape.length > 1) values.set(uniform(name, values.length, (2 * shape[0]!) ** 0.5 / values.length ** 0.5))
+    else if (role === 'runningVariance' || role === 'weight') values.fill(1)
   })
   const [batch, channels, height, width] = input
   const images = Array.from({ length: batch }, (_, index) => ({

@@ -45,7 +45,7 @@ const byHand: readonly Segment[] = [
 ]
 
 /** The segments by hand, with the images' tiles loaded ahead. */
-const loadedAhead = byHand.map((segment): Segment => (segment.from === 0 ? { ...segment, loadsAhead: true } : segment))
+const loadedAhead = byHand.map((segment): Segment => (segment.from === 0 ? { ...segment, prefetch: true } : segment))
 
 /** Segments of ResNet-18 that end at each statistics barrier, in tiles but for the head. */
 const resnetCuts = [1, 5, 8, 12, 15, 19, 22, 24, 28, 31, 35, 38, 40, 44, 47, 51, 54, 56, 60, 63, 67, 69]
@@ -80,7 +80,7 @@ const everything: Wanted['training'] = {
  * Of the lowest chunks that are free: whoever takes the highest touches its last one, or at least
  * the one before.
  */
-const inChunks = { allocator: 'virtual', chunkBytes: 4096 } as const
+const inChunks = { allocator: 'virtual', pageBytes: 4096 } as const
 
 const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
@@ -152,7 +152,7 @@ cases.forEach((wanted) =>
         `byte ${measuredPeakBytes - 1} was changed, over the planned peak of ${plannedPeakBytes} bytes`
       )
       ok(
-        measuredPeakBytes >= plannedPeakBytes - (wanted.placement ? inChunks.chunkBytes : 4095),
+        measuredPeakBytes >= plannedPeakBytes - (wanted.placement ? inChunks.pageBytes : 4095),
         `the highest byte changed is ${measuredPeakBytes - 1}, far under the planned peak of ${plannedPeakBytes} bytes`
       )
       ok(

@@ -34,7 +34,7 @@ test('the cpu answers for whole convolutions of any size: oneDNN 2.6 divides by 
       ...{ padTop: 1, padBottom: 1, padLeft: 1, padRight: 1, groups: 1 },
       ...{ sourceLayout: layoutCode(layout), destinationLayout: layoutCode(layout), weightLayout: layoutCode(weights.forward) },
       ...{ algorithm: 0, slope: 1 }
-    })
+    })!
     assert.ok(Number.isSafeInteger(bytes) && bytes >= 0, `${channels} channels of ${extent}x${extent}: ${bytes}`)
   }
 })

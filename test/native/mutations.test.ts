@@ -156,7 +156,7 @@ const survives = async (options: EncodedSessionOptions): Promise<boolean> => {
   return true
 }
 
-const placements = [{ allocator: 'static' }, { allocator: 'virtual', chunkBytes: 4096 }] as const
+const placements = [{ allocator: 'static' }, { allocator: 'virtual', pageBytes: 4096 }] as const
 
 for (const [device, placement] of (['reference', 'cpu'] as const).flatMap((name) => placements.map((one) => [name, one] as const)))
   test(`${mutations} damaged Programs on the ${device} device, placed by ${placement.allocator}`, async () => {

@@ -73,7 +73,7 @@ export const programOf = ({
   kernels,
   buffers,
   hostBuffers: hostBytes === 0 ? [] : [{ name: 'the host pool', offset: 0, bytes: hostBytes, role: 'local' }],
-  residents: [],
+  persistentTensors: [],
   step: { code, exchangeBytes, exchanged: [] },
   restore: { code: [], exchangeBytes: 0, exchanged: [] },
   save: { code: [], exchangeBytes: 0, exchanged: [] }

@@ -36,6 +36,13 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
   adaptiveAvgPool2d: [dsl.adaptiveAvgPool2d({ out: [3, 5] }), dsl.meanSquaredError],
   pixelShuffle: [dsl.conv2d({ out: 18, k: 1 }), dsl.pixelShuffle({ factor: 3 }), dsl.tanh, dsl.meanSquaredError],
   pixelUnshuffle: [dsl.conv2d({ out: 3, k: [1, 2] }), dsl.pixelUnshuffle({ factor: 2 }), dsl.tanh, dsl.meanSquaredError],
+  channelShuffle: [
+    dsl.conv2d({ out: 6, k: 1 }),
+    dsl.channelShuffle({ groups: 2 }),
+    dsl.tanh,
+    dsl.channelShuffle({ groups: 3 }),
+    dsl.meanSquaredError
+  ],
   pad: [
     dsl.pad({ p: [3, 1, 0, 2], mode: 'reflect' }),
     dsl.pad({ p: [2, 1], mode: 'replicate' }),

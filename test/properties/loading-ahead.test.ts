@@ -17,8 +17,8 @@ const tiledFirst = ({ draw, graph }: RandomExecution): readonly Segment[] | unde
   Array.from({ length: 20 }, () => randomSegments(draw, graph)).find(([first]) => isTiled(first!))
 
 const loading = ([first, ...rest]: readonly Segment[], ahead: boolean): readonly Segment[] => {
-  const { loadsAhead: _, ...segment } = first!
-  return [{ ...segment, ...(ahead && { loadsAhead: true }) }, ...rest]
+  const { prefetch: _, ...segment } = first!
+  return [{ ...segment, ...(ahead && { prefetch: true }) }, ...rest]
 }
 
 test('tiles that are loaded ahead change no bit, and take the bytes and no more than the time that are planned', async () => {

@@ -1,4 +1,5 @@
-// Ops that move pixels, or pick one of them, in tiles that divide nothing in particular.
+// Ops that move pixels and channels, or pick one of them, in tiles that divide nothing in
+// particular.
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -20,6 +21,8 @@ const moved: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   'shuffled by 1': [dsl.pixelShuffle({ factor: 1 }), dsl.tanh, dsl.pixelUnshuffle({ factor: 1 })],
   'shuffled and back': [dsl.pixelShuffle({ factor: 3 }), convolution(1), dsl.pixelUnshuffle({ factor: 6 })],
   'unshuffled beside a larger window': [dsl.parallel([[dsl.pixelUnshuffle({ factor: 2 })], [dsl.conv2d({ out: 3, k: 5, s: 2, p: 2 })]])],
+  'channels shuffled': [dsl.channelShuffle({ groups: 3 })],
+  'channels shuffled and back': [dsl.channelShuffle({ groups: 2 }), convolution(18), dsl.channelShuffle({ groups: 9 })],
   'padded with zeros': [dsl.pad({ p: [3, 0, 1, 2] })],
   'padded by far': [dsl.pad({ p: [9, 7, 8, 0] }), dsl.conv2d({ out: 2, k: 2, s: 2 })],
   reflected: [dsl.pad({ p: [7, 2, 0, 5], mode: 'reflect' })],

@@ -19,9 +19,9 @@ test('random nets in bands of rows that pass from and to the host, or are made a
       const { draw, graph, ...execution } = randomExecution(seed)
       const whole = randomSegments(draw, graph, ['H'], 5)
       const segments = withLoading(draw, graph, withRepeats(draw, graph, withStreams(draw, graph, whole)))
-      streamed += segments.reduce((sum, { streams = [] }) => sum + streams.length, 0)
-      repeated += segments.filter(({ repeats }) => repeats).length
-      loading += segments.filter(({ from, loadsAhead }) => from > 0 && loadsAhead).length
+      streamed += segments.reduce((sum, { hostTensors = [] }) => sum + hostTensors.length, 0)
+      repeated += segments.filter(({ rematerialize }) => rematerialize).length
+      loading += segments.filter(({ from, prefetch }) => from > 0 && prefetch).length
       const [plain, passed] = [await gradients({ ...execution, segments: whole }), await gradients({ ...execution, segments })]
       const { program, plan } = passed.staged
       assert.equal(plan.segments, segments)
@@ -84,9 +84,9 @@ const streamed = async (device: 'reference' | 'cpu', plain: Gradients, budget: n
   const passed = await gradients({ ...wide(device), strategy: 'sft-offload', budget, hostBudget })
   const { program, plan } = passed.staged
   assert.ok(program.peakBytes <= budget && program.hostBytes <= hostBudget)
-  assert.ok(plan.segments.some(({ streams }) => streams !== undefined))
+  assert.ok(plan.segments.some(({ hostTensors }) => hostTensors !== undefined))
   assertClose(passed, plain, tolerance)
-  return { hostBytes: program.hostBytes, repeats: plan.segments.some(({ repeats }) => repeats) }
+  return { hostBytes: program.hostBytes, rematerialize: plan.segments.some(({ rematerialize }) => rematerialize) }
 }
 
 for (const [device, bytes, tolerance] of [
@@ -97,9 +97,9 @@ for (const [device, bytes, tolerance] of [
     const plain = await gradients({ ...wide(device), strategy: 'plain' })
     const budget = 16 * 96 * 70 * bytes - 1
     const roomy = await streamed(device, plain, budget, Infinity, tolerance)
-    assert.not.ok(roomy.repeats)
+    assert.not.ok(roomy.rematerialize)
     // With less on the host, some of it is computed again.
-    assert.ok((await streamed(device, plain, budget, Math.floor(0.85 * roomy.hostBytes), tolerance)).repeats)
+    assert.ok((await streamed(device, plain, budget, Math.floor(0.85 * roomy.hostBytes), tolerance)).rematerialize)
   })
 
 test.run()

@@ -8,12 +8,12 @@ import type { Numbers } from '../../src/running/step-io'
 import { initialise } from '../../src/weights/initialise'
 import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
 import { withoutDropout } from '../../staging/graph/graph'
-import { timelineOf } from '../../staging/lowering/cost/timeline'
-import { createPlanSearch, type Candidate } from '../../staging/search'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createPlanSearches, type Candidate } from '../../staging/search'
 import { decide } from '../../staging/stage'
 import { planners } from '../../staging/strategies'
 import { gradients, must, requestFor, stageFor, type Execution } from '../golden/execute'
-import { randomResidence } from '../staging/random-residence'
+import { randomSwapSchedule } from '../staging/random-swap-schedule'
 import { randomSegments } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
 import { assertClose, randomExecution } from './random-execution'
@@ -34,14 +34,14 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
         objective: { kind: 'gradients' },
         source: { kind: 'float' }
       } as const
-      const residence = randomResidence(draw, timelineOf(lowering, segments))
-      stays += residence.length
-      const [stay, swapped] = [await gradients({ ...execution, segments }), await gradients({ ...execution, segments, residence })]
+      const swapSchedule = randomSwapSchedule(draw, buildTimeline(lowering, segments))
+      stays += swapSchedule.length
+      const [stay, swapped] = [await gradients({ ...execution, segments }), await gradients({ ...execution, segments, swapSchedule })]
       const { program, plan } = swapped.staged
       const verified = verify(program)
       assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
       if (isRight(verified)) assert.is(verified.right.hostPeakBytes, program.hostBytes)
-      assert.equal(plan.residence, residence)
+      assert.equal(plan.swapSchedule, swapSchedule)
       assert.is(plan.predicted.peakHostBytes, program.hostBytes)
       assert.is(swapped.loss, stay.loss)
       assert.equal([...swapped.tensors], [...stay.tensors])
@@ -52,7 +52,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
         assert.ok(measured <= planned && measured > planned - 4096, `${measured} bytes were changed, ${planned} were planned`)
       // A byte less on the host is too little.
       if (program.hostBytes > 0) {
-        const refused = stageFor({ ...execution, segments, residence, hostBudget: program.hostBytes - 1 }, { kind: 'gradients' })
+        const refused = stageFor({ ...execution, segments, swapSchedule, hostBudget: program.hostBytes - 1 }, { kind: 'gradients' })
         assert.ok(!isRight(refused) && refused.left.code === 'budget')
       }
     }),
@@ -127,21 +127,21 @@ for (const [name, network] of Object.entries(networks))
       const plain = await gradients({ ...execution, strategy: 'plain' })
       const decided = must(decide(requestFor({ ...execution, strategy: 'plain' }, { kind: 'gradients' })))
       const most = decided.plain.peakBytes()
-      const decisionsOf = ({ order, segments, residence }: Pick<Candidate, 'order' | 'segments' | 'residence'>): string =>
-        JSON.stringify([order, segments, residence])
+      const decisionsOf = ({ order, segments, swapSchedule }: Pick<Candidate, 'order' | 'segments' | 'swapSchedule'>): string =>
+        JSON.stringify([order, segments, swapSchedule])
       // Strategies agree where there is little to decide.
       const ran = new Set([decisionsOf(decided.chosen)])
       for (const strategy of [...planners, 'auto'] as const) {
-        const { least, within } = createPlanSearch(decided.lowering, strategy, decided.plain, most)
+        const { least, within } = createPlanSearches(decided.lowering, decided.plain, most).by(strategy)
         const { budget: smallest, candidate } = least()!
-        if (swapping.includes(strategy)) assert.ok(candidate.residence.length > 0, `${strategy} swaps nothing`)
+        if (swapping.includes(strategy)) assert.ok(candidate.swapSchedule.length > 0, `${strategy} swaps nothing`)
         for (const share of [0, 0.5, 1]) {
           const label = `${strategy} in ${share} of what is between its least and plain's peak`
           const chosen = within(Math.floor(smallest + share * (most - smallest)))!
           if (ran.has(decisionsOf(chosen))) continue
           ran.add(decisionsOf(chosen))
-          const { order, segments, residence } = chosen
-          const found = await gradients({ ...execution, order, segments, residence })
+          const { order, segments, swapSchedule } = chosen
+          const found = await gradients({ ...execution, order, segments, swapSchedule })
           const { program } = found.staged
           const verified = verify(program)
           assert.ok(isRight(verified), isRight(verified) ? '' : `${label}: ${verified.left.message}`)

@@ -5,9 +5,9 @@ import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { leastCudaChunk, referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
 import { withoutDropout } from '../../staging/graph/graph'
-import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
-import { randomResidence } from '../staging/random-residence'
+import { randomSwapSchedule } from '../staging/random-swap-schedule'
 import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
 import { testsDevice } from '../devices'
 import { propertyRuns } from '../property-runs'
@@ -23,7 +23,7 @@ const onDevices = fc.oneof(
   ...(testsDevice('cuda') ? [fc.constant([{ name: 'cuda', precision: 'float32' }, leastCudaChunk] as const)] : [])
 )
 
-const inChunks = (chunkBytes: number): PlacementChoice => ({ allocator: 'virtual', chunkBytes })
+const inChunks = (pageBytes: number): PlacementChoice => ({ allocator: 'virtual', pageBytes })
 
 const assertVerified = (program: Program): void => {
   const verified = verify(program)
@@ -39,16 +39,16 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
       const segments = inBands
         ? withRepeats(draw, graph, withStreams(draw, graph, randomSegments(draw, graph, ['H'])))
         : randomSegments(draw, graph)
-      streams += segments.filter((segment) => segment.streams !== undefined).length
+      streams += segments.filter((segment) => segment.hostTensors !== undefined).length
       const lowering = {
         graph: withoutDropout(graph),
         device: referenceModel(precision),
         objective: { kind: 'gradients' },
         source: { kind: 'float' }
       } as const
-      const residence = inBands ? [] : randomResidence(draw, timelineOf(lowering, segments))
-      stays += residence.length
-      const execution = { ...random, precision, segments, residence }
+      const swapSchedule = inBands ? [] : randomSwapSchedule(draw, buildTimeline(lowering, segments))
+      stays += swapSchedule.length
+      const execution = { ...random, precision, segments, swapSchedule }
       const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inChunks(chunk) })]
       const { program, plan } = other.staged
       if (program.step.code.some(({ kind }) => kind === 'loop')) loops++

@@ -3,6 +3,7 @@ import {
   adaptiveAvgPool2d,
   avgPool2d,
   batchNorm,
+  channelShuffle,
   checkpoint,
   checkpointWithin,
   conv2d,
@@ -154,6 +155,7 @@ const rearranged = net(input([2, 3, 30, 41]), [
   pad({ p: 1, mode: 'replicate' }),
   pixelUnshuffle({ factor: 2 }),
   tile({ H: 3, W: 2 }),
+  channelShuffle({ groups: 4 }),
   pixelShuffle({ factor: 2 })
 ])
 holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
@@ -205,6 +207,7 @@ const openFamily = <const W extends number, const K extends number, const B exte
       adaptiveAvgPool2d({ out: k }),
       pixelShuffle({ factor: k }),
       pixelUnshuffle({ factor: k }),
+      channelShuffle({ groups: k }),
       pad({ p: [k, 1], mode: 'reflect' }),
       checkpointWithin(k),
       tile({ H: k }),

@@ -1,4 +1,4 @@
-import { globalAvgPool, globalMaxPool, input, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
+import { channelShuffle, globalAvgPool, globalMaxPool, input, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
 
 const x = input([1, 6, 5, 8])
 
@@ -19,6 +19,15 @@ net(x, [relu, pixelUnshuffle({ factor: 2 })])
 
 // expects: pixelUnshuffle: takes an image BxCxHxW, not 1x6
 net(x, [globalAvgPool, pixelUnshuffle({ factor: 2 })])
+
+// expects: channelShuffle: groups must be a whole number above 0
+net(x, [channelShuffle({ groups: 1.5 })])
+
+// expects: channelShuffle: its 6 channels do not divide into 4 groups
+net(x, [relu, channelShuffle({ groups: 4 })])
+
+// expects: channelShuffle: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, channelShuffle({ groups: 2 })])
 
 // expects: pad: paddings must be whole numbers, at least 0
 net(x, [pad({ p: [1, -1] })])

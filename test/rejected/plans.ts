@@ -57,23 +57,52 @@ const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, se
 
 const stay = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
 
-// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, convolutions by Winograd, tiles
-// that are loaded ahead, a segment that runs forward again and streams, and stays on the host.
+// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the
+// end, convolutions by Winograd, tiles that are loaded ahead, a segment that runs forward again and
+// leaves outputs on the host, and a swap schedule.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
   planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] }),
-  planFor(network)({ ...right, segments: [{ ...first, loadsAhead: true }, second, last] }),
+  planFor(network)({ ...right, segments: [{ ...first, prefetch: true }, second, last] }),
   planFor(network)({
     ...right,
-    segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, repeats: true, streams: ['features.2'] }, second, last]
+    segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, rematerialize: true, hostTensors: ['features.2'] }, second, last]
   }),
   planFor(network)({
     ...right,
-    residence: [stay, { ...stay, tensor: 'indices of features.2' }, { ...stay, tensor: 'input of features.0' }]
+    swapSchedule: [stay, { ...stay, tensor: 'indices of features.2' }, { ...stay, tensor: 'input of features.0' }]
+  }),
+  // By the names that fields had in earlier versions.
+  planFor(network)({
+    ...right,
+    segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, loadsAhead: true, repeats: true, streams: ['features.2'] }, second, last],
+    residence: [stay],
+    placement: { allocator: 'virtual', chunkBytes: 65536 }
   })
 ]
+
+planFor(network)({
+  ...right,
+  // expects: a plan has no field residences
+  residences: [stay],
+  residence: [stay]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      loadsAhead: true,
+      // expects: a segment has no field loadahead
+      loadahead: true
+    },
+    second,
+    last
+  ]
+})
 
 planFor(network)({
   ...right,
@@ -173,7 +202,7 @@ planFor(network)({
 
 planFor(network)({
   ...right,
-  residence: [
+  swapSchedule: [
     {
       ...stay,
       // expects: a tensor on the host has no field swapout; did you mean swapOut?
@@ -186,9 +215,9 @@ planFor(network)({
   ...right,
   placement: {
     allocator: 'virtual',
-    chunkBytes: 4096,
-    // expects: a placement has no field chunkbytes; did you mean chunkBytes?
-    chunkbytes: 1
+    pageBytes: 4096,
+    // expects: a placement has no field pagebytes; did you mean pageBytes?
+    pagebytes: 1
   }
 })
 
@@ -202,7 +231,7 @@ planFor(network)({
 
 planFor(network)({
   ...right,
-  residence: [stay],
+  swapSchedule: [stay],
   predicted: {
     // expects: predicted: peakHostBytes cannot be 0 where the output of features.2 waits on the host
     peakHostBytes: 0
@@ -211,7 +240,7 @@ planFor(network)({
 
 planFor(network)({
   ...right,
-  segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, streams: ['features.2'] }, second, last],
+  segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, hostTensors: ['features.2'] }, second, last],
   predicted: {
     // expects: predicted: peakHostBytes cannot be 0 where the output of features.2 waits on the host
     peakHostBytes: 0
@@ -543,8 +572,8 @@ planFor(network)({
     second,
     {
       ...last,
-      // expects: segment 6..8: loadsAhead: only a segment in tiles loads ahead
-      loadsAhead: true
+      // expects: segment 6..8: prefetch: only a segment in tiles can prefetch
+      prefetch: true
     }
   ]
 })
@@ -555,8 +584,8 @@ planFor(network)({
     {
       ...first,
       grid: whole,
-      // expects: segment 0..3: loadsAhead: only a segment in tiles loads ahead
-      loadsAhead: true
+      // expects: segment 0..3: prefetch: only a segment in tiles can prefetch
+      prefetch: true
     },
     second,
     last
@@ -614,12 +643,12 @@ planFor(network)({
   segments: [
     {
       ...first,
-      streams: [
-        // expects: segment 0..3: streams: the output of features.2 passes segment 0..3 in bands of rows, so its grid must be 1x4x1 instead of 1x4x2
+      hostTensors: [
+        // expects: segment 0..3: hostTensors: the output of features.2 passes segment 0..3 in bands of rows, so its grid must be 1x4x1 instead of 1x4x2
         'features.2',
-        // expects: segment 0..3: streams: features.3 is not in this segment
+        // expects: segment 0..3: hostTensors: features.3 is not in this segment
         'features.3',
-        // expects: segment 0..3: streams: there is no layer features.9
+        // expects: segment 0..3: hostTensors: there is no layer features.9
         'features.9'
       ]
     },
@@ -634,8 +663,8 @@ planFor(network)({
     first,
     {
       ...second,
-      // expects: segment 3..6: repeats: the last segment runs backward right after forward, so what leads up to it is still there
-      repeats: true
+      // expects: segment 3..6: rematerialize: the last segment runs backward right after forward, so what leads up to it is still there
+      rematerialize: true
     },
     last
   ]
@@ -647,9 +676,9 @@ planFor(network)({
     {
       ...first,
       grid: whole,
-      // expects: segment 0..3: repeats: what runs forward again keeps nothing; recompute must be true
+      // expects: segment 0..3: rematerialize: what runs forward again saves nothing; recompute must be true
       recompute: false,
-      repeats: true
+      rematerialize: true
     },
     second,
     last
@@ -658,11 +687,11 @@ planFor(network)({
 
 planFor(network)({
   ...right,
-  residence: [
+  swapSchedule: [
     stay,
     {
       ...stay,
-      // expects: residence: there is no tensor output of features.9
+      // expects: swapSchedule: there is no tensor output of features.9
       tensor: 'output of features.9'
     }
   ]
@@ -670,14 +699,14 @@ planFor(network)({
 
 planFor(network)({
   ...right,
-  residence: [
+  swapSchedule: [
     {
       ...stay,
-      // expects: residence: there is no tensor indices of features.1
+      // expects: swapSchedule: there is no tensor indices of features.1
       tensor: 'indices of features.1',
-      // expects: residence: there is no moment forward features.9
+      // expects: swapSchedule: there is no timepoint forward features.9
       swapOut: 'forward features.9',
-      // expects: residence: there is no moment scores
+      // expects: swapSchedule: there is no timepoint scores
       swapIn: 'scores'
     }
   ]
@@ -817,7 +846,7 @@ export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget
   planFor(network)(plan),
   planFor(models)(right),
   planFor(network)({ ...right, budget }),
-  planFor(network)({ ...right, residence: [{ ...stay, swapIn: plan.model }] }),
+  planFor(network)({ ...right, swapSchedule: [{ ...stay, swapIn: plan.model }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers }, { ...second, winograd: [plan.model] }, last] }),
   planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
     ...right,

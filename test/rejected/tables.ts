@@ -28,6 +28,7 @@ export const kernels: { readonly [P in Op]: string } = {
   adaptiveAvgPool2d: 'adaptivePool',
   pixelShuffle: 'pixelShuffle',
   pixelUnshuffle: 'pixelShuffle',
+  channelShuffle: 'channelShuffle',
   pad: 'pad',
   add: 'add',
   mul: 'pointwise',

@@ -83,6 +83,7 @@ test.before(async () => {
   writeFileSync(at('no-layers.js'), "exports.default = { name: 'm', input: [1, 3, 8, 8], layers: [{ op: 'conv3d', args: {} }] }\n")
   writeFileSync(at('no-model.ts'), 'export default 3\n')
   writeFileSync(at('throws.ts'), "throw new Error('not today')\n")
+  writeFileSync(at('unfinished.mjs'), 'export default {\n  name: }\n')
   writeFileSync(at('module.js'), `import { relu } from ${dsl.replace(/"$/, '/index.ts"')}\nexport default { name: 'm', layers: [relu] }\n`)
   writeFileSync(at('ends.js'), 'process.exit(0)\n')
   writeFileSync(at('ends-soon.js'), `setImmediate(() => process.exit(0))\nmodule.exports = require(${JSON.stringify(smallModel)})\n`)
@@ -122,11 +123,12 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['a module whose layers are none', ['plan', at('no-layers.js')], 2, /^the default export of .*no-layers\.js is not a model/],
   ['a module that exports no model', ['plan', at('no-model.ts')], 2, /^the default export of .*no-model\.ts is not a model/],
   ['a module that throws', ['plan', at('throws.ts')], 2, /^the module .*throws\.ts cannot be loaded: not today/],
+  ['an ECMAScript module in JavaScript, which is loaded', ['plan', at('module.js')], 2, /^m has no input of its own: give --input/],
   [
-    'a module in JavaScript that is no CommonJS module',
-    ['plan', at('module.js')],
+    'an ECMAScript module that cannot be read',
+    ['plan', at('unfinished.mjs')],
     2,
-    /^the module .*module\.js cannot be loaded: it is an ECMAScript module in JavaScript; write it in TypeScript, or as a CommonJS module/
+    /^the module \S*unfinished\.mjs cannot be loaded: \S*unfinished\.mjs:2:\d+: Unexpected token\.$/m
   ],
   ['a module that ends the process', ['plan', at('ends.js')], 2, /^the process was ended before the command was done: a model .* is code/],
   [

@@ -2,7 +2,7 @@
  * The linter sees to the table of folders in docs/architecture.md, and to the layers of lowering:
  * what may not be imported is an error, what may is none.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ESLint } from 'eslint'
 import { test } from 'uvu'
@@ -15,6 +15,19 @@ const mayImport = new Map(
     ([, folder, imports]) => [folder!, [...imports!.matchAll(/`(\w+)`/g)].map(([, imported]) => imported!)] as const
   )
 )
+
+/** What the table of the folders of src says that each may import of them. */
+const srcMayImport = new Map(
+  [...readFileSync(join(root, 'docs', 'architecture.md'), 'utf8').matchAll(/^\| `([\w-]+)\/` +\|[^|]*\|([^|]*)\|$/gm)].map(
+    ([, folder, imports]) => [folder!, [...imports!.matchAll(/`([\w-]+)\/`/g)].map(([, imported]) => imported!)] as const
+  )
+)
+const srcFolders = readdirSync(join(root, 'src'), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []))
+/** A module of a folder of src. */
+const moduleIn = (folder: string): string => {
+  const name = readdirSync(join(root, 'src', folder)).find((one) => /(?<!\.d)\.ts$/.test(one))!
+  return `../${folder}/${name.replace(/\.ts$/, '')}`
+}
 
 /** A module of each folder that has no index. */
 const modules: { readonly [F in string]?: string } = { examples: 'own-model', bench: 'median', test: 'property-runs' }
@@ -45,11 +58,19 @@ const cases = [
       .filter((other) => other !== folder)
       .map((other) => [`${folder}/new.ts`, `../${join(other, modules[other] ?? '')}`, imports.includes(other)] as const)
   ),
-  ...deeper
+  ...deeper,
+  ...[...srcMayImport].flatMap(([folder, imports]) => [
+    ...srcFolders
+      .filter((other) => other !== folder)
+      .map((other) => [`src/${folder}/new.ts`, moduleIn(other), imports.includes(other)] as const),
+    [`src/${folder}/new.ts`, '../cli', false] as const
+  ])
 ]
 
 test('the table has every folder with code', () =>
   assert.equal([...mayImport.keys()], ['dsl', 'models', 'staging', 'native', 'src', 'examples', 'bench', 'test']))
+
+test('the table of the folders of src has every one', () => assert.equal([...srcMayImport.keys()].sort(), [...srcFolders].sort()))
 
 test('imports across the folders', async () => {
   const eslint = new ESLint({ cwd: root })

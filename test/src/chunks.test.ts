@@ -25,13 +25,13 @@ const json = async (...args: readonly string[]) => {
 
 test('a plan in chunks says so, its file does the same again, and the device holds as many as planned', async () => {
   const planned = await json('plan', ...net, ...swapping, ...chunks, '--out', at('chunks.plan.ts'))
-  assert.equal(planned.placement, { allocator: 'virtual', chunkBytes: 131072 })
-  assert.ok(planned.residence.length > 0)
+  assert.equal(planned.placement, { allocator: 'virtual', pageBytes: 131072 })
+  assert.ok(planned.swapSchedule.length > 0)
   assert.is(planned.peakDeviceBytes % 131072, 0)
   const again = await json('plan', ...net, '--plan', at('chunks.plan.ts'))
   for (const field of ['placement', 'peakDeviceBytes', 'predictedStepMs']) assert.equal(again[field], planned[field], field)
   const { stdout } = await run(['plan', ...net, '--plan', at('chunks.plan.ts')])
-  assert.match(stdout, /virtual, in chunks of 128 KiB/)
+  assert.match(stdout, /virtual, in pages of 128 KiB/)
   const measured = await json('bench', ...net, '--plan', at('chunks.plan.ts'), '--steps', '2')
   assert.is(measured.predictedPeakBytes, planned.peakDeviceBytes)
   const untouched = measured.predictedPeakBytes - measured.peakDeviceBytes
@@ -62,13 +62,13 @@ test('what is wrong is one sentence with its exit status', async () => {
       '--device',
       'cuda'
     ],
-    [2, /^--plan: its chunks of \d+ bytes are no multiple of the 2097152/, '--plan', at('chunks.json'), '--device', 'cuda'],
+    [2, /^--plan: its pages of \d+ bytes are no multiple of the 2097152/, '--plan', at('chunks.json'), '--device', 'cuda'],
     [2, /^option '--plan <file>' cannot be used with option '--placement <name>'\.$/, '--plan', at('chunks.json'), ...chunks],
     [
       2,
-      /^placement: chunks of 5000 bytes are no whole pages of 4096\.$/,
+      /^placement: pages of 5000 bytes are no multiple of 4096\.$/,
       '--plan',
-      changed('odd.json', { allocator: 'virtual', chunkBytes: 5000 })
+      changed('odd.json', { allocator: 'virtual', pageBytes: 5000 })
     ],
     [2, /placement\.allocator is "paged", not 'virtual'\.$/, '--plan', changed('other.json', { allocator: 'paged', chunkBytes: 4096 })],
     [3, /does not fit the budget of 1048576 bytes/, ...chunks, '--strategy', 'plain', '--budget', '1MiB']

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { commandLineDocument, commandLinePath } from '../../src/cli/document'
-import { commandTable, researchTable } from '../../src/options/command-table'
+import { commandTable, researchTable } from '../../src/option-tables/command-table'
 
 test('the document of the command line is the one that npm run generate writes', () => {
   assert.is(readFileSync(commandLinePath, 'utf8'), commandLineDocument())

@@ -84,7 +84,7 @@ test('explain tells what binds, what more memory buys and what decisions cost, i
   assert.match(stdout, new RegExp(`${explanation.bindingLayer.replace('.', '\\.')} binds: it has the most in memory at the peak`))
   assert.match(stdout, /With \d+ MiB a step would take .* less/)
   assert.match(stdout, /the plan at hand/)
-  assert.match(stdout, /computing again/)
+  assert.match(stdout, /recomputation/)
 })
 
 test('explain works for any strategy and without a budget', async () => {

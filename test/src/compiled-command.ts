@@ -44,9 +44,9 @@ const compile = (folder: string): void => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(root, 'native', 'build'), join(folder, 'native', 'build'))
   writeFileSync(join(folder, 'small.js'), smallModel)
-  const exports = { '.': './src/index.js', './dsl': './dsl/index.js', './models': './models/index.js' }
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'tilefold', version, exports }))
+  const exports = { '.': './src/index.js', './dsl': './dsl/index.js', './models': './models/index.js', './package.json': './package.json' }
+  const { version, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'tilefold', version, engines, exports }))
 }
 
 const fromSource = ['-r', join(root, 'test', 'transpile.js'), join(root, 'src', 'cli.ts')]

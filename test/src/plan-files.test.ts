@@ -135,7 +135,7 @@ test('hand edits count: a grid, a checkpoint, an order, a budget', async () => {
   assert.ok(coarse.predictedPeakBytes > fine.peakDeviceBytes)
   assert.ok(coarse.peakDeviceBytes <= coarse.predictedPeakBytes && coarse.peakDeviceBytes > coarse.predictedPeakBytes - 4096)
   const [first, ...others] = tiled(plan, 4, 2).segments
-  const ahead = { ...tiled(plan, 4, 2), segments: [{ ...first!, loadsAhead: true as const }, ...others] }
+  const ahead = { ...tiled(plan, 4, 2), segments: [{ ...first!, prefetch: true as const }, ...others] }
   const loaded = await json('bench', smallModel, '--steps', '1', '--plan', writePlan('ahead.json', ahead))
   assert.ok(loaded.predictedPeakBytes > fine.peakDeviceBytes, 'a second input tile')
   assert.ok(loaded.peakDeviceBytes <= loaded.predictedPeakBytes && loaded.peakDeviceBytes > loaded.predictedPeakBytes - 4096)
@@ -249,14 +249,14 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
       /^segment 0\.\.4: tile counts must be whole numbers above 0\.?$/
     ],
     [
-      wrong('ahead', { segments: [first, { ...second, loadsAhead: true }] }),
-      /^segment 4\.\.6: loadsAhead: this segment reads neither images nor, in bands of rows, the host; leave it out\.?$/
+      wrong('ahead', { segments: [first, { ...second, prefetch: true }] }),
+      /^segment 4\.\.6: prefetch: this segment reads neither images nor, in bands of rows, the host; leave it out\.?$/
     ]
   ]
   for (const [file, sentence] of cases) {
     const planned = pipe(
-      loadPlan(file),
-      E.chain((given) => planNetwork({ model: small, device: 'reference', plan: given }, { kind: 'gradients' }, { kind: 'float' }))
+      await loadPlan(file)(),
+      E.chain(({ plan }) => planNetwork({ model: small, device: 'reference', plan }, { kind: 'gradients' }, { kind: 'float' }))
     )
     assert.ok(E.isLeft(planned), file)
     assert.match(planned.left.message, sentence)
@@ -282,10 +282,10 @@ test('fields that a plan does not have are refused by name at any depth, in file
     [{ zzz: 1 }, 'a plan has no field zzz'],
     [{ segments: [{ ...first, winogad: ['0'] }, second] }, 'segments[0]: a segment has no field winogad; did you mean winograd?'],
     [{ segments: [first, { ...second, grid: { ...first!.grid, h: 2 } }] }, 'segments[1].grid: a grid has no dimension h; did you mean H?'],
-    [{ residence: [{ ...stay, swapout: '' }] }, 'residence[0]: a tensor on the host has no field swapout; did you mean swapOut?'],
+    [{ swapSchedule: [{ ...stay, swapout: '' }] }, 'swapSchedule[0]: a tensor on the host has no field swapout; did you mean swapOut?'],
     [
-      { placement: { allocator: 'virtual', chunkBytes: 4096, chunkbytes: 1 } },
-      'placement: a placement has no field chunkbytes; did you mean chunkBytes?'
+      { placement: { allocator: 'virtual', pageBytes: 4096, pagebytes: 1 } },
+      'placement: a placement has no field pagebytes; did you mean pageBytes?'
     ],
     [{ device: { ...plan.device, thread: 2 } }, 'device: the device has no field thread; did you mean threads?'],
     [{ predicted: { haloOverhead: -1 } }, 'predicted.haloOverhead is -1, not a number above -1'],
@@ -293,7 +293,7 @@ test('fields that a plan does not have are refused by name at any depth, in file
   ]
   for (const [changes, sentence] of cases) {
     const path = writePlan('misspelt.json', { ...plan, ...changes })
-    assert.equal(loadPlan(path), E.left({ code: 'input', message: `the plan ${path}: ${sentence}` }))
+    assert.equal(await loadPlan(path)(), E.left({ code: 'input', message: `the plan ${path}: ${sentence}` }))
     assert.equal(await planned({ ...plan, ...changes }), E.left({ code: 'input', message: `plan: ${sentence}` }))
   }
   const [status, said] = await refusal('plan', smallModel, '--plan', at('misspelt.json'))
@@ -345,7 +345,7 @@ test('a peak that cannot be true is refused, unless a budget is given; one that 
   assert.ok(E.isRight(await planned({ ...plan, peak: peakDeviceBytes - 1 })))
   const stay = { tensor: 'output of 1', swapOut: 'forward 3', freed: 'forward 4', swapIn: 'backward 2' }
   const whole = { from: 0, to: 6, checkpoint: 'loss', grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
-  const swapping = { ...plan, order: [0, 1, 2, 3, 4, 5], segments: [whole], residence: [stay], peak: 2 ** 20 }
+  const swapping = { ...plan, order: [0, 1, 2, 3, 4, 5], segments: [whole], swapSchedule: [stay], peak: 2 ** 20 }
   const right = await planned({ ...swapping, predicted: {} })
   assert.ok(E.isRight(right) && right.right.peakHostBytes > 0, JSON.stringify(right))
   assert.equal(
@@ -359,9 +359,9 @@ test('a peak that cannot be true is refused, unless a budget is given; one that 
   )
 })
 
-test('a plan in JSON may begin with a byte order mark', () => {
+test('a plan in JSON may begin with a byte order mark', async () => {
   writeFileSync(at('marked.json'), `\ufeff${readFileSync(at('small.json'), 'utf8')}`)
-  assert.equal(loadPlan(at('marked.json')), E.right(readPlan('small.json')))
+  assert.equal(await loadPlan(at('marked.json'))(), E.right({ plan: readPlan('small.json') }))
 })
 
 const device = deviceModel('cpu', 'float32', 2)

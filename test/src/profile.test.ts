@@ -58,7 +58,7 @@ test('a budget has its tiles measured, and those of sizes near them', async () =
   )
   const { timesFrom, segments } = JSON.parse((await run(['plan', ...tiled])).stdout)
   assert.ok(segments.some(({ grid }: { readonly grid: { readonly H: number; readonly W: number } }) => grid.H * grid.W > 1))
-  assert.ok(timesFrom.measured + timesFrom.near > 0.9999, JSON.stringify(timesFrom))
+  assert.ok(timesFrom.measured + timesFrom.interpolated > 0.9999, JSON.stringify(timesFrom))
 })
 
 test("a profile's file is a device: it plans as the cpu that it was measured on, without being in the cache", async () => {
@@ -68,7 +68,7 @@ test("a profile's file is a device: it plans as the cpu that it was measured on,
   const [ofCache, ofFile] = [`${profiled}.cache.json`, `${profiled}.file.json`]
   const options = { model: small, input: [1, 3, 96, 80], budget: '60%' }
   const here = await valueOf(plan({ ...options, threads: 2, out: ofCache }))
-  assert.ok(here.timesFrom.measured + here.timesFrom.near > 0.9999)
+  assert.ok(here.timesFrom.measured + here.timesFrom.interpolated > 0.9999)
   process.env.XDG_CACHE_HOME = emptyCache
   try {
     const there = await valueOf(plan({ ...options, device: profiled, out: ofFile }))

@@ -15,13 +15,13 @@ import {
   type Staged,
   fileModel,
   isConvolution,
-  planFileOf,
+  toPlanFile,
   planFileText,
-  profiled,
+  withProfile,
   recording,
   referenceModel,
   stage,
-  unrecorded,
+  findUnrecorded,
   verify
 } from '../../staging'
 import { gpuModel } from '../../staging/devices/gpu-model'
@@ -47,7 +47,7 @@ const base = gpuModel(asked, { threads: 1, linkBytesPerSecond })
 
 const setup = { model: network, input: [1, 3, 250, 190], device: 'cuda', budget: { kind: 'ofPlain', fraction: 0.4 } } as const
 const staged = (kernels: RecordedDevice['kernels']): Staged => {
-  const device = profiled(base, { kernels, linkBytesPerSecond })
+  const device = withProfile(base, { kernels, linkBytesPerSecond })
   return must(stage(must(stageRequest(setup, objective, imageSource, device))))
 }
 // As a profile measures them: other times than the rough model's, which lead to another plan.
@@ -74,21 +74,21 @@ const here = { model: network, input: [1, 3, 250, 190], device: at('gpu.json') a
 
 test('the plan from the file is the plan on the GPU, byte for byte', async () => {
   const report = await valueOf(plan({ ...here, out: at('plan.json') }))
-  assert.is(readFileSync(at('plan.json'), 'utf8'), planFileText(planFileOf(there, objective), { kind: 'json' }))
+  assert.is(readFileSync(at('plan.json'), 'utf8'), planFileText(toPlanFile(there, objective), { kind: 'json' }))
   assert.ok(report.segments.some(({ grid }) => grid.H * grid.W > 1))
   assert.is(report.predictedStepMs, there.plan.predicted.stepMilliseconds)
   assert.ok(report.timesFrom.measured > 0.5, JSON.stringify(report.timesFrom))
-  assert.equal(unrecorded(file, there.program.kernels), [])
+  assert.equal(findUnrecorded(file, there.program.kernels), [])
 })
 
 test('a GPU that was recorded in bf16 is planned for in bf16, byte for byte', async () => {
   const { answers } = gpuDouble('bf16')
   const asked = recording(answers)
-  const device = profiled(gpuModel(asked, { threads: 1, linkBytesPerSecond }), { kernels: [], linkBytesPerSecond })
+  const device = withProfile(gpuModel(asked, { threads: 1, linkBytesPerSecond }), { kernels: [], linkBytesPerSecond })
   const inBf16 = must(stage(must(stageRequest(setup, objective, imageSource, device))))
   const { staged } = await valueOf(makePlan({ ...here, device: { ...file, precision: 'bf16', ...asked.recorded(), kernels: [] } }))
   assert.is(staged.program.precision, 'bf16')
-  assert.equal(planFileOf(staged, objective), planFileOf(inBf16, objective))
+  assert.equal(toPlanFile(staged, objective), toPlanFile(inBf16, objective))
   assert.ok(staged.plan.predicted.plainPeakBytes < 0.6 * there.plan.predicted.plainPeakBytes)
 })
 
@@ -97,11 +97,11 @@ test('other sizes take what the nearest recorded convolutions take, and at least
   const model = fileModel(file, 'float32')
   const { staged } = await valueOf(makePlan(options))
   const convolutions = staged.program.kernels.filter(isConvolution)
-  const guessed = unrecorded(file, convolutions)
+  const guessed = findUnrecorded(file, convolutions)
   assert.ok(guessed.length > 0)
   must(verify(staged.program))
   for (const kernel of convolutions) {
-    const bytes = model.scratchBytes(kernel)
+    const bytes = model.scratchBytes(kernel)!
     if (!guessed.includes(kernel)) assert.is(bytes, answers.scratchBytes({ ...kernel, ...('slope' in kernel && { slope: 1 }) }))
     else assert.ok(Number.isInteger(bytes) && bytes >= 0 && bytes < 2 ** 33, `${bytes}`)
   }

@@ -29,18 +29,18 @@ const refusal = async (...args: readonly string[]): Promise<readonly [number | n
 
 test('a plan says what waits on the host, and its file does the same again', async () => {
   const planned = await json('plan', ...net, ...swapping, '--out', at('swap.plan.ts'))
-  assert.ok(planned.residence.length > 0 && planned.peakHostBytes > 0)
+  assert.ok(planned.swapSchedule.length > 0 && planned.peakHostBytes > 0)
   assert.ok(planned.peakDeviceBytes <= planned.budgetBytes)
   const again = await json('plan', ...net, '--plan', at('swap.plan.ts'))
-  for (const field of ['residence', 'peakDeviceBytes', 'peakHostBytes', 'predictedStepMs'])
+  for (const field of ['swapSchedule', 'peakDeviceBytes', 'peakHostBytes', 'predictedStepMs'])
     assert.equal(again[field], planned[field], field)
   const { stdout } = await run(['plan', ...net, '--plan', at('swap.plan.ts')])
-  for (const { tensor } of planned.residence) assert.ok(stdout.includes(tensor), stdout)
+  for (const { tensor } of planned.swapSchedule) assert.ok(stdout.includes(tensor), stdout)
   const text = readFileSync(at('swap.plan.ts'), 'utf8')
   writeFileSync(at('swap.plan.ts'), text.replace(/tensor: 'output of [^']*'/, "tensor: 'output of features.99'"))
   const [status, sentence] = await refusal('plan', ...net, '--plan', at('swap.plan.ts'))
   assert.is(status, 2)
-  assert.match(sentence, /swap\.plan\.ts:\d+:\d+: residence: there is no tensor output of features\.99\.$/)
+  assert.match(sentence, /swap\.plan\.ts:\d+:\d+: swapSchedule: there is no tensor output of features\.99\.$/)
 })
 
 test('bench measures on the host what was planned, over a link that is as slow as asked for', async () => {
@@ -66,8 +66,8 @@ test('what is wrong is one sentence with its exit status', async () => {
   await json('plan', ...net, ...swapping, '--out', at('swap.json'))
   const plan = JSON.parse(readFileSync(at('swap.json'), 'utf8')) as Plan
   const changed = (name: string, change: object): string => {
-    const stay = plan.residence!.find(({ tensor }) => tensor.startsWith('output of '))
-    writeFileSync(at(name), JSON.stringify({ ...plan, residence: [{ ...stay, ...change }] }))
+    const stay = plan.swapSchedule!.find(({ tensor }) => tensor.startsWith('output of '))
+    writeFileSync(at(name), JSON.stringify({ ...plan, swapSchedule: [{ ...stay, ...change }] }))
     return at(name)
   }
   const early = changed('early.json', { swapOut: 'forward features.0' })
@@ -86,9 +86,9 @@ test('what is wrong is one sentence with its exit status', async () => {
     [2, /^--host-budget: "much" is not a size/, '--host-budget', 'much'],
     [2, /^--host-bandwidth: "2GB" is not a rate: write 2GB\/s, or another size with \/s\.$/, '--host-bandwidth', '2GB'],
     [2, /^--host-bandwidth: "20%\/s" is not a rate/, '--host-bandwidth', '20%/s'],
-    [2, /^residence: .* is not there yet before forward features\.0; it must be swapped out later\.$/, '--plan', early],
-    [2, /^residence: there is no moment forward features\.99\.$/, '--plan', missing],
-    [2, /mistyped\.json: residence\[0\]\.swapIn is 3, not a string\.$/, '--plan', mistyped]
+    [2, /^swapSchedule: .* is not there yet before forward features\.0; it must be swapped out later\.$/, '--plan', early],
+    [2, /^swapSchedule: there is no timepoint forward features\.99\.$/, '--plan', missing],
+    [2, /mistyped\.json: swapSchedule\[0\]\.swapIn is 3, not a string\.$/, '--plan', mistyped]
   ] as const) {
     const [found, said] = await refusal('plan', ...net, ...args)
     assert.match(said, sentence)

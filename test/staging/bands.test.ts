@@ -25,10 +25,10 @@ const staged = (asked: Partial<StageRequest> & Pick<StageRequest, 'strategy'>): 
 }
 
 const segmentsIn = (rows: number, ahead: boolean): readonly Segment[] => {
-  const tiles = { grid: { B: 1, H: rows, W: 1 }, recompute: true, reorder: 'once', ...(ahead && { loadsAhead: true as const }) } as const
+  const tiles = { grid: { B: 1, H: rows, W: 1 }, recompute: true, reorder: 'once', ...(ahead && { prefetch: true as const }) } as const
   return [
-    { from: 0, to: 2, ...tiles, streams: [1] },
-    { from: 2, to: 4, ...tiles, streams: [3] },
+    { from: 0, to: 2, ...tiles, hostTensors: [1] },
+    { from: 2, to: 4, ...tiles, hostTensors: [3] },
     { from: 4, to: 7, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
   ]
 }
@@ -66,8 +66,8 @@ test('sft-offload lets bands pass beside computing where that is faster', () => 
       hostBudget: { bytes: Infinity },
       device
     })
-    assert.ok(plan.segments.some(({ streams }) => streams !== undefined))
-    return { loads: plan.segments.some(({ loadsAhead }) => loadsAhead), milliseconds: plan.predicted.stepMilliseconds }
+    assert.ok(plan.segments.some(({ hostTensors }) => hostTensors !== undefined))
+    return { loads: plan.segments.some(({ prefetch }) => prefetch), milliseconds: plan.predicted.stepMilliseconds }
   }
   const [beside, inTurn] = [planOn(request.device), planOn({ ...request.device, copyBytesPerSecond: rates })]
   assert.ok(beside.loads && !inTurn.loads)

@@ -11,9 +11,9 @@ import { builtIn } from '../../models'
 import { buildGraph, isConvolution, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Graph } from '../../staging/graph/graph'
 import type { Lowering } from '../../staging/lowering/segment/create-scope'
-import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { sourceOrder, depthFirst, inOrder, type Order } from '../../staging/graph/order'
-import { candidateOf, type Candidate } from '../../staging/search'
+import { createCandidate, type Candidate } from '../../staging/search'
 import { withFastestFirst } from '../../staging/devices/algorithms'
 import { workspacesWithin } from '../../staging/strategies/free-workspace'
 import { dymem } from '../../staging/strategies/dymem'
@@ -33,8 +33,8 @@ const base = {
 const leastOf = (written: Lowering, order: Order): Candidate => {
   if (dymem.kind !== 'swapping') throw new Error('dymem swaps')
   const [least] = [...dymem.all(searchIn(written, order))].sort((a, b) => a.deviceBytes - b.deviceBytes)
-  const { segments, residence } = least!.decisions()
-  return candidateOf(written, createPlan(order, segments, { residence }))
+  const { segments, swapSchedule } = least!.decisions()
+  return createCandidate(written, createPlan(order, segments, { swapSchedule }))
 }
 
 /** All branches one layer further at a time. */
@@ -70,7 +70,7 @@ test('depth first needs less than breadth first, forward alone and with what Dym
   assert.equal(names(inOrder(wide, order)), names(graph))
 
   const forward: Lowering = { ...base, graph: wide, objective: { kind: 'evaluate' } }
-  const [deep, broad] = [order, sourceOrder(wide)].map((one) => candidateOf(forward, createPlan(one, wholeGraph(wide))))
+  const [deep, broad] = [order, sourceOrder(wide)].map((one) => createCandidate(forward, createPlan(one, wholeGraph(wide))))
   assert.ok(deep!.liveBytes() < 0.8 * broad!.liveBytes(), `${deep!.liveBytes()} and ${broad!.liveBytes()}`)
 
   const [swapped, moved] = [order, sourceOrder(wide)].map((one) => leastOf({ ...base, graph: wide }, one))
@@ -80,8 +80,8 @@ test('depth first needs less than breadth first, forward alone and with what Dym
 
 test('everything but the inputs of linear layers goes, however much memory there is', () => {
   const { graph, plan } = must(stage({ ...base, model: branching, input: [1, 3, 64, 64], strategy: 'dymem' }))
-  const { tensors } = timelineOf({ ...base, graph }, plan.segments)
-  const gone = new Set(plan.residence.map(({ tensor }) => tensor))
+  const { tensors } = buildTimeline({ ...base, graph }, plan.segments)
+  const gone = new Set(plan.swapSchedule.map(({ tensor }) => tensor))
   const last = graph.nodes.findIndex(({ op }) => op === 'linear')
   assert.not.ok(gone.has(`output of ${graph.nodes[last - 1]!.name}`))
   assert.ok(gone.size > tensors.length / 2, `${gone.size} of ${tensors.length}`)
@@ -105,7 +105,7 @@ test('each convolution takes the workspace that is free where it runs', () => {
   for (const { program, plan } of plans) {
     must(verify(program))
     const limit = Math.max(...plan.segments.map(({ workspace = 0 }) => workspace))
-    for (const kernel of program.kernels.filter(isConvolution)) assert.ok(wanted.device.scratchBytes(kernel) <= limit)
+    for (const kernel of program.kernels.filter(isConvolution)) assert.ok(wanted.device.scratchBytes(kernel)! <= limit)
   }
   const differing = plans.filter(({ plan }) => new Set(algorithmOf(plan)).size > 1)
   assert.ok(differing.length > 0)
@@ -113,12 +113,12 @@ test('each convolution takes the workspace that is free where it runs', () => {
   for (const { plan, program, graph } of differing) {
     const lowering: Lowering = { ...base, graph, device: wanted.device }
     const uniform = algorithmOf(plan).map((workspace) =>
-      candidateOf(
+      createCandidate(
         lowering,
         createPlan(
           plan.order,
           wholeGraph(graph).map((segment) => ({ ...segment, ...(workspace !== undefined && { workspace }) })),
-          { residence: plan.residence }
+          { swapSchedule: plan.swapSchedule }
         )
       )
     )
@@ -150,7 +150,7 @@ test('segments for workspaces take next to nothing of their own', () => {
     assert.ok(cut.length > 5, `${name}: ${cut.length}`)
     const alike = cut.map((segment) => ({ ...segment, workspace: 0 }))
     const whole = wholeGraph(graph).map((segment) => ({ ...segment, workspace: 0 }))
-    const [apart, together] = [alike, whole].map((segments) => candidateOf(lowering, createPlan(sourceOrder(graph), segments)))
+    const [apart, together] = [alike, whole].map((segments) => createCandidate(lowering, createPlan(sourceOrder(graph), segments)))
     // Boundaries keep a shortcut's gradient apart.
     assert.ok(apart!.liveBytes() <= 1.005 * together!.liveBytes(), `${name}: ${apart!.liveBytes()} and ${together!.liveBytes()}`)
     assert.ok(apart!.milliseconds() <= 1.001 * together!.milliseconds(), name)

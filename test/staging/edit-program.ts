@@ -86,7 +86,7 @@ export const moveBuffer = (program: Program, buffer: number, bytes: number): Pro
   return {
     ...program,
     buffers: program.buffers.map((one, at) => (at === buffer ? { ...one, offset: one.offset + bytes } : one)),
-    residents: program.residents.map((one) =>
+    persistentTensors: program.persistentTensors.map((one) =>
       one.offset === program.buffers[buffer]!.offset ? { ...one, offset: one.offset + bytes } : one
     ),
     step: section(program.step),

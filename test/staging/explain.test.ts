@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { model } from '../../dsl'
 import { explain, referenceModel, stage, strategyNames, type Explanation, type Segment, type StageRequest } from '../../staging'
-import { candidateOf } from '../../staging/search'
+import { createCandidate } from '../../staging/search'
 import { propertyRuns } from '../property-runs'
 import { convolutions } from './convolutions'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -92,10 +92,15 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         if (isLeft(result)) return
         const { plan, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
         assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && live.length > 0)
-        const whole = ({ repeats: _, ...segment }: Segment): Segment => ({ ...segment, grid: untiled, recompute: false, reorder: 'once' })
+        const whole = ({ rematerialize: _, ...segment }: Segment): Segment => ({
+          ...segment,
+          grid: untiled,
+          recompute: false,
+          reorder: 'once'
+        })
         const millisecondsWith = (index: number): number => {
           const changed = plan.segments.map((segment, at) => (at === index ? whole(segment) : segment))
-          return candidateOf({ ...accumulating, graph }, createPlan(plan.order, changed)).milliseconds()
+          return createCandidate({ ...accumulating, graph }, createPlan(plan.order, changed)).milliseconds()
         }
         segments.forEach((segment, index) => {
           const { milliseconds, wholeMilliseconds, recomputationMilliseconds, haloMilliseconds, tileMilliseconds } = segment

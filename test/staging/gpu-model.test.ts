@@ -6,7 +6,7 @@ import { vgg16 } from '../../models'
 import {
   isConvolution,
   layoutCode,
-  profiled,
+  withProfile,
   stage,
   rotated180Algorithm,
   verify,
@@ -168,7 +168,7 @@ test('turned weights are taken where a measurement says so, and nowhere else', (
     kernel: { ...kernel, algorithm },
     milliseconds: algorithm === rotated180Algorithm(7) ? 1 : 2
   }))
-  assert.is(order(profiled(model, { kernels, linkBytesPerSecond }))[0], rotated180Algorithm(7))
+  assert.is(order(withProfile(model, { kernels, linkBytesPerSecond }))[0], rotated180Algorithm(7))
   assert.equal(
     order(withExactKernels(model)).filter((algorithm) => isRotated180({ algorithm, scratchBytes: 0 })),
     [rotated180Algorithm(1)]

@@ -10,9 +10,9 @@ import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, parallel, r
 import { builtIn } from '../../models'
 import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Lowering } from '../../staging/lowering/segment/create-scope'
-import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { sourceOrder } from '../../staging/graph/order'
-import { candidateOf, type Candidate } from '../../staging/search'
+import { createCandidate, type Candidate } from '../../staging/search'
 import { peakOf, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lmsSchedules, lmsStays, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
@@ -33,9 +33,9 @@ const input = [1, 3, 64, 64] as const
 const graph = must(buildGraph(network, input))
 const lowering: Lowering = { ...base, graph }
 const whole = wholeGraph(graph)
-const timeline = timelineOf(lowering, whole)
+const timeline = buildTimeline(lowering, whole)
 const lowered = (stays: readonly StageInterval[]): Candidate =>
-  candidateOf(lowering, createPlan(sourceOrder(graph), whole, { residence: createSwapSchedule(timeline, stays) }))
+  createCandidate(lowering, createPlan(sourceOrder(graph), whole, { swapSchedule: createSwapSchedule(timeline, stays) }))
 const stays = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
   lmsStays(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
 const copies = (candidate: Candidate, engine: string): number =>
@@ -77,7 +77,7 @@ test('in the least memory a plan swaps the input of a block in for each branch',
     stage({ ...base, model: builtIn['resnet18']!({ classes: 2 }), input: [1, 3, 128, 128], strategy: 'lms', budget: { bytes: budget } })
   const refused = planned(4096)
   const { plan, program } = must(planned(E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0))
-  assert.ok(new Set(plan.residence.map(({ tensor }) => tensor)).size < plan.residence.length)
+  assert.ok(new Set(plan.swapSchedule.map(({ tensor }) => tensor)).size < plan.swapSchedule.length)
   must(verify(program))
 })
 

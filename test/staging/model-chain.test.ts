@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { avgPool2d, dropout, flatten, leakyRelu, linear, maxPool2d, model, relu, type AnyLayer } from '../../dsl'
 import { vgg11 } from '../../models'
-import { chainOf, computeMilliseconds, peakBytes, referenceModel, stage, type ModelChain, type StageRequest } from '../../staging'
+import { buildChain, computeMilliseconds, peakBytes, referenceModel, stage, type ModelChain, type StageRequest } from '../../staging'
 import { convolutions } from './convolutions'
 
 const requestOf = (layers: readonly AnyLayer[], input: readonly number[]): StageRequest => ({
@@ -16,7 +16,7 @@ const requestOf = (layers: readonly AnyLayer[], input: readonly number[]): Stage
 })
 
 const made = (request: StageRequest): ModelChain => {
-  const result = chainOf(request)
+  const result = buildChain(request)
   if (isLeft(result)) throw new Error(result.left.message)
   return result.right
 }
@@ -81,7 +81,7 @@ test('what is frozen has no gradient and takes no backward', () => {
 })
 
 test('a layer that refuses its input is named', () => {
-  const refused = chainOf(requestOf(convolutions, [1, 3, 1, 1]))
+  const refused = buildChain(requestOf(convolutions, [1, 3, 1, 1]))
   assert.ok(isLeft(refused) && /maxPool2d: the kernel 2x2 is larger/.test(refused.left.message))
 })
 

@@ -6,7 +6,7 @@ import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, relu, residual, ty
 import {
   checkPlanFile,
   decodePlanFile,
-  planFileOf,
+  toPlanFile,
   planFileText,
   referenceModel,
   stage,
@@ -24,16 +24,16 @@ import { drawsOf, netKind, randomNet } from './random-nets'
 
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 
-const decoded = (value: unknown): Plan => must(E.mapLeft((message: string) => ({ message }))(decodePlanFile(value)))
+const decoded = (value: unknown): Plan => must(E.mapLeft((message: string) => ({ message }))(decodePlanFile(value))).plan
 
 /** Written, read and checked, a plan has the same decisions, and they the same Program. */
 const assertReadAgain = (request: StageRequest, staged: Staged): void => {
-  const file = planFileOf(staged, objective)
+  const file = toPlanFile(staged, objective)
   const read = decoded(JSON.parse(planFileText(file, { kind: 'json' })))
   assert.equal(read, file)
   const given = must(checkPlanFile(request.model, read))
-  const { order, segments, residence, placement } = staged.plan
-  assert.equal([given.order, given.segments, given.residence, given.placement], [order, segments, residence, placement])
+  const { order, segments, swapSchedule, placement } = staged.plan
+  assert.equal([given.order, given.segments, given.swapSchedule, given.placement], [order, segments, swapSchedule, placement])
   const { placement: _, ...rest } = request
   assert.equal(must(stage({ ...rest, given })).program, staged.program)
 }
@@ -45,7 +45,7 @@ test('random nets and strategies: a plan that is written and read again is the s
       fc.nat({ max: 2 ** 31 - 1 }),
       fc.constantFrom(...strategyNames),
       fc.double({ min: 0.3, max: 1, noNaN: true }),
-      fc.constantFrom<PlacementChoice>({ allocator: 'static' }, { allocator: 'virtual', chunkBytes: 4096 }),
+      fc.constantFrom<PlacementChoice>({ allocator: 'static' }, { allocator: 'virtual', pageBytes: 4096 }),
       (seed, strategy, share, placement) => {
         const request: StageRequest = {
           ...randomNet(drawsOf(seed), netKind(seed)),
@@ -60,9 +60,9 @@ test('random nets and strategies: a plan that is written and read again is the s
         const staged = stage({ ...request, budget: { bytes: Math.floor(share * plainPeakBytes) } })
         if (E.isLeft(staged)) return
         assertReadAgain(request, staged.right)
-        const { segments, residence } = staged.right.plan
+        const { segments, swapSchedule } = staged.right.plan
         if (segments.some(({ grid }) => grid.B * grid.H * grid.W > 1)) tiled++
-        if (residence.length > 0) swapped++
+        if (swapSchedule.length > 0) swapped++
       }
     ),
     propertyRuns(60)
@@ -146,7 +146,7 @@ test('a plan names no convolution by Winograd that cannot run so on any device',
     ...[globalAvgPool, linear({ out: 2 })]
   ]
   const model = { ...network, layers }
-  const file = planFileOf(must(stage({ ...request, model })), objective)
+  const file = toPlanFile(must(stage({ ...request, model })), objective)
   const answer = (name: string): string => {
     const checked = checkPlanFile(model, { ...file, segments: [{ ...file.segments[0]!, winograd: [name] }] })
     return E.isLeft(checked) ? checked.left.message : 'sound'

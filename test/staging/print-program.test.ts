@@ -34,7 +34,7 @@ test('every buffer, section and launch stands there, with its operands by buffer
     )
   const convolution = lines.findIndex((line) => line.startsWith('  convolutionForward '))
   assert.match(lines[convolution]!, /sourceLayout=plain .*inHeight=8 /)
-  const weights = staged.program.residents.find(({ name }) => name === '0.weight')!
+  const weights = staged.program.persistentTensors.find(({ name }) => name === '0.weight')!
   assert.ok(lines[convolution + 2]!.endsWith(`weights     read: 0.weight @ ${weights.offset}`), lines[convolution + 2])
 })
 
@@ -46,8 +46,8 @@ test('what a loop runs stands under it, and its addresses grow from tile to tile
 })
 
 test('a tensor that waits on the host is copied there and back, and the engines wait for each other', () => {
-  const residence = [{ tensor: 'output of 1', swapOut: 3, freed: 4, swapIn: 9 }]
-  const text = textOf({ order, segments: [{ from: 0, to: 6, ...whole }], residence })
+  const swapSchedule = [{ tensor: 'output of 1', swapOut: 3, freed: 4, swapIn: 9 }]
+  const text = textOf({ order, segments: [{ from: 0, to: 6, ...whole }], swapSchedule })
   assert.match(
     text,
     /copy to-host: 1 x 512 bytes from output of 1 @ \d+ to host output of 1 on the host @ 0\n {2}to-host records event \d+/

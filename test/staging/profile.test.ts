@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Kernel, type KernelOf, type Profile, profiled, referenceModel } from '../../staging'
+import { type Kernel, type KernelOf, type Profile, withProfile, referenceModel } from '../../staging'
 
 const base = referenceModel('float32')
 
@@ -25,11 +25,11 @@ const profileOf = (kernels: readonly (readonly [Kernel, number])[]): Profile => 
   kernels: kernels.map(([kernel, ratio]) => ({ kernel: { ...kernel }, milliseconds: ratio * base.milliseconds(kernel) }))
 })
 
-const ratioOf = (model: ReturnType<typeof profiled>, kernel: Kernel): number => model.milliseconds(kernel) / base.milliseconds(kernel)
+const ratioOf = (model: ReturnType<typeof withProfile>, kernel: Kernel): number => model.milliseconds(kernel) / base.milliseconds(kernel)
 const near = (actual: number, expected: number): void => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`)
 
 test('a measured kernel takes its measured time, another of its family a time between its neighbours', () => {
-  const model = profiled(
+  const model = withProfile(
     base,
     profileOf([
       [relu(1e4), 2],
@@ -42,12 +42,12 @@ test('a measured kernel takes its measured time, another of its family a time be
   const between = ratioOf(model, relu(1e6))
   assert.ok(between > 2 && between < 4, `${between}`)
   assert.is(model.sourceOf(relu(1e4)), 'measured')
-  assert.is(model.sourceOf(relu(1.01e4)), 'near')
-  assert.is(model.sourceOf(relu(1e6)), 'far')
+  assert.is(model.sourceOf(relu(1.01e4)), 'interpolated')
+  assert.is(model.sourceOf(relu(1e6)), 'extrapolated')
 })
 
 test('a family that was not measured takes the ratio of its kind, a kind that was not the base time', () => {
-  const model = profiled(base, profileOf([[copy(1e6, 0), 3]]))
+  const model = withProfile(base, profileOf([[copy(1e6, 0), 3]]))
   near(ratioOf(model, copy(1e6, 1)), 3)
   near(ratioOf(model, zero), 1)
   assert.is(model.sourceOf(copy(1e6, 1)), 'roofline')
@@ -55,7 +55,7 @@ test('a family that was not measured takes the ratio of its kind, a kind that wa
 })
 
 test('a sample of kernels leaves none far from those that are measured, and takes those that matter most first', () => {
-  const model = profiled(base, profileOf([[relu(1e6), 3]]))
+  const model = withProfile(base, profileOf([[relu(1e6), 3]]))
   const counts = Array.from({ length: 200 }, (_, index) => Math.round(1e5 * 1.03 ** index))
   const wanted = [copy(1e6, 0), ...counts.map(relu)]
   const sample = model.sample(wanted)
@@ -63,7 +63,7 @@ test('a sample of kernels leaves none far from those that are measured, and take
   assert.is(sample[1], wanted[1])
   assert.ok(sample.length < counts.length / 4, `${sample.length} kernels are a sample of ${counts.length}`)
 
-  const after = profiled(base, profileOf([[relu(1e6), 3], ...sample.map((kernel) => [kernel, 3] as const)]))
+  const after = withProfile(base, profileOf([[relu(1e6), 3], ...sample.map((kernel) => [kernel, 3] as const)]))
   assert.equal(after.sample(wanted), [])
   const size = (kernel: Kernel): number => Math.log(base.milliseconds(kernel))
   for (const kernel of counts.map(relu)) {
@@ -73,15 +73,15 @@ test('a sample of kernels leaves none far from those that are measured, and take
 })
 
 test("a rectifier's slope makes no other family", () => {
-  const model = profiled(base, profileOf([[relu(1e6), 3]]))
+  const model = withProfile(base, profileOf([[relu(1e6), 3]]))
   near(ratioOf(model, { ...relu(1e6), slope: 0.1 }), 3)
-  assert.is(model.sourceOf({ ...relu(1e6), slope: 0.1 }), 'near')
+  assert.is(model.sourceOf({ ...relu(1e6), slope: 0.1 }), 'interpolated')
 })
 
 test('kernels of another version of Tilefold are passed over, and the link is the measured one', () => {
   const old = { kernel: { kind: 'rectifierForward', count: 7 }, milliseconds: 1 }
   const unknown = { kernel: { kind: 'convolve', count: 7 }, milliseconds: 1 }
-  const model = profiled(base, { ...profileOf([]), kernels: [old, unknown] })
+  const model = withProfile(base, { ...profileOf([]), kernels: [old, unknown] })
   near(ratioOf(model, relu(7)), 1)
   assert.equal(model.linkBytesPerSecond, { toDevice: 3e9, toHost: 4e9 })
 })

@@ -5,9 +5,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, type Objective, type StageRequest } from '../../staging'
 import type { Lowering } from '../../staging/lowering/segment/create-scope'
-import { candidateOf } from '../../staging/search'
+import { createCandidate } from '../../staging/search'
 import { strategies } from '../../staging/strategies'
-import { leastBytesOf } from '../../staging/strategies/least-bytes'
+import { leastBytesEstimator } from '../../staging/strategies/least-bytes'
 import { propertyRuns } from '../property-runs'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { searchIn } from './search-in'
@@ -35,14 +35,14 @@ test('no prospect of a strategy that swaps takes less, in time or in memory, tha
       const written = loweringOf(seed)
       const search = searchIn(written, order(written.graph))
       for (const { decisions, deviceBytes, hostBytes, nanoseconds } of some(all(search), 12)) {
-        const { segments, residence } = decisions()
-        const lowered = candidateOf(written, createPlan(order(written.graph), segments, { residence }))
+        const { segments, swapSchedule } = decisions()
+        const lowered = createCandidate(written, createPlan(order(written.graph), segments, { swapSchedule }))
         assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)
         const simulated = Math.round(1e6 * lowered.milliseconds())
         assert.ok(nanoseconds() <= simulated, `${nanoseconds()} ns, but ${simulated}`)
         // What is loaded, or passes in bands of rows, shares the link.
-        if (segments.every(({ loadsAhead, streams }) => loadsAhead === undefined && streams === undefined))
+        if (segments.every(({ prefetch, hostTensors }) => prefetch === undefined && hostTensors === undefined))
           assert.is(nanoseconds(), simulated)
       }
     }),
@@ -55,9 +55,9 @@ test('no segmentation without tiles lives in less than is said of it', () => {
     fc.property(seeds, fc.constantFrom(...fixed), (seed, { order, all }) => {
       const written = loweringOf(seed)
       const search = searchIn(written, order(written.graph))
-      const bytesOf = leastBytesOf(search.lowering, search.residentBytes)
+      const bytesOf = leastBytesEstimator(search.lowering, search.residentBytes)
       for (const segments of some(all(search), 12))
-        assert.ok(bytesOf(segments) <= candidateOf(written, createPlan(order(written.graph), segments)).liveBytes())
+        assert.ok(bytesOf(segments) <= createCandidate(written, createPlan(order(written.graph), segments)).liveBytes())
     }),
     propertyRuns(80)
   )

@@ -181,6 +181,11 @@ const randomShuffle = (draw: Draw, [, , height, width]: readonly number[]): dsl.
   return Math.max(height!, width!) > 12 ? dsl.avgPool2d({ k: 2, ceilMode: true }) : shuffled
 }
 
+const randomChannelShuffle = (draw: Draw): dsl.AnyLayer => {
+  const groups = draw(2, 4)
+  return dsl.seq([dsl.conv2d({ out: groups * draw(2, 4), k: 1 }), dsl.channelShuffle({ groups })])
+}
+
 const randomPad = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
   const mode = (['zeros', 'reflect', 'replicate'] as const)[draw(0, 2)]!
   const side = (extent: number): number => draw(0, mode === 'reflect' ? Math.min(4, extent - 1) : 4)
@@ -203,8 +208,9 @@ const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer =>
     case 5:
       return dsl.adaptiveAvgPool2d({ out: [draw(1, 5), draw(1, 5)] })
     case 6:
-    case 7:
       return randomShuffle(draw, shape)
+    case 7:
+      return draw(0, 1) === 1 ? randomShuffle(draw, shape) : randomChannelShuffle(draw)
     case 8:
       return randomPad(draw, shape)
     default:

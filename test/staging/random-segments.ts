@@ -32,7 +32,7 @@ export const randomSegments = (
       ...{ from, to, grid },
       recompute: tiled || draw(0, 1) === 1,
       reorder: draw(0, 1) === 1 ? 'once' : 'each-tile',
-      ...(tiled && from === 0 && draw(0, 1) === 1 && { loadsAhead: true })
+      ...(tiled && from === 0 && draw(0, 1) === 1 && { prefetch: true })
     })
     from = to
   }
@@ -42,7 +42,7 @@ export const randomSegments = (
 /** These segments, of which some now run forward once more before backward. */
 export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.reduceRight<readonly Segment[]>((after, segment, place) => {
-    const repeating: Segment = { ...segment, repeats: true }
+    const repeating: Segment = { ...segment, rematerialize: true }
     const all = [...segments.slice(0, place), repeating, ...after]
     return [draw(0, 2) > 0 && validateRematerialize(graph, all, place) === undefined ? repeating : segment, ...after]
   }, [])
@@ -51,8 +51,10 @@ export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment
 export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment) => {
     const positions = endsOf(graph, segment).outputs.map((tensor) => tensor - 1)
-    const streams = positions.filter((position) => validateHostTensor(graph, segments, segment, position) === undefined && draw(0, 3) > 0)
-    return streams.length === 0 ? segment : { ...segment, streams }
+    const hostTensors = positions.filter(
+      (position) => validateHostTensor(graph, segments, segment, position) === undefined && draw(0, 3) > 0
+    )
+    return hostTensors.length === 0 ? segment : { ...segment, hostTensors }
   })
 
 /**
@@ -61,8 +63,8 @@ export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment
  */
 export const withLoading = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment): Segment => {
-    const { loadsAhead: _, ...inTurn } = segment
+    const { prefetch: _, ...inTurn } = segment
     const isTiled = Object.values(segment.grid).some((count) => count > 1)
-    const loading: Segment = { ...inTurn, loadsAhead: true }
+    const loading: Segment = { ...inTurn, prefetch: true }
     return isTiled && validatePrefetch(graph, segments, loading) === undefined && draw(0, 2) > 0 ? loading : inTurn
   })

@@ -105,7 +105,7 @@ test('chen recomputes every segment but the last, and needs less than plain', ()
 test('a checkpoint in the model ends a segment, a tile mark fixes its grid', () => {
   const layers = [...convolutions.slice(0, 5), tile({ H: 3, W: 2 }), checkpoint, ...convolutions.slice(5)]
   const { plan } = staged(request(layers, image))
-  assert.equal(plan.segments[0], { from: 0, to: 5, grid: { B: 1, H: 3, W: 2 }, recompute: true, reorder: 'once', loadsAhead: true })
+  assert.equal(plan.segments[0], { from: 0, to: 5, grid: { B: 1, H: 3, W: 2 }, recompute: true, reorder: 'once', prefetch: true })
 })
 
 test('a model may end in a tiled sum over pixels: its loss stands in a segment of its own', () => {

@@ -16,7 +16,7 @@ import {
 } from '../../staging'
 import { stageSpans } from '../../staging/chain/stage-spans'
 import type { Graph } from '../../staging/graph/graph'
-import { timelineOf, type Timeline } from '../../staging/lowering/cost/timeline'
+import { buildTimeline, type Timeline } from '../../staging/lowering/cost/timeline'
 import type { Instruction } from '../../staging/program/program'
 import { dymemStays } from '../../staging/strategies/dymem'
 import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'
@@ -25,6 +25,7 @@ import { estimatedNanoseconds, occupancy, peakOf, type StageInterval } from '../
 import { lateStays, lmsStays } from '../../staging/strategies/lms'
 import { vdnnStays } from '../../staging/strategies/vdnn'
 import { windowStays } from '../../staging/strategies/window'
+import { inSystems } from '../in-systems'
 import { convolutions } from './convolutions'
 
 /**
@@ -135,7 +136,7 @@ test('the chain of a step has its peak, its time and all that it keeps, each onc
   const layers = [conv2d({ out: 3, k: 3, p: 1 }), relu, branches, batchNorm(), ...convolutions]
   const { device, objective, source } = request('plain')
   const { graph, plan } = staged(request('plain', {}, layers))
-  const timeline = timelineOf({ graph, device, objective, source }, plan.segments)
+  const timeline = buildTimeline({ graph, device, objective, source }, plan.segments)
   const { chain, activations } = stepChain(timeline, stageSpans(graph), device.linkBytesPerSecond)
   assert.ok(chain.stages.length < graph.nodes.length)
   assert.equal(
@@ -198,8 +199,8 @@ for (const strategy of swapping)
     assert.ok(budget < 0.75 * plainPeak, `${budget} of ${plainPeak}`)
     const { plan, program } = staged(request(strategy, { budget: { bytes: budget } }))
     assert.is(program.peakBytes, budget)
-    assert.ok(plan.residence.length > 0)
-    assert.is(copies(program.step.code), 2 * plan.residence.length)
+    assert.ok(plan.swapSchedule.length > 0)
+    assert.is(copies(program.step.code), 2 * plan.swapSchedule.length)
     const verified = verify(program)
     assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
     if (isRight(verified)) assert.is(verified.right.hostPeakBytes, program.hostBytes)
@@ -235,7 +236,7 @@ test('auto swaps only where it is given room on the host, and is never slower fo
   for (const share of [1, 0.8, 0.7, 0.6]) {
     const budget = Math.floor(share * plainPeak)
     const alone = staged(request('auto', { budget: { bytes: budget } }))
-    assert.equal(alone.plan.residence, [])
+    assert.equal(alone.plan.swapSchedule, [])
     const together = staged(request('auto', { budget: { bytes: budget }, hostBudget: { bytes: plainPeak } }))
     assert.ok(together.plan.predicted.stepMilliseconds <= alone.plan.predicted.stepMilliseconds)
     for (const strategy of swapping) {
@@ -267,9 +268,13 @@ test('given stays that cannot be are refused with the tensor and the reason', ()
   const layers = [...Array.from({ length: 3 }, () => conv2d({ out: 3, k: 3, p: 1 })), ...convolutions.slice(-2)]
   const count = layers.length + 1
   const whole = { from: 0, to: count, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
-  const given = (...residence: readonly SwapInterval[]): string =>
+  const given = (...swapSchedule: readonly SwapInterval[]): string =>
     refused(
-      request('plain', { given: { order: Array.from({ length: count }, (_, position) => position), segments: [whole], residence } }, layers)
+      request(
+        'plain',
+        { given: { order: Array.from({ length: count }, (_, position) => position), segments: [whole], swapSchedule } },
+        layers
+      )
     )
   const stay = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): SwapInterval => ({
     tensor,
@@ -279,24 +284,27 @@ test('given stays that cannot be are refused with the tensor and the reason', ()
   })
   const backward = (layer: number): number => 2 * count - 1 - layer
   assert.is(given(stay(1, 2, backward(1))), 'staged')
-  for (const [residence, sentence] of [
-    [[stay(0, 2, backward(1))], 'residence: output of 0 is not there yet before forward 0; it must be swapped out later.'],
-    [[stay(1, 1, backward(1))], 'residence: output of 0 is still read from forward 1 on; it must be freed later.'],
-    [[stay(4, 3, backward(1))], 'residence: output of 0 is freed before it is swapped out.'],
-    [[stay(1, 4, 3)], 'residence: output of 0 is swapped in before it is freed.'],
-    [[stay(1, 2, backward(0))], 'residence: output of 0 is read before backward 0; it must be swapped in earlier.'],
-    [[stay(1, 2, 3, 'output of 2'), stay(1, 2, backward(1))], 'residence: no output of 2 is kept from forward to backward.'],
+  for (const [swapSchedule, sentence] of [
+    [[stay(0, 2, backward(1))], 'swapSchedule: output of 0 is not there yet before forward 0; it must be swapped out later.'],
+    [[stay(1, 1, backward(1))], 'swapSchedule: output of 0 is still read from forward 1 on; it must be freed later.'],
+    [[stay(4, 3, backward(1))], 'swapSchedule: output of 0 is freed before it is swapped out.'],
+    [[stay(1, 4, 3)], 'swapSchedule: output of 0 is swapped in before it is freed.'],
+    [[stay(1, 2, backward(0))], 'swapSchedule: output of 0 is read before backward 0; it must be swapped in earlier.'],
+    [[stay(1, 2, 3, 'output of 2'), stay(1, 2, backward(1))], 'swapSchedule: no output of 2 is kept from forward to backward.'],
     [
       [stay(1, 2, backward(1)), stay(1, 2, backward(1))],
-      'residence: output of 0 is listed again, so that the host has it; its swapOut must be its freed.'
+      'swapSchedule: output of 0 is listed again, so that the host has it; its swapOut must be its freed.'
     ],
-    [[stay(1, 2, backward(1)), stay(2, 2, backward(0))], 'residence: output of 0 is still read from forward 2 on; it must be freed later.'],
+    [
+      [stay(1, 2, backward(1)), stay(2, 2, backward(0))],
+      'swapSchedule: output of 0 is still read from forward 2 on; it must be freed later.'
+    ],
     [
       [stay(1, 2, backward(1)), stay(backward(0), backward(0), backward(0))],
-      'residence: nothing reads output of 0 from backward 0 on; leave this stay out.'
+      'swapSchedule: nothing reads output of 0 from backward 0 on; leave this row out.'
     ]
   ] as const)
-    assert.is(given(...residence), sentence)
+    assert.is(given(...swapSchedule), sentence)
 })
 
 test('only what a plan can name waits on the host: no moments, and no copy of the part that a layer reads', () => {
@@ -311,7 +319,7 @@ test('only what a plan can name waits on the host: no moments, and no copy of th
       name
     )
   const { device, objective, source } = request('plain')
-  const { tensors } = timelineOf({ graph, device, objective, source }, [
+  const { tensors } = buildTimeline({ graph, device, objective, source }, [
     { from: 0, to: graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
   ])
   assert.ok(tensors.length > 3)
@@ -325,13 +333,13 @@ test('a tensor may wait while tiled segments run, and what tiles share waits as 
   ] as const
   const order = Array.from({ length: 10 }, (_, position) => position)
   const boundary: SwapInterval = { tensor: 'output of 4', swapOut: 5, freed: 6, swapIn: 12 }
-  const { program } = staged(request('plain', { given: { order, segments, residence: [boundary] } }, convolutions))
+  const { program } = staged(request('plain', { given: { order, segments, swapSchedule: [boundary] } }, convolutions))
   assert.ok(isRight(verify(program)))
   assert.is(copies(program.step.code), 2)
 })
 
-test('VGG-16, VGG-19 and DarkNet-19: every strategy at budgets from its least to plain is verified', () => {
-  for (const name of ['vgg16', 'vgg19', 'darknet19'] as const) {
+test('VGG-16 and DarkNet-19: every strategy at budgets from its least to plain is verified', () => {
+  for (const name of ['vgg16', 'darknet19', ...(inSystems ? ['vgg19'] : [])]) {
     const wanted = (strategy: StrategyName, budget?: number): StageRequest => ({
       ...request(strategy, { input: [1, 3, 224, 192], ...(budget === undefined ? {} : { budget: { bytes: budget } }) }),
       model: builtIn[name]!({ classes: 2, head: 'gap' })

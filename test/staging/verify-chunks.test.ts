@@ -41,13 +41,13 @@ const programOf = (tiled: boolean, placement: 'static' | 'virtual' = 'virtual'):
             grid: { B: 1, H: tiled ? 8 : 1, W: 1 },
             recompute: tiled,
             reorder: 'once',
-            ...(tiled && { loadsAhead: true as const })
+            ...(tiled && { prefetch: true as const })
           },
           { from: 3, to: 8, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
         ],
-        residence: [{ tensor: 'output of 2', swapOut: 4, freed: 5, swapIn: 10 }]
+        swapSchedule: [{ tensor: 'output of 2', swapOut: 4, freed: 5, swapIn: 10 }]
       },
-      placement: placement === 'virtual' ? { allocator: 'virtual', chunkBytes } : { allocator: 'static' }
+      placement: placement === 'virtual' ? { allocator: 'virtual', pageBytes: chunkBytes } : { allocator: 'static' }
     })
   ).program
 

@@ -282,7 +282,7 @@ const whole = { grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } 
 const ahead = program(
   [conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globalAvgPool, linear({ out: 2 })],
   [
-    { from: 0, to: 3, grid: { B: 2, H: 3, W: 5 }, recompute: true, reorder: 'once', loadsAhead: true },
+    { from: 0, to: 3, grid: { B: 2, H: 3, W: 5 }, recompute: true, reorder: 'once', prefetch: true },
     { from: 3, to: 6, ...whole }
   ]
 )
@@ -306,7 +306,7 @@ test('each place for tiles that are loaded ahead is as large as what is loaded t
   const tiles = program(
     [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })],
     [
-      { from: 0, to: 1, grid: { B: 1, H: 1, W: 3 }, recompute: true, reorder: 'once', loadsAhead: true },
+      { from: 0, to: 1, grid: { B: 1, H: 1, W: 3 }, recompute: true, reorder: 'once', prefetch: true },
       { from: 1, to: 4, ...whole }
     ]
   )

@@ -114,7 +114,7 @@ test('an evaluation holds no more than training does, and nothing is kept for a 
   const [training, both] = [staged(false), staged(true)]
   assert.is(both.peakBytes, training.peakBytes)
   assert.is(training.evaluate, undefined)
-  const weights = both.residents.reduce((end, { offset, bytes }) => Math.max(end, offset + bytes), 0)
+  const weights = both.persistentTensors.reduce((end, { offset, bytes }) => Math.max(end, offset + bytes), 0)
   const reached = both
     .evaluate!.code.flatMap((one) => (one.kind === 'launch' ? one.operands : []))
     .map(({ space, base }) => (space === 'arena' ? base : 0))

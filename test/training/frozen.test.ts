@@ -78,7 +78,7 @@ for (const strategy of strategyNames)
     assert.ok(all.program.peakBytes - some.program.peakBytes >= states, 'the optimizer keeps state of frozen parameters')
     assert.ok(some.plan.predicted.stepMilliseconds < all.plan.predicted.stepMilliseconds / 2)
     assert.equal(
-      some.program.residents.filter(({ role }) => role === 'velocity').map(({ name }) => name),
+      some.program.persistentTensors.filter(({ role }) => role === 'velocity').map(({ name }) => name),
       ['velocity.classifier.weight', 'velocity.classifier.bias']
     )
   })

@@ -1,4 +1,4 @@
-// The norm of gradients and their clipping, as reference/clipping.hpp defines them.
+// The norm of gradients and their clipping, as reference/clipping.cpp defines them.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "launch.hpp"

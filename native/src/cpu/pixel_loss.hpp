@@ -1,5 +1,5 @@
 // Softmax cross-entropy of every pixel's scores in blocked layouts; semantics:
-// reference/pixel_loss.hpp.
+// reference/pixel_loss.cpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "launch.hpp"

@@ -1,6 +1,8 @@
+// Average pooling, plain or nhwc. Semantics: reference/pooling.cpp.
 #include "activation.cuh"
-#include "average_pool.hpp"
+#include "compiled.hpp"
 #include "element_loop.cuh"
+#include "families.hpp"
 #include "window_axis.cuh"
 
 namespace tilefold::cuda {
@@ -89,8 +91,6 @@ bool inPacks(const AveragePool& p, const void* a, const void* b) {
   return p.layout == Layout::nhwc && p.inChannels % packWidth == 0 && aligned({a, b});
 }
 
-}  // namespace
-
 template <class T>
 void averagePoolForward(const Context& context, const AveragePool& p, const T* source, T* destination) {
   if (inPacks(p, source, destination))
@@ -99,6 +99,7 @@ void averagePoolForward(const Context& context, const AveragePool& p, const T* s
     forwardOf<1>(context, p, source, destination);
 }
 
+// Every input pixel gathers from the windows over it.
 template <class T>
 void averagePoolBackward(const Context& context, const AveragePool& p, const T* destinationGradient, T* sourceGradient) {
   if (inPacks(p, destinationGradient, sourceGradient))
@@ -107,11 +108,22 @@ void averagePoolBackward(const Context& context, const AveragePool& p, const T* 
     backwardOf<1>(context, p, destinationGradient, sourceGradient);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                          \
-  template void averagePoolForward<T>(const Context&, const AveragePool&, const T*, T*); \
-  template void averagePoolBackward<T>(const Context&, const AveragePool&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileAveragePool(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::averagePoolForward:
+      return compiled(context,
+                      [p = tiled<AveragePool>(kernel)](const A& a) { averagePoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::averagePoolBackward:
+      return compiled(context,
+                      [p = tiled<AveragePool>(kernel)](const A& a) { averagePoolBackward<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileAveragePool)
 
 }  // namespace tilefold::cuda

@@ -1,6 +1,9 @@
 #include "copy_rows.hpp"
+
+#include "compiled.hpp"
 #include "divisor.cuh"
 #include "element_loop.cuh"
+#include "families.hpp"
 #include "warp.cuh"
 
 namespace tilefold::cuda {
@@ -113,6 +116,15 @@ void copyRows(const Context& context, const char* name, const RowBox& box, const
     copyOf<1>(context, name, longest, source, destination);
 }
 
+#define TILEFOLD_INSTANTIATE(From, To) template void copyRows<From, To>(const Context&, const char*, const RowBox&, const From*, To*);
+TILEFOLD_INSTANTIATE(float, float)
+TILEFOLD_INSTANTIATE(float, Bfloat16)
+TILEFOLD_INSTANTIATE(Bfloat16, float)
+TILEFOLD_INSTANTIATE(Bfloat16, Bfloat16)
+#undef TILEFOLD_INSTANTIATE
+
+namespace {
+
 template <class T>
 void copyBox(const Context& context, const CopyBox& b, const T* source, T* destination) {
   const auto& n = b.n;
@@ -120,6 +132,7 @@ void copyBox(const Context& context, const CopyBox& b, const T* source, T* desti
   copyRows(context, "copyBox", {{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add}, source, destination);
 }
 
+// Any bytes, at any address.
 void zero(const Context& context, const Zero& z, void* destination) {
   if (aligned({destination}, sizeof(float)) && z.bytes % static_cast<std::int64_t>(sizeof(float)) == 0) {
     float* values = static_cast<float*>(destination);
@@ -133,16 +146,23 @@ void zero(const Context& context, const Zero& z, void* destination) {
   }
 }
 
-#define TILEFOLD_INSTANTIATE(From, To) template void copyRows<From, To>(const Context&, const char*, const RowBox&, const From*, To*);
-TILEFOLD_INSTANTIATE(float, float)
-TILEFOLD_INSTANTIATE(float, Bfloat16)
-TILEFOLD_INSTANTIATE(Bfloat16, float)
-TILEFOLD_INSTANTIATE(Bfloat16, Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
 
-#define TILEFOLD_INSTANTIATE(T) template void copyBox<T>(const Context&, const CopyBox&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+template <class T>
+std::unique_ptr<CompiledKernel> compileCopyRows(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::copyBox: {
+      const auto b = decode<CopyBox>(kernel);
+      if (b.ofParameters) return compiled(context, [b](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
+      return compiled(context, [b](const A& a) { copyBox<T>(a.context, b, a.at<T>(0), a.at<T>(1)); });
+    }
+    case KernelKind::zero:
+      return compiled(context, [z = decode<Zero>(kernel)](const A& a) { zero(a.context, z, a.at<void>(0)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileCopyRows)
 
 }  // namespace tilefold::cuda

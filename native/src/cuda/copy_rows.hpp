@@ -15,10 +15,4 @@ struct RowBox {
 template <class From, class To>
 void copyRows(const Context& context, const char* name, const RowBox& box, const From* source, To* destination);
 
-template <class T>
-void copyBox(const Context& context, const CopyBox& box, const T* source, T* destination);
-
-// Any bytes, at any address.
-void zero(const Context& context, const Zero& z, void* destination);
-
 }  // namespace tilefold::cuda

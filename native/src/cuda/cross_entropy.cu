@@ -1,6 +1,10 @@
+// Softmax cross entropy. Semantics: reference/loss.cpp; what is summed is summed in double, row
+// after row. A label outside the classes is recorded in context.fault before anything is written,
+// and nothing is.
+#include "compiled.hpp"
 #include "element_loop.cuh"
+#include "families.hpp"
 #include "fault.cuh"
-#include "loss.hpp"
 #include "warp.cuh"
 
 namespace tilefold::cuda {
@@ -132,8 +136,7 @@ __global__ void __launch_bounds__(lossThreads)
   }
 }
 
-}  // namespace
-
+// `rowWeights` may be null.
 template <class T>
 void softmaxCrossEntropyForward(const Context& context, const CrossEntropy& c, const T* source, const std::int32_t* labels,
                                 const float* rowWeights, double* loss) {
@@ -149,11 +152,24 @@ void softmaxCrossEntropyBackward(const Context& context, const CrossEntropy& c, 
                static_cast<double>(c.fullBatch), source, labels, rowWeights, sourceGradient, context.fault);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                                           \
-  template void softmaxCrossEntropyForward<T>(const Context&, const CrossEntropy&, const T*, const std::int32_t*, const float*, double*); \
-  template void softmaxCrossEntropyBackward<T>(const Context&, const CrossEntropy&, const T*, const std::int32_t*, const float*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileCrossEntropy(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::softmaxCrossEntropyForward:
+      return compiled(context, [c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyForward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3));
+      });
+    case KernelKind::softmaxCrossEntropyBackward:
+      return compiled(context, [c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyBackward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<T>(3));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileCrossEntropy)
 
 }  // namespace tilefold::cuda

@@ -1,9 +1,11 @@
-#include "expression.hpp"
-
+// Pointwise functions of tiles from their expressions, computed in float32. Semantics:
+// reference/expression.cpp.
 #include "../expression.hpp"
 #include "../generated/expressions.hpp"
 #include "activation.cuh"
+#include "compiled.hpp"
 #include "element_loop.cuh"
+#include "families.hpp"
 #include "statistics_sums.cuh"
 
 namespace tilefold::cuda {
@@ -99,8 +101,7 @@ void ofTiles(const Context& context, std::int64_t count, const PointwiseOperands
                  });
 }
 
-}  // namespace
-
+// The destination may be the input or the gradient.
 template <class T>
 void pointwise(const Context& context, const Pointwise& p, const PointwiseOperands<T>& operands, T* destination) {
   const bool broadcasts = (p.broadcast && operands.second != nullptr) || operands.weight != nullptr || operands.bias != nullptr;
@@ -112,6 +113,7 @@ void pointwise(const Context& context, const Pointwise& p, const PointwiseOperan
           [=] __device__(std::int64_t i) { destination[i] = static_cast<T>(function(leaves(i))); });
 }
 
+// Sum is float, or T where there is one value an image and channel.
 template <class T, class Sum>
 void pointwiseSum(const Context& context, const PointwiseSum& s, const PointwiseOperands<T>& operands, Sum* sums) {
   const ElementLeaves<T> leaves(s, operands);
@@ -126,12 +128,28 @@ void pointwiseSum(const Context& context, const PointwiseSum& s, const Pointwise
       [=] __device__(const StatisticsRow& row, double sum, double) { sums[row.row] = static_cast<Sum>(sum); });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                      \
-  template void pointwise<T>(const Context&, const Pointwise&, const PointwiseOperands<T>&, T*);                     \
-  template void pointwiseSum<T, float>(const Context&, const PointwiseSum&, const PointwiseOperands<T>&, float*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
-template void pointwiseSum<Bfloat16, Bfloat16>(const Context&, const PointwiseSum&, const PointwiseOperands<Bfloat16>&, Bfloat16*);
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileExpression(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::pointwiseForward:
+      return compiled(context,
+                      [p = tiled<Pointwise>(kernel)](const A& a) { pointwise<T>(a.context, p, a.leaves<T>(nullptr), a.at<T>(4)); });
+    case KernelKind::pointwiseBackward:
+      return compiled(context,
+                      [p = tiled<Pointwise>(kernel)](const A& a) { pointwise<T>(a.context, p, a.leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+    case KernelKind::pointwiseSum: {
+      const auto s = tiled<PointwiseSum>(kernel);
+      if (rowsOf(s) == SumRows::imageChannels)
+        return compiled(context, [s](const A& a) { pointwiseSum<T, T>(a.context, s, a.leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+      return compiled(context, [s](const A& a) { pointwiseSum<T, float>(a.context, s, a.leaves<T>(a.at<T>(4)), a.at(5)); });
+    }
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileExpression)
 
 }  // namespace tilefold::cuda

@@ -1,8 +1,11 @@
+// Sums over the pixels of a tile, plain or nhwc. Semantics: reference/pooling.cpp.
 #include "activation.cuh"
+#include "compiled.hpp"
+#include "families.hpp"
 #include "reduction.cuh"
-#include "global_average_pool.hpp"
 
 namespace tilefold::cuda {
+namespace {
 
 template <class T>
 void globalAveragePoolForward(const Context& context, const GlobalAveragePool& s, const T* source, float* sum) {
@@ -38,11 +41,23 @@ void globalAveragePoolBackward(const Context& context, const GlobalAveragePool& 
                  });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                          \
-  template void globalAveragePoolForward<T>(const Context&, const GlobalAveragePool&, const T*, float*); \
-  template void globalAveragePoolBackward<T>(const Context&, const GlobalAveragePool&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileGlobalAveragePool(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::globalAveragePoolForward:
+      return compiled(
+          context, [s = tiled<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolForward<T>(a.context, s, a.at<T>(0), a.at(1)); });
+    case KernelKind::globalAveragePoolBackward:
+      return compiled(context, [s = tiled<GlobalAveragePool>(kernel)](const A& a) {
+        globalAveragePoolBackward<T>(a.context, s, a.at<T>(0), a.at<T>(1));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileGlobalAveragePool)
 
 }  // namespace tilefold::cuda

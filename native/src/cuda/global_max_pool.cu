@@ -1,9 +1,11 @@
+// The largest element of each channel, plain or nhwc. Semantics: reference/pooling.cpp.
+#include "../maxima.hpp"
 #include "activation.cuh"
-#include "max_pool.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 #include "reduction.cuh"
 
 namespace tilefold::cuda {
-
 // The larger of two is what they add up to.
 template <>
 struct Parts<Maximum> {
@@ -31,12 +33,10 @@ struct PlacedTerms {
 };
 
 // One past the absolute place of the tile's first pixel.
-std::int64_t firstPlace(const PlacedTile& t, const reference::TileOrigin& origin) { return origin.row * t.fullWidth + origin.column + 1; }
-
-}  // namespace
+std::int64_t firstPlace(const PlacedTile& t, const TileOrigin& origin) { return origin.row * t.fullWidth + origin.column + 1; }
 
 template <class T>
-void globalMaxPoolForward(const Context& context, const PlacedTile& t, const reference::TileOrigin& origin, const T* source,
+void globalMaxPoolForward(const Context& context, const PlacedTile& t, const TileOrigin& origin, const T* source,
                           Maximum* maxima, T* destination) {
   const Activation tile(t.layout, t.channels, t.height, t.width);
   const Divisor byChannels(t.channels), byWidth(t.width);
@@ -57,7 +57,7 @@ void globalMaxPoolForward(const Context& context, const PlacedTile& t, const ref
 }
 
 template <class T>
-void globalMaxPoolBackward(const Context& context, const PlacedTile& t, const reference::TileOrigin& origin, const T* destinationGradient,
+void globalMaxPoolBackward(const Context& context, const PlacedTile& t, const TileOrigin& origin, const T* destinationGradient,
                            const Maximum* maxima, T* sourceGradient) {
   const Activation tile(t.layout, t.channels, t.height, t.width);
   const std::int64_t channels = t.channels, before = firstPlace(t, origin), rowStride = t.fullWidth;
@@ -73,11 +73,24 @@ void globalMaxPoolBackward(const Context& context, const PlacedTile& t, const re
                  });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                                         \
-  template void globalMaxPoolForward<T>(const Context&, const PlacedTile&, const reference::TileOrigin&, const T*, Maximum*, T*);      \
-  template void globalMaxPoolBackward<T>(const Context&, const PlacedTile&, const reference::TileOrigin&, const T*, const Maximum*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileGlobalMaxPool(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::globalMaxPoolForward:
+      return compiled(context, [t = tiled<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolForward<T>(a.context, t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
+    case KernelKind::globalMaxPoolBackward:
+      return compiled(context, [t = tiled<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolBackward<T>(a.context, t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileGlobalMaxPool)
 
 }  // namespace tilefold::cuda

@@ -1,6 +1,9 @@
+// Tiles of the step's uint8 images, normalised as they are loaded, plain or nhwc. Semantics:
+// reference/image.cpp.
 #include "activation.cuh"
+#include "compiled.hpp"
 #include "element_loop.cuh"
-#include "image.hpp"
+#include "families.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -17,10 +20,9 @@ __device__ double mixed(const double* row, const std::uint8_t* pixel) {
   return sum < 0 ? 0 : sum > 1 ? 1 : sum;
 }
 
-}  // namespace
-
+// Reads context.step->images[origin.batch ...], whose pixels the device must see.
 template <class T>
-void loadImage(const Context& context, const LoadImage& l, const reference::TileOrigin& origin, T* destination) {
+void loadImage(const Context& context, const LoadImage& l, const TileOrigin& origin, T* destination) {
   // One thread a pixel, so that the bytes of a pixel are fetched together.
   const Activation tile(l.layout, l.channels, l.height, l.width);
   const Divisor byPixels(l.height * l.width), byWidth(l.width);
@@ -44,9 +46,18 @@ void loadImage(const Context& context, const LoadImage& l, const reference::Tile
   });
 }
 
-#define TILEFOLD_INSTANTIATE(T) template void loadImage<T>(const Context&, const LoadImage&, const reference::TileOrigin&, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileImage(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::loadImage:
+      return compiled(context, [l = tiled<LoadImage>(kernel)](const A& a) { loadImage<T>(a.context, l, a.origin(1), a.at<T>(0)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileImage)
 
 }  // namespace tilefold::cuda

@@ -1,9 +1,13 @@
+// Max pooling, plain or nhwc; indices (int32) lie as the outputs do. Semantics:
+// reference/pooling.cpp.
 #include <cmath>
 
+#include "../reference/pooling.hpp"
 #include "activation.cuh"
+#include "compiled.hpp"
 #include "element_loop.cuh"
+#include "families.hpp"
 #include "fault.cuh"
-#include "max_pool.hpp"
 #include "window_axis.cuh"
 
 namespace tilefold::cuda {
@@ -169,8 +173,6 @@ void backwardSquares(const Context& context, const Pool& p, const T* destination
   });
 }
 
-}  // namespace
-
 template <class T>
 void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
   const bool packs = aligned({source, destination, indices});
@@ -182,6 +184,8 @@ void maxPoolForward(const Context& context, const Pool& p, const T* source, T* d
     forwardOf<1>(context, p, source, destination, indices);
 }
 
+// Every input pixel gathers from the windows that may have chosen it. Winners outside the plane are
+// a fault where a window sees pixels.
 template <class T>
 void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices,
                      T* sourceGradient) {
@@ -197,11 +201,30 @@ void maxPoolBackward(const Context& context, const Pool& p, const T* destination
     backwardOf<1>(context, p, destinationGradient, indices, sourceGradient);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                 \
-  template void maxPoolForward<T>(const Context&, const Pool&, const T*, T*, std::int32_t*); \
-  template void maxPoolBackward<T>(const Context&, const Pool&, const T*, const std::int32_t*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+Pool countableMaxPool(const Kernel& kernel) {
+  const auto p = tiled<Pool>(kernel);
+  reference::indicesBytes(p);
+  return p;
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileMaxPool(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::maxPoolForward:
+      return compiled(context, [p = countableMaxPool(kernel)](const A& a) {
+        maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<std::int32_t>(2));
+      });
+    case KernelKind::maxPoolBackward:
+      return compiled(context, [p = countableMaxPool(kernel)](const A& a) {
+        maxPoolBackward<T>(a.context, p, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileMaxPool)
 
 }  // namespace tilefold::cuda

@@ -1,7 +1,12 @@
-#include "normalisation.hpp"
+// Statistics of a tile. Semantics: reference/normalisation.cpp; sums are made in double in an order
+// that the shape and the operands' alignment decide.
+#include "../normalisation.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 #include "statistics_sums.cuh"
 
 namespace tilefold::cuda {
+namespace {
 
 template <class T>
 void momentsForward(const Context& context, const GroupedTile& t, const T* source, Moments* moments) {
@@ -42,9 +47,25 @@ void updateRunning(const Context& context, const UpdateRunning& u, const Moments
   });
 }
 
-#define TILEFOLD_INSTANTIATE(T) template void momentsForward<T>(const Context&, const GroupedTile&, const T*, Moments*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileMoments(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::momentsForward:
+      return compiled(context,
+                      [t = tiled<GroupedTile>(kernel)](const A& a) { momentsForward<T>(a.context, t, a.at<T>(0), a.at<Moments>(1)); });
+    case KernelKind::momentsOfRunning:
+      return compiled(
+          context, [c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning(a.context, c, a.at(0), a.at(1), a.at<Moments>(2)); });
+    case KernelKind::updateRunning:
+      return compiled(context,
+                      [u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning(a.context, u, a.at<Moments>(0), a.at(1), a.at(2)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileMoments)
 
 }  // namespace tilefold::cuda

@@ -1,6 +1,10 @@
+// Shuffles of pixels and channels and padding of tiles, plain or nhwc. Semantics:
+// reference/movement.cpp; every result gathers what it is made of.
+#include "../padding.hpp"
 #include "activation.cuh"
+#include "compiled.hpp"
 #include "element_loop.cuh"
-#include "movement.hpp"
+#include "families.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -14,8 +18,6 @@ void forEachPlace(const Context& context, const char* name, const Activation& ac
     values.store(result + i);
   });
 }
-
-}  // namespace
 
 template <class T>
 void pixelShuffle(const Context& context, const PixelShuffle& p, const T* source, T* destination) {
@@ -42,6 +44,19 @@ void pixelShuffle(const Context& context, const PixelShuffle& p, const T* source
   });
 }
 
+template <class T>
+void channelShuffle(const Context& context, const ChannelGroups& s, const T* source, T* destination) {
+  const Activation tile(s.layout, s.channels, s.height, s.width);
+  const Divisor byGroups(s.groups);
+  const std::int64_t width = s.width, groupChannels = s.channels / s.groups;
+  forEachPlace(context, "channelShuffle", tile, s.batch * s.channels * s.height * s.width, destination, [=] __device__(const Place& to) {
+    const Division channel = byGroups(to.channel);
+    return source[tile.plane(to.image, channel.remainder * groupChannels + channel.quotient) +
+                  (to.row * width + to.column) * tile.pixelStride()];
+  });
+}
+
+// Throws Failure where an output shows an input that is beside the tile.
 template <class T>
 void padForward(const Context& context, const Pad& p, const ResampledAt& at, const T* source, T* destination) {
   const PaddedAxis rows = rowsOf(p, at), columns = columnsOf(p, at);
@@ -74,12 +89,27 @@ void padBackward(const Context& context, const Pad& p, const ResampledAt& at, co
   });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                \
-  template void pixelShuffle<T>(const Context&, const PixelShuffle&, const T*, T*);            \
-  template void padForward<T>(const Context&, const Pad&, const ResampledAt&, const T*, T*);   \
-  template void padBackward<T>(const Context&, const Pad&, const ResampledAt&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::pixelShuffle:
+      return compiled(context,
+                      [p = betweenTiles<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::channelShuffle:
+      return compiled(context, [s = tiled<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::padForward:
+      return compiled(context,
+                      [p = tiled<Pad>(kernel)](const A& a) { padForward<T>(a.context, p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::padBackward:
+      return compiled(context,
+                      [p = tiled<Pad>(kernel)](const A& a) { padBackward<T>(a.context, p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileMovement)
 
 }  // namespace tilefold::cuda

@@ -1,6 +1,9 @@
+// Normalisation by statistics, and its gradients. Semantics: reference/normalisation.cpp.
+#include "../normalisation.hpp"
 #include "../rectifier.hpp"
 #include "channel_loop.cuh"
-#include "normalisation.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -49,8 +52,7 @@ void backward(const Context& context, const Normalise& n, const NormaliseOperand
       });
 }
 
-}  // namespace
-
+// Source and destination may coincide.
 template <class T>
 void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, T* destination) {
   const T* source = operands.source;
@@ -65,6 +67,7 @@ void normaliseForward(const Context& context, const Normalise& n, const Normalis
       });
 }
 
+// `sums` may be null; the gradients may be one.
 template <class T>
 void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
                        T* sourceGradient) {
@@ -74,11 +77,24 @@ void normaliseBackward(const Context& context, const Normalise& n, const Normali
     backward<false>(context, n, operands, sums, sourceGradient);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                         \
-  template void normaliseForward<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, T*); \
-  template void normaliseBackward<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, const GradientSums*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileNormalise(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::normaliseForward:
+      return compiled(context, [n = tiled<Normalise>(kernel)](const A& a) {
+        normaliseForward<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, a.at<T>(4));
+      });
+    case KernelKind::normaliseBackward:
+      return compiled(context, [n = tiled<Normalise>(kernel)](const A& a) {
+        normaliseBackward<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(5)}, a.at<GradientSums>(4), a.at<T>(6));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileNormalise)
 
 }  // namespace tilefold::cuda

@@ -1,8 +1,13 @@
+// The sums that a normalisation's gradients are made of. Semantics: reference/normalisation.cpp; sums
+// are made in double in an order that the shape and the operands' alignment decide.
+#include "../normalisation.hpp"
 #include "../rectifier.hpp"
-#include "normalisation.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 #include "statistics_sums.cuh"
 
 namespace tilefold::cuda {
+namespace {
 
 template <class T>
 void normaliseBackwardReduce(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
@@ -39,10 +44,24 @@ void normaliseParameters(const Context& context, const NormaliseParameters& p, c
   });
 }
 
-#define TILEFOLD_INSTANTIATE(T) \
-  template void normaliseBackwardReduce<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, GradientSums*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileNormaliseBackwardReduce(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::normaliseBackwardReduce:
+      return compiled(context, [n = tiled<Normalise>(kernel)](const A& a) {
+        normaliseBackwardReduce<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(4)}, a.at<GradientSums>(5));
+      });
+    case KernelKind::normaliseParameters:
+      return compiled(context, [p = decode<NormaliseParameters>(kernel)](const A& a) {
+        normaliseParameters(a.context, p, a.at<GradientSums>(0), a.at(1), a.at(2));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileNormaliseBackwardReduce)
 
 }  // namespace tilefold::cuda

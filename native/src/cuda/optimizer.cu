@@ -1,5 +1,8 @@
+// Updates of weights, in place. Semantics: reference/optimizer.cpp; learning rate and step number
+// are the device's.
+#include "compiled.hpp"
 #include "element_loop.cuh"
-#include "optimizer.hpp"
+#include "families.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -50,8 +53,7 @@ __global__ void __launch_bounds__(blockThreads) updateAdam(std::int64_t packs, A
   });
 }
 
-}  // namespace
-
+// `velocity` may be null when momentum is 0.
 void sgd(const Context& context, const Sgd& s, float* weights, const float* gradient, float* velocity) {
   const double baseRate = s.rate;
   const float decay = static_cast<float>(s.weightDecay), momentum = static_cast<float>(s.momentum);
@@ -84,5 +86,21 @@ void adam(const Context& context, const Adam& a, float* weights, const float* gr
   launchKernel(context, "adam", updateAdam, blocks, blockThreads, packs, fields, context.step, context.fault, weights, gradient,
                firstMoment, secondMoment);
 }
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileOptimizer(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::sgd:
+      return compiled(context, [s = decode<Sgd>(kernel)](const A& a) { sgd(a.context, s, a.at(0), a.at(1), a.at(2)); });
+    case KernelKind::adam:
+      return compiled(context, [o = decode<Adam>(kernel)](const A& a) { adam(a.context, o, a.at(0), a.at(1), a.at(2), a.at(3)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileOptimizer)
 
 }  // namespace tilefold::cuda

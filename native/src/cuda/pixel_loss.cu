@@ -1,6 +1,10 @@
+// Softmax cross entropy of every pixel's scores, and their classes; plain or nhwc. Semantics:
+// reference/pixel_loss.cpp. Exponentials are of float32, their sums and the losses in double. A
+// label that is none is recorded in context.fault, and the loss stays as it was.
 #include "activation.cuh"
+#include "compiled.hpp"
+#include "families.hpp"
 #include "fault.cuh"
-#include "pixel_loss.hpp"
 #include "reduction.cuh"
 #include "warp.cuh"
 
@@ -238,8 +242,7 @@ Labels labelsOf(const Context& context, const PixelCrossEntropy& c, const std::i
   return {labels, classWeights, c.channels, c.ignored, context.fault};
 }
 
-}  // namespace
-
+// `classWeights` may be null; `normaliser` is one number on the device.
 template <class T>
 void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c, const T* source, const std::int32_t* labels,
                               const float* classWeights, const double* normaliser, double* loss) {
@@ -264,14 +267,27 @@ void argmaxChannels(const Context& context, const PlacedTile& t, const T* source
   withLanes(pixels, [&](auto lanes) { classesOf<decltype(lanes)::value>(context, pixels, source, classes); });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                                     \
-  template void pixelCrossEntropyForward<T>(const Context&, const PixelCrossEntropy&, const T*, const std::int32_t*, const float*,  \
-                                            const double*, double*);                                                                \
-  template void pixelCrossEntropyBackward<T>(const Context&, const PixelCrossEntropy&, const T*, const std::int32_t*, const float*, \
-                                             const double*, T*);                                                                    \
-  template void argmaxChannels<T>(const Context&, const PlacedTile&, const T*, std::uint8_t*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compilePixelLoss(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::pixelCrossEntropyForward:
+      return compiled(context, [c = tiled<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyForward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at<double>(4));
+      });
+    case KernelKind::pixelCrossEntropyBackward:
+      return compiled(context, [c = tiled<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyBackward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at<T>(4));
+      });
+    case KernelKind::argmaxChannels:
+      return compiled(context,
+                      [t = tiled<PlacedTile>(kernel)](const A& a) { argmaxChannels<T>(a.context, t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compilePixelLoss)
 
 }  // namespace tilefold::cuda

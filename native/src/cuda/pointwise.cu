@@ -1,12 +1,14 @@
+// Element by element: rectifiers, sums and dropout. Semantics: reference/pointwise.cpp.
 #include "../rectifier.hpp"
 #include "activation.cuh"
+#include "compiled.hpp"
 #include "element_loop.cuh"
-#include "pointwise.hpp"
+#include "families.hpp"
 
 namespace tilefold::cuda {
 namespace {
 
-// reference::ElementDraw, on the device.
+// ElementDraw of reference/pointwise.cpp, on the device.
 __device__ std::uint64_t mix(std::uint64_t z) {
   z += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -17,8 +19,6 @@ __device__ std::uint64_t mix(std::uint64_t z) {
 __device__ double draw(std::uint64_t key, std::int64_t element) {
   return static_cast<double>(mix(key + static_cast<std::uint64_t>(element) * 0x9E3779B97F4A7C15u) >> 11) * 0x1p-53;
 }
-
-}  // namespace
 
 template <class T>
 void rectifierForward(const Context& context, const Rectifier& r, const T* source, T* destination) {
@@ -71,13 +71,26 @@ void dropout(const Context& context, const Dropout& d, const TileOrigin& origin,
   });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                 \
-  template void rectifierForward<T>(const Context&, const Rectifier&, const T*, T*);            \
-  template void rectifierBackward<T>(const Context&, const Rectifier&, const T*, const T*, T*); \
-  template void addForward<T>(const Context&, const Rectifier&, const T*, const T*, T*);        \
-  template void dropout<T>(const Context&, const Dropout&, const TileOrigin&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compilePointwise(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::rectifierForward:
+      return compiled(context, [r = decode<Rectifier>(kernel)](const A& a) { rectifierForward<T>(a.context, r, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::rectifierBackward:
+      return compiled(
+          context, [r = decode<Rectifier>(kernel)](const A& a) { rectifierBackward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::addForward:
+      return compiled(context,
+                      [r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::dropout:
+      return compiled(context, [d = tiled<Dropout>(kernel)](const A& a) { dropout<T>(a.context, d, a.origin(2), a.at<T>(0), a.at<T>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compilePointwise)
 
 }  // namespace tilefold::cuda

@@ -1,9 +1,12 @@
+// Between layouts, between dense tiles and plain strided tensors, and between channels of tiles.
+// Semantics: reference/movement.cpp.
 #include <utility>
 
+#include "compiled.hpp"
 #include "copy_rows.hpp"
 #include "divisor.cuh"
 #include "element_loop.cuh"
-#include "reorder.hpp"
+#include "families.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -87,8 +90,7 @@ Matrices reversed(const Matrices& m) {
           m.add};
 }
 
-}  // namespace
-
+// Between plain and nhwc.
 template <class T>
 void reorderActivation(const Context& context, const ActivationReorder& r, const T* source, T* destination) {
   const std::int64_t pixels = r.height * r.width, image = r.channels * pixels;
@@ -98,6 +100,7 @@ void reorderActivation(const Context& context, const ActivationReorder& r, const
   transpose(context, "reorderActivation", r.destinationLayout == Layout::nhwc ? toLast : reversed(toLast), source, destination);
 }
 
+// Between plain (oihw) and ohwi.
 void reorderWeights(const Context& context, const WeightReorder& r, const float* source, float* destination) {
   const std::int64_t taps = r.kernelHeight * r.kernelWidth, in = r.inChannels / r.groups, count = r.outChannels * in * taps;
   if (r.sourceLayout == r.destinationLayout)
@@ -111,6 +114,7 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
   });
 }
 
+// Weights as products read them.
 template <class T>
 void castWeights(const Context& context, const Count& r, const float* source, T* destination) {
   forEachPack(context, "castWeights", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
@@ -119,6 +123,7 @@ void castWeights(const Context& context, const Count& r, const float* source, T*
   });
 }
 
+// A tile of a plain strided tensor to a dense tile, plain or nhwc; and back, added.
 template <class T>
 void packTile(const Context& context, const StridedTile& t, const float* source, T* destination) {
   if (channelsLast(t)) return transpose(context, "packTile", matricesOf(t), source, destination);
@@ -147,6 +152,7 @@ void unpackAddTile(const Context& context, const StridedTile& t, const T* source
            source, destination);
 }
 
+// Some channels of every pixel; either side plain or nhwc.
 template <class T>
 void copyChannels(const Context& context, const CopyChannels& c, const T* source, T* destination) {
   const std::int64_t pixels = c.height * c.width, fromImage = c.sourceChannels * pixels, toImage = c.destinationChannels * pixels;
@@ -164,14 +170,43 @@ void copyChannels(const Context& context, const CopyChannels& c, const T* source
   transpose(context, "copyChannels", matrices, from, to);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                               \
-  template void reorderActivation<T>(const Context&, const ActivationReorder&, const T*, T*); \
-  template void castWeights<T>(const Context&, const Count&, const float*, T*);       \
-  template void packTile<T>(const Context&, const StridedTile&, const float*, T*);              \
-  template void unpackAddTile<T>(const Context&, const StridedTile&, const T*, float*);          \
-  template void copyChannels<T>(const Context&, const CopyChannels&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+void requireWeights(Layout layout) {
+  if (layout != Layout::plain && layout != Layout::ohwi)
+    throw Failure(std::string("the cuda device keeps weights plain or ohwi, not ") + layoutInfo(layout).name);
+}
+
+WeightReorder weightReorder(const Kernel& kernel) {
+  const auto r = decode<WeightReorder>(kernel);
+  requireWeights(r.sourceLayout);
+  requireWeights(r.destinationLayout);
+  return r;
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileReorder(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::reorderWeights:
+      return compiled(context, [r = weightReorder(kernel)](const A& a) { reorderWeights(a.context, r, a.at(0), a.at(1)); });
+    case KernelKind::reorderActivation:
+      return compiled(context, [r = betweenTiles<ActivationReorder>(kernel)](const A& a) {
+        reorderActivation<T>(a.context, r, a.at<T>(0), a.at<T>(1));
+      });
+    case KernelKind::castWeights:
+      return compiled(context, [r = decode<Count>(kernel)](const A& a) { castWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
+    case KernelKind::packTile:
+      return compiled(context, [t = tiled<StridedTile>(kernel)](const A& a) { packTile<T>(a.context, t, a.at(0), a.at<T>(1)); });
+    case KernelKind::unpackAddTile:
+      return compiled(context, [t = tiled<StridedTile>(kernel)](const A& a) { unpackAddTile<T>(a.context, t, a.at<T>(0), a.at(1)); });
+    case KernelKind::copyChannels:
+      return compiled(context,
+                      [c = betweenTiles<CopyChannels>(kernel)](const A& a) { copyChannels<T>(a.context, c, a.at<T>(0), a.at<T>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileReorder)
 
 }  // namespace tilefold::cuda

@@ -1,9 +1,13 @@
+// Resizing and adaptive pooling (../resampling.hpp) of tiles, plain or nhwc. Semantics:
+// reference/resampling.cpp; backward gathers.
 #include <type_traits>
 
+#include "../resampling.hpp"
 #include "activation.cuh"
+#include "compiled.hpp"
+#include "families.hpp"
 #include "reduction.cuh"
 #include "resampled_axis.cuh"
-#include "resampling.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -194,8 +198,7 @@ void gatherBy(Resampling kind, const Context& context, const char* name, const R
   }
 }
 
-}  // namespace
-
+// Throws Failure where an output needs an input that is beside the tile.
 template <class T>
 void resampleForward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const T* source, T* destination) {
   const ResampledAxis rows = rowsOf(r, kind, at), columns = columnsOf(r, kind, at);
@@ -219,11 +222,32 @@ void resampleBackward(const Context& context, const Resampled& r, Resampling kin
   gatherBy<Outputs>(kind, context, name, r, at, {r.outHeight, r.outWidth}, {r.inHeight, r.inWidth}, destinationGradient, sourceGradient);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                     \
-  template void resampleForward<T>(const Context&, const Resampled&, Resampling, const ResampledAt&, const T*, T*); \
-  template void resampleBackward<T>(const Context&, const Resampled&, Resampling, const ResampledAt&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileResampling(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::resizeForward:
+      return compiled(context, [r = tiled<Resize>(kernel)](const A& a) {
+        resampleForward<T>(a.context, r, resamplingOf(r), a.resampledAt(), a.at<T>(0), a.at<T>(1));
+      });
+    case KernelKind::resizeBackward:
+      return compiled(context, [r = tiled<Resize>(kernel)](const A& a) {
+        resampleBackward<T>(a.context, r, resamplingOf(r), a.resampledAt(), a.at<T>(0), a.at<T>(1));
+      });
+    case KernelKind::adaptivePoolForward:
+      return compiled(context, [r = tiled<Resampled>(kernel)](const A& a) {
+        resampleForward<T>(a.context, r, Resampling::adaptive, a.resampledAt(), a.at<T>(0), a.at<T>(1));
+      });
+    case KernelKind::adaptivePoolBackward:
+      return compiled(context, [r = tiled<Resampled>(kernel)](const A& a) {
+        resampleBackward<T>(a.context, r, Resampling::adaptive, a.resampledAt(), a.at<T>(0), a.at<T>(1));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileResampling)
 
 }  // namespace tilefold::cuda

@@ -1,5 +1,7 @@
+// Mean squared error, summed in double. Semantics: reference/loss.cpp.
 #include "activation.cuh"
-#include "loss.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 #include "reduction.cuh"
 
 namespace tilefold::cuda {
@@ -35,8 +37,6 @@ struct Differences {
 
 std::int64_t elements(const Tile& t) { return t.batch * t.channels * t.height * t.width; }
 
-}  // namespace
-
 template <class T>
 void meanSquaredErrorForward(const Context& context, const SquaredError& s, const T* source, const float* target, double* loss) {
   const Differences<T> differences(s, source, target);
@@ -54,11 +54,24 @@ void meanSquaredErrorBackward(const Context& context, const SquaredError& s, con
           [=] __device__(std::int64_t i) { sourceGradient[i] = static_cast<T>(2 * differences.at(i) / count); });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                   \
-  template void meanSquaredErrorForward<T>(const Context&, const SquaredError&, const T*, const float*, double*); \
-  template void meanSquaredErrorBackward<T>(const Context&, const SquaredError&, const T*, const float*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileSquaredError(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::meanSquaredErrorForward:
+      return compiled(context, [s = tiled<SquaredError>(kernel)](const A& a) {
+        meanSquaredErrorForward<T>(a.context, s, a.at<T>(0), a.at(1), a.at<double>(2));
+      });
+    case KernelKind::meanSquaredErrorBackward:
+      return compiled(context, [s = tiled<SquaredError>(kernel)](const A& a) {
+        meanSquaredErrorBackward<T>(a.context, s, a.at<T>(0), a.at(1), a.at<T>(2));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileSquaredError)
 
 }  // namespace tilefold::cuda

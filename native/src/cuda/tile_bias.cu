@@ -1,6 +1,9 @@
+// A bias on its own, where no convolution adds it (bias.hpp is of those that do); plain or nhwc.
+// Semantics: reference/bias.cpp.
+#include "compiled.hpp"
 #include "divisor.cuh"
+#include "families.hpp"
 #include "reduction.cuh"
-#include "tile_bias.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -20,8 +23,6 @@ struct ChannelTerms {
     return static_cast<double>(first[place.quotient * imageStride + place.remainder]);
   }
 };
-
-}  // namespace
 
 template <class T>
 void addBias(const Context& context, const Tile& t, const float* bias, T* destination) {
@@ -49,11 +50,20 @@ void sumBias(const Context& context, const Tile& t, const T* destinationGradient
   forEachSum<1>(context, "sumBias", channels, t.batch * pixels, terms, finish);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                            \
-  template void addBias<T>(const Context&, const Tile&, const float*, T*); \
-  template void sumBias<T>(const Context&, const Tile&, const T*, float*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileTileBias(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::addBias:
+      return compiled(context, [t = tiled<Tile>(kernel)](const A& a) { addBias<T>(a.context, t, a.at(0), a.at<T>(1)); });
+    case KernelKind::sumBias:
+      return compiled(context, [t = tiled<Tile>(kernel)](const A& a) { sumBias<T>(a.context, t, a.at<T>(0), a.at(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileTileBias)
 
 }  // namespace tilefold::cuda

@@ -1,8 +1,11 @@
-#include "bias.hpp"
-
+// A bias on its own, where no convolution adds it; in any activation layout, padding lanes stay as
+// they are.
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
+namespace {
 
 template <class T>
 void addBias(const Tile& t, const ParameterOf<T>* bias, T* destination) {
@@ -17,6 +20,7 @@ void addBias(const Tile& t, const ParameterOf<T>* bias, T* destination) {
   }
 }
 
+// Sums over images and pixels, formed in double.
 template <class T>
 void sumBias(const Tile& t, const T* destinationGradient, ParameterOf<T>* biasGradient) {
   const Planes planes = planesOf(t);
@@ -33,12 +37,21 @@ void sumBias(const Tile& t, const T* destinationGradient, ParameterOf<T>* biasGr
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                     \
-  template void addBias<T>(const Tile&, const ParameterOf<T>*, T*); \
-  template void sumBias<T>(const Tile&, const T*, ParameterOf<T>*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileBias(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::addBias:
+      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { addBias<T>(t, a.at<P>(0), a.at<T>(1)); });
+    case KernelKind::sumBias:
+      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { sumBias<T>(t, a.at<T>(0), a.at<P>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileBias)
 
 }  // namespace tilefold::reference

@@ -1,8 +1,9 @@
-#include "convolution.hpp"
-
+// Convolution by its definition: plain layouts, any window, sums in double.
 #include <algorithm>
 
 #include "../rectifier.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -40,15 +41,18 @@ struct Geometry {
   std::int64_t in, out, inPlane, outPlane, taps;
 };
 
-}  // namespace
-
-void requirePlain(const Convolution& c) {
+// Throws Failure unless every layout is plain.
+Convolution plainConvolution(const Kernel& kernel) {
+  const auto c = decode<Convolution>(kernel);
   if (c.algorithm != 0) throw Failure("the reference device convolves directly only, not by algorithm " + std::to_string(c.algorithm));
   for (const Layout layout : {c.sourceLayout, c.destinationLayout, c.weightLayout})
     if (layout != Layout::plain)
       throw Failure(std::string("the reference device convolves plain layouts only, not ") + layoutInfo(layout).name);
+  return c;
 }
 
+// destination[b, o, y, x] = bias[o] + sum over the window of weights[o, i, ky, kx] source[b, i,
+// ...], times c.slope where negative. `bias` may be null.
 template <class T>
 void convolutionForward(const Convolution& c, const T* source, const T* weights, const ParameterOf<T>* bias, T* destination) {
   const Geometry g(c);
@@ -124,6 +128,7 @@ void convolutionBackwardData(const Convolution& c, const T* destinationGradient,
   }
 }
 
+// `biasGradient` may be null.
 template <class T>
 void convolutionBackwardWeights(const Convolution& c, const T* source, const T* destinationGradient, ParameterOf<T>* weightGradient,
                                 ParameterOf<T>* biasGradient) {
@@ -164,13 +169,25 @@ void convolutionBackwardWeights(const Convolution& c, const T* source, const T* 
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                           \
-  template void convolutionForward<T>(const Convolution&, const T*, const T*, const ParameterOf<T>*, T*); \
-  template void convolutionBackwardData<T>(const Convolution&, const T*, const T*, T*);                   \
-  template void convolutionBackwardWeights<T>(const Convolution&, const T*, const T*, ParameterOf<T>*, ParameterOf<T>*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileConvolution(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::convolutionForward:
+      return compiled(
+          [c = plainConvolution(kernel)](const A& a) { convolutionForward<T>(c, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<T>(3)); });
+    case KernelKind::convolutionBackwardData:
+      return compiled([c = plainConvolution(kernel)](const A& a) { convolutionBackwardData<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::convolutionBackwardWeights:
+      return compiled(
+          [c = plainConvolution(kernel)](const A& a) { convolutionBackwardWeights<T>(c, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<P>(3)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileConvolution)
 
 }  // namespace tilefold::reference

@@ -1,7 +1,8 @@
-#include "expression.hpp"
-
+// Pointwise functions of tiles, from their expressions; channel padding is zero.
 #include "../expression.hpp"
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -19,8 +20,7 @@ Leaves<double> leavesOf(const PointwiseTile& p, const PointwiseOperands<T>& oper
           at(operands.weight, p.weightPerChannel ? channel : 0), at(operands.bias, p.biasPerChannel ? channel : 0)};
 }
 
-}  // namespace
-
+// The destination may be the input or the gradient.
 template <class T>
 void pointwise(const Pointwise& p, const PointwiseOperands<T>& operands, T* destination) {
   const std::vector<Instruction> instructions = instructionsOf(p.expression);
@@ -39,6 +39,7 @@ void pointwise(const Pointwise& p, const PointwiseOperands<T>& operands, T* dest
       }
 }
 
+// Sum is the parameters' type, or T where there is one value an image and channel.
 template <class T, class Sum>
 void pointwiseSum(const PointwiseSum& s, const PointwiseOperands<T>& operands, Sum* sums) {
   const std::vector<Instruction> instructions = instructionsOf(s.expression);
@@ -60,13 +61,27 @@ void pointwiseSum(const PointwiseSum& s, const PointwiseOperands<T>& operands, S
   for (std::size_t row = 0; row < totals.size(); ++row) sums[row] = static_cast<Sum>(totals[row]);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                          \
-  template void pointwise<T>(const Pointwise&, const PointwiseOperands<T>&, T*);                                         \
-  template void pointwiseSum<T, ParameterOf<T>>(const PointwiseSum&, const PointwiseOperands<T>&, ParameterOf<T>*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
-template void pointwiseSum<Bfloat16, Bfloat16>(const PointwiseSum&, const PointwiseOperands<Bfloat16>&, Bfloat16*);
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileExpression(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::pointwiseForward:
+      return compiled([p = inBlocks<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(nullptr), a.at<T>(4)); });
+    case KernelKind::pointwiseBackward:
+      return compiled([p = inBlocks<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+    case KernelKind::pointwiseSum: {
+      const auto s = inBlocks<PointwiseSum>(kernel);
+      if (rowsOf(s) == SumRows::imageChannels)
+        return compiled([s](const A& a) { pointwiseSum<T, T>(s, a.template leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+      return compiled([s](const A& a) { pointwiseSum<T, P>(s, a.template leaves<T>(a.at<T>(4)), a.at<P>(5)); });
+    }
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileExpression)
 
 }  // namespace tilefold::reference

@@ -1,10 +1,11 @@
-#include "image.hpp"
-
+// Tiles of the step's uint8 images, normalised as they are loaded.
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -41,8 +42,9 @@ double mixed(const std::array<double, 12>& colour, const std::uint8_t* pixel, st
   return std::clamp(part(0) + part(1) + part(2) + row[3], 0.0, 1.0);
 }
 
-}  // namespace
-
+// destination = (value - mean[c]) / deviation[c] of the tile at `origin` of the cropped, flipped
+// and turned images, where value is pixel / 255, or what the image's colour makes of the pixel's
+// three of them, clamped to 0 .. 1.
 template <class T>
 void loadImage(const LoadImage& l, const TileOrigin& origin, const std::vector<Image>& images, T* destination) {
   const Planes planes = planesOf(l);
@@ -75,8 +77,18 @@ void loadImage(const LoadImage& l, const TileOrigin& origin, const std::vector<I
   }
 }
 
-template void loadImage<float>(const LoadImage&, const TileOrigin&, const std::vector<Image>&, float*);
-template void loadImage<double>(const LoadImage&, const TileOrigin&, const std::vector<Image>&, double*);
-template void loadImage<Bfloat16>(const LoadImage&, const TileOrigin&, const std::vector<Image>&, Bfloat16*);
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileImage(const Kernel& kernel) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::loadImage:
+      return compiled([l = decode<LoadImage>(kernel)](const A& a) { loadImage<T>(l, a.origin(1), a.step.images, a.at<T>(0)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileImage)
 
 }  // namespace tilefold::reference

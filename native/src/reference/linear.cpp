@@ -1,14 +1,15 @@
-#include "linear.hpp"
-
+// The fully connected layer; everything plain, sums in double.
 #include <algorithm>
+
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
 
 constexpr std::int64_t chunk = 256;  // input features whose sums are held at once
 
-}  // namespace
-
+// y[b, o] = sum_i x[b, i] w[o, i] + bias[o]; `bias` may be null.
 template <class T>
 void linearForward(const Linear& l, const T* source, const T* weights, const ParameterOf<T>* bias, T* destination) {
 #pragma omp parallel for schedule(static)
@@ -41,6 +42,7 @@ void linearBackwardData(const Linear& l, const T* destinationGradient, const T* 
   }
 }
 
+// `biasGradient` may be null.
 template <class T>
 void linearBackwardWeights(const Linear& l, const T* source, const T* destinationGradient, ParameterOf<T>* weightGradient,
                            ParameterOf<T>* biasGradient) {
@@ -63,13 +65,24 @@ void linearBackwardWeights(const Linear& l, const T* source, const T* destinatio
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                 \
-  template void linearForward<T>(const Linear&, const T*, const T*, const ParameterOf<T>*, T*); \
-  template void linearBackwardData<T>(const Linear&, const T*, const T*, T*);                   \
-  template void linearBackwardWeights<T>(const Linear&, const T*, const T*, ParameterOf<T>*, ParameterOf<T>*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileLinear(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::linearForward:
+      return compiled([l = decode<Linear>(kernel)](const A& a) { linearForward<T>(l, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<T>(3)); });
+    case KernelKind::linearBackwardData:
+      return compiled([l = decode<Linear>(kernel)](const A& a) { linearBackwardData<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::linearBackwardWeights:
+      return compiled(
+          [l = decode<Linear>(kernel)](const A& a) { linearBackwardWeights<T>(l, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<P>(3)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileLinear)
 
 }  // namespace tilefold::reference

@@ -1,9 +1,11 @@
-#include "loss.hpp"
-
+// Losses; what is summed is summed in double, row after row, so that tiles along the batch change
+// nothing.
 #include <algorithm>
 #include <cmath>
 
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -47,8 +49,9 @@ void visitPlane(const StridedTile& t, const Planes& planes, std::int64_t plane, 
         visit(((plane * t.height + y) * t.width + x) * planes.block + lane, origin + lane * t.strideChannel + y * t.strideHeight + x);
 }
 
-}  // namespace
-
+// loss[0] += -log softmax(source)[label] / fullBatch of every row, loss[1] += rows whose largest
+// score is the label's. A row's loss and gradient are multiplied by its weight; without
+// `rowWeights` (null) every weight is 1. Throws Failure for a label outside 0 .. classes - 1.
 template <class T>
 void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights,
                                 double* loss) {
@@ -81,6 +84,7 @@ void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const s
   }
 }
 
+// loss[0] += sum (source - target)^2 / count; `target` is plain and strided.
 template <class T>
 void meanSquaredErrorForward(const SquaredError& s, const T* source, const ParameterOf<T>* target, double* loss) {
   const Planes planes = planesOf(s);
@@ -107,14 +111,31 @@ void meanSquaredErrorBackward(const SquaredError& s, const T* source, const Para
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                                    \
-  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double*); \
-  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, T*);     \
-  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const ParameterOf<T>*, double*);                         \
-  template void meanSquaredErrorBackward<T>(const SquaredError&, const T*, const ParameterOf<T>*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileLoss(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::softmaxCrossEntropyForward:
+      return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), a.at<double>(3));
+      });
+    case KernelKind::softmaxCrossEntropyBackward:
+      return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), a.at<T>(3));
+      });
+    case KernelKind::meanSquaredErrorForward:
+      return compiled(
+          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward<T>(s, a.at<T>(0), a.at<P>(1), a.at<double>(2)); });
+    case KernelKind::meanSquaredErrorBackward:
+      return compiled(
+          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<P>(1), a.at<T>(2)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileLoss)
 
 }  // namespace tilefold::reference

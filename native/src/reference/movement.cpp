@@ -1,8 +1,12 @@
-#include "movement.hpp"
-
+// Kernels that move elements between places and layouts.
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
+#include "../padding.hpp"
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -17,8 +21,6 @@ struct Position {
   Planes planes;
   std::int64_t pixels;
 };
-
-}  // namespace
 
 template <class T>
 void reorderActivation(const ActivationReorder& r, const T* source, T* destination) {
@@ -35,6 +37,8 @@ void reorderActivation(const ActivationReorder& r, const T* source, T* destinati
   }
 }
 
+// Some channels of one dense tile to some of another. Where they are the last of a blocked one and
+// not added, its padding is zeroed.
 template <class T>
 void copyChannels(const CopyChannels& c, const T* source, T* destination) {
   const std::int64_t pixels = c.height * c.width;
@@ -52,6 +56,8 @@ void copyChannels(const CopyChannels& c, const T* source, T* destination) {
       }
 }
 
+// Between a fine and a coarse tile, either way; padding channels, and what the other tile does not
+// hold, are zero.
 template <class T>
 void pixelShuffle(const PixelShuffle& p, const T* source, T* destination) {
   const std::int64_t factor = p.factor, coarseChannels = p.channels * factor * factor;
@@ -85,6 +91,28 @@ void pixelShuffle(const PixelShuffle& p, const T* source, T* destination) {
   }
 }
 
+// Padding channels are zero.
+template <class T>
+void channelShuffle(const ChannelGroups& s, const T* source, T* destination) {
+  const std::int64_t pixels = s.height * s.width, groupChannels = s.channels / s.groups;
+  const Position from(s.layout, s.batch, s.channels, pixels);
+  const Planes& planes = from.planes;
+  const std::int64_t block = planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    // The source of each lane; none of padding.
+    std::vector<const T*> in(static_cast<std::size_t>(block));
+    for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
+      const std::int64_t channel = planes.firstChannel(plane) + lane;
+      in[static_cast<std::size_t>(lane)] = source + from(planes.image(plane), channel % s.groups * groupChannels + channel / s.groups, 0);
+    }
+    T* out = destination + plane * pixels * block;
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (const T* lane : in) *out++ = lane == nullptr ? T(0) : lane[pixel * block];
+  }
+}
+
+// Throws Failure where an output shows an input that is beside the tile.
 template <class T>
 void padForward(const Pad& p, const ResampledAt& at, const T* source, T* destination) {
   const PaddedAxis rows = rowsOf(p, at), columns = columnsOf(p, at);
@@ -109,6 +137,7 @@ void padForward(const Pad& p, const ResampledAt& at, const T* source, T* destina
   }
 }
 
+// The part of the source's gradient that comes from the outputs of the tile.
 template <class T>
 void padBackward(const Pad& p, const ResampledAt& at, const T* destinationGradient, T* sourceGradient) {
   const PaddedAxis rows = rowsOf(p, at), columns = columnsOf(p, at);
@@ -136,6 +165,7 @@ void padBackward(const Pad& p, const ResampledAt& at, const T* destinationGradie
   }
 }
 
+// A box of rows; adds where the fields say so.
 template <class T>
 void copyBox(const CopyBox& box, const T* source, T* destination) {
   const auto& n = box.n;
@@ -154,6 +184,7 @@ void copyBox(const CopyBox& box, const T* source, T* destination) {
   }
 }
 
+// A tile of a plain strided tensor to a dense tile, channel padding zeroed; and back, added.
 template <class T>
 void packTile(const StridedTile& t, const ParameterOf<T>* source, T* destination) {
   const Planes planes = planesOf(t);
@@ -187,25 +218,60 @@ void unpackAddTile(const StridedTile& t, const T* source, ParameterOf<T>* destin
   }
 }
 
+// Weights as products read them: parameters rounded to what activations are stored as.
 template <class T>
 void castWeights(const Count& r, const ParameterOf<T>* source, T* destination) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = static_cast<T>(source[i]);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                  \
-  template void reorderActivation<T>(const ActivationReorder&, const T*, T*);    \
-  template void copyChannels<T>(const CopyChannels&, const T*, T*);              \
-  template void copyBox<T>(const CopyBox&, const T*, T*);                        \
-  template void pixelShuffle<T>(const PixelShuffle&, const T*, T*);              \
-  template void padForward<T>(const Pad&, const ResampledAt&, const T*, T*);     \
-  template void padBackward<T>(const Pad&, const ResampledAt&, const T*, T*);    \
-  template void packTile<T>(const StridedTile&, const ParameterOf<T>*, T*);        \
-  template void castWeights<T>(const Count&, const ParameterOf<T>*, T*); \
-  template void unpackAddTile<T>(const StridedTile&, const T*, ParameterOf<T>*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+std::int64_t plainWeights(const Kernel& kernel) {
+  const auto r = decode<WeightReorder>(kernel);
+  if (r.sourceLayout != Layout::plain || r.destinationLayout != Layout::plain)
+    throw Failure("the reference device keeps weights in the plain layout only");
+  return weightElements(Layout::plain, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups);
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::reorderWeights:
+      return compiled([count = plainWeights(kernel)](const A& a) {
+        std::memmove(a.at<P>(1), a.at<P>(0), static_cast<std::size_t>(count) * sizeof(P));
+      });
+    case KernelKind::reorderActivation:
+      return compiled([r = decode<ActivationReorder>(kernel)](const A& a) { reorderActivation<T>(r, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::copyChannels:
+      return compiled([c = decode<CopyChannels>(kernel)](const A& a) { copyChannels<T>(c, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::pixelShuffle:
+      return compiled([p = decode<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::channelShuffle:
+      return compiled([s = inBlocks<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::padForward:
+      return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padForward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::padBackward:
+      return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padBackward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::copyBox: {
+      const auto b = decode<CopyBox>(kernel);
+      if (b.ofParameters) return compiled([b](const A& a) { copyBox<P>(b, a.at<P>(0), a.at<P>(1)); });
+      return compiled([b](const A& a) { copyBox<T>(b, a.at<T>(0), a.at<T>(1)); });
+    }
+    case KernelKind::packTile:
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { packTile<T>(t, a.at<P>(0), a.at<T>(1)); });
+    case KernelKind::unpackAddTile:
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { unpackAddTile<T>(t, a.at<T>(0), a.at<P>(1)); });
+    case KernelKind::zero:
+      return compiled([z = decode<Zero>(kernel)](const A& a) { std::fill_n(a.at<std::byte>(0), z.bytes, std::byte{0}); });
+    case KernelKind::castWeights:
+      return compiled([r = decode<Count>(kernel)](const A& a) { castWeights<T>(r, a.at<P>(0), a.at<T>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileMovement)
 
 }  // namespace tilefold::reference

@@ -1,7 +1,10 @@
-#include "normalisation.hpp"
-
+// Statistics of a tile, and normalisation by them: batch, group and instance normalisation in any
+// layout.
+#include "../normalisation.hpp"
 #include "../rectifier.hpp"
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -35,8 +38,7 @@ T unrectified(const Normalise& n, const Normaliser<T>& normaliser, T x, T gradie
   return rectified(normaliser(x), gradient, static_cast<T>(n.slope));
 }
 
-}  // namespace
-
+// Merges the tile's moments, found in two passes, into those that are there; one row each group.
 template <class T>
 void momentsForward(const GroupedTile& t, const T* source, Moments* moments) {
   const std::int64_t pixels = t.height * t.width;
@@ -56,12 +58,15 @@ void momentsForward(const GroupedTile& t, const T* source, Moments* moments) {
       moments[statisticsRow(t, image, channel)].merge(channels[static_cast<std::size_t>(image * t.channels + channel)]);
 }
 
+// Of count 1, so that the variance is the sum of squared deviations.
 template <class T>
 void momentsOfRunning(const ChannelCount& c, const T* mean, const T* variance, Moments* moments) {
   for (std::int64_t channel = 0; channel < c.channels; ++channel)
     moments[channel] = {1, static_cast<double>(mean[channel]), static_cast<double>(variance[channel])};
 }
 
+// As torch.nn.BatchNorm2d: running = (1 - momentum) running + momentum batch, the batch's variance
+// over count - 1.
 template <class T>
 void updateRunning(const UpdateRunning& u, const Moments* moments, T* mean, T* variance) {
   const auto mix = [&](T running, double batch) {
@@ -86,6 +91,7 @@ void normaliseForward(const Normalise& n, const NormaliseOperands<T>& operands, 
   });
 }
 
+// Adds to the sums [images][channels].
 template <class T>
 void normaliseBackwardReduce(const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
   std::vector<GradientSums> channels(static_cast<std::size_t>(n.batch * n.channels));
@@ -105,6 +111,7 @@ void normaliseBackwardReduce(const Normalise& n, const NormaliseOperands<T>& ope
       sums[channelRow(n, image, channel)].add(channels[static_cast<std::size_t>(image * n.channels + channel)]);
 }
 
+// Either gradient may be absent.
 template <class T>
 void normaliseParameters(const NormaliseParameters& p, const GradientSums* sums, T* weightGradient, T* biasGradient) {
   for (std::int64_t channel = 0; channel < p.channels; ++channel) {
@@ -115,6 +122,8 @@ void normaliseParameters(const NormaliseParameters& p, const GradientSums* sums,
   }
 }
 
+// The gradient of Ioffe and Szegedy 2015, section 3, with means over a row's count; `sums` may be
+// null: moments are constants. The gradients may be one.
 template <class T>
 void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums, T* sourceGradient) {
   if (!n.add) zeroPadding(n, sourceGradient);
@@ -132,23 +141,42 @@ void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands,
   });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                  \
-  template void momentsForward<T>(const GroupedTile&, const T*, Moments*);                       \
-  template void normaliseForward<T>(const Normalise&, const NormaliseOperands<T>&, T*);          \
-  template void normaliseBackwardReduce<T>(const Normalise&, const NormaliseOperands<T>&, GradientSums*);  \
-  template void normaliseBackward<T>(const Normalise&, const NormaliseOperands<T>&, const GradientSums*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
 
 // Of parameters alone.
-#define TILEFOLD_INSTANTIATE(T)                                                         \
-  template void momentsOfRunning<T>(const ChannelCount&, const T*, const T*, Moments*); \
-  template void updateRunning<T>(const UpdateRunning&, const Moments*, T*, T*);         \
-  template void normaliseParameters<T>(const NormaliseParameters&, const GradientSums*, T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-#undef TILEFOLD_INSTANTIATE
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileNormalisation(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::momentsForward:
+      return compiled([t = decode<GroupedTile>(kernel)](const A& a) { momentsForward<T>(t, a.at<T>(0), a.at<Moments>(1)); });
+    case KernelKind::momentsOfRunning:
+      return compiled([c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning<P>(c, a.at<P>(0), a.at<P>(1), a.at<Moments>(2)); });
+    case KernelKind::updateRunning:
+      return compiled([u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning<P>(u, a.at<Moments>(0), a.at<P>(1), a.at<P>(2)); });
+    case KernelKind::normaliseForward:
+      return compiled([n = decode<Normalise>(kernel)](const A& a) {
+        normaliseForward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), nullptr}, a.at<T>(4));
+      });
+    case KernelKind::normaliseBackwardReduce:
+      return compiled([n = decode<Normalise>(kernel)](const A& a) {
+        normaliseBackwardReduce<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), a.at<T>(4)}, a.at<GradientSums>(5));
+      });
+    case KernelKind::normaliseParameters:
+      return compiled([p = decode<NormaliseParameters>(kernel)](const A& a) {
+        normaliseParameters<P>(p, a.at<GradientSums>(0), a.at<P>(1), a.at<P>(2));
+      });
+    case KernelKind::normaliseBackward:
+      return compiled([n = decode<Normalise>(kernel)](const A& a) {
+        normaliseBackward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), a.at<T>(5)}, a.at<GradientSums>(4), a.at<T>(6));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileNormalisation)
 
 }  // namespace tilefold::reference

@@ -1,9 +1,14 @@
-#include "optimizer.hpp"
-
+// Updates of weights, in place; as torch.optim does them.
 #include <cmath>
 
-namespace tilefold::reference {
+#include "compiled.hpp"
+#include "families.hpp"
 
+namespace tilefold::reference {
+namespace {
+
+// Stochastic gradient descent with momentum; `velocity` may be null when momentum is 0. The first
+// step has number 0.
 template <class T>
 void sgd(const Sgd& s, double learningRate, std::uint64_t step, T* weights, const T* gradient, T* velocity) {
   const T rate = static_cast<T>(learningRate * s.rate), decay = static_cast<T>(s.weightDecay), momentum = static_cast<T>(s.momentum);
@@ -18,6 +23,7 @@ void sgd(const Sgd& s, double learningRate, std::uint64_t step, T* weights, cons
   }
 }
 
+// Adam (Kingma, Ba 2015), or AdamW (Loshchilov, Hutter 2019) when decoupled.
 template <class T>
 void adam(const Adam& a, double learningRate, std::uint64_t step, T* weights, const T* gradient, T* firstMoment, T* secondMoment) {
   const double count = static_cast<double>(step) + 1, rate = learningRate * a.rate;
@@ -36,11 +42,24 @@ void adam(const Adam& a, double learningRate, std::uint64_t step, T* weights, co
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                              \
-  template void sgd<T>(const Sgd&, double, std::uint64_t, T*, const T*, T*); \
-  template void adam<T>(const Adam&, double, std::uint64_t, T*, const T*, T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileOptimizer(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::sgd:
+      return compiled(
+          [s = decode<Sgd>(kernel)](const A& a) { sgd<P>(s, a.step.learningRate, a.step.step, a.at<P>(0), a.at<P>(1), a.at<P>(2)); });
+    case KernelKind::adam:
+      return compiled([o = decode<Adam>(kernel)](const A& a) {
+        adam<P>(o, a.step.learningRate, a.step.step, a.at<P>(0), a.at<P>(1), a.at<P>(2), a.at<P>(3));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileOptimizer)
 
 }  // namespace tilefold::reference

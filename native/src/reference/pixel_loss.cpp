@@ -1,9 +1,11 @@
-#include "pixel_loss.hpp"
-
+// Softmax cross-entropy of every pixel's scores and the class of the largest, in any activation
+// layout. Softmax is formed in double.
 #include <cmath>
 
 #include "../pixel_labels.hpp"
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -45,8 +47,8 @@ double weightOf(const T* classWeights, std::int32_t label) {
   return classWeights == nullptr ? 1 : static_cast<double>(classWeights[label]);
 }
 
-}  // namespace
-
+// Adds to loss: [sum of weighted losses / normaliser, pixels predicted rightly]; nothing where no
+// pixel counts. Throws Failure for a label that is none, and leaves loss as it was.
 template <class T>
 void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                               double normaliser, double* loss) {
@@ -73,6 +75,7 @@ void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const
   loss[1] += right;
 }
 
+// Pixels that do not count have gradient 0.
 template <class T>
 void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                                double normaliser, T* sourceGradient) {
@@ -105,6 +108,7 @@ void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, cons
   pixelLabels.require(wrong);
 }
 
+// The first of equals; noClass where a score is not finite.
 template <class T>
 void argmaxChannels(const PlacedTile& t, const T* source, std::uint8_t* classes) {
   const Scores<const T> scores(t, source);
@@ -125,14 +129,27 @@ void argmaxChannels(const PlacedTile& t, const T* source, std::uint8_t* classes)
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                                           \
-  template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double,       \
-                                            double*);                                                                                     \
-  template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, T*); \
-  template void argmaxChannels<T>(const PlacedTile&, const T*, std::uint8_t*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compilePixelLoss(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::pixelCrossEntropyForward:
+      return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<double>(4));
+      });
+    case KernelKind::pixelCrossEntropyBackward:
+      return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<T>(4));
+      });
+    case KernelKind::argmaxChannels:
+      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) { argmaxChannels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compilePixelLoss)
 
 }  // namespace tilefold::reference

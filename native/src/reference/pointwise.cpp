@@ -1,10 +1,13 @@
-#include "pointwise.hpp"
-
+// Element by element: rectifiers, sums and dropout.
 #include "../rectifier.hpp"
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
+namespace {
 
+// Source and destination may coincide.
 template <class T>
 void rectifierForward(const Rectifier& r, const T* source, T* destination) {
   const auto slope = static_cast<ParameterOf<T>>(r.slope);
@@ -12,6 +15,7 @@ void rectifierForward(const Rectifier& r, const T* source, T* destination) {
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = rectified<ParameterOf<T>>(source[i], slope);
 }
 
+// Either gradient may be the other.
 template <class T>
 void rectifierBackward(const Rectifier& r, const T* destination, const T* destinationGradient, T* sourceGradient) {
   const auto slope = static_cast<ParameterOf<T>>(r.slope);
@@ -20,6 +24,7 @@ void rectifierBackward(const Rectifier& r, const T* destination, const T* destin
     sourceGradient[i] = rectified<ParameterOf<T>>(destination[i], destinationGradient[i], slope);
 }
 
+// The destination may be either operand.
 template <class T>
 void addForward(const Rectifier& r, const T* first, const T* second, T* destination) {
   const auto slope = static_cast<ParameterOf<T>>(r.slope);
@@ -27,6 +32,25 @@ void addForward(const Rectifier& r, const T* first, const T* second, T* destinat
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = rectified<ParameterOf<T>>(first[i] + second[i], slope);
 }
 
+// The counter-based draw in [0, 1) of one element: SplitMix64 (Steele, Lea, Flood 2014) over a hash
+// of seed, step and layer.
+class ElementDraw {
+ public:
+  ElementDraw(std::uint64_t seed, std::uint64_t step, std::uint64_t layerKey) : key_(mix(mix(mix(seed) + step) + layerKey)) {}
+  double operator()(std::uint64_t element) const { return static_cast<double>(mix(key_ + element * 0x9E3779B97F4A7C15u) >> 11) * 0x1p-53; }
+
+ private:
+  static std::uint64_t mix(std::uint64_t z) {
+    z += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t key_;
+};
+
+// Keeps an element when its own draw says so, whatever tile it is computed in. Source and
+// destination may coincide.
 template <class T>
 void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std::uint64_t step, const T* source, T* destination) {
   const Planes planes = planesOf(d);
@@ -50,14 +74,25 @@ void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                 \
-  template void rectifierForward<T>(const Rectifier&, const T*, T*);            \
-  template void rectifierBackward<T>(const Rectifier&, const T*, const T*, T*); \
-  template void addForward<T>(const Rectifier&, const T*, const T*, T*);        \
-  template void dropout<T>(const Dropout&, const TileOrigin&, std::uint64_t, std::uint64_t, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compilePointwise(const Kernel& kernel) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::rectifierForward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierForward<T>(r, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::rectifierBackward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierBackward<T>(r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::addForward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::dropout:
+      return compiled(
+          [d = decode<Dropout>(kernel)](const A& a) { dropout<T>(d, a.origin(2), a.step.seed, a.step.step, a.at<T>(0), a.at<T>(1)); });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compilePointwise)
 
 }  // namespace tilefold::reference

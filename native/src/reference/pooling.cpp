@@ -3,7 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "../maxima.hpp"
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -115,6 +118,17 @@ void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int
   if (outside) throw Failure("maxPoolBackward read indices that no maxPoolForward wrote: stage the program again");
 }
 
+template void maxPoolForward(const Pool&, const float*, float*, std::int32_t*);
+template void maxPoolBackward(const Pool&, const float*, const std::int32_t*, float*);
+
+namespace {
+
+Pool countableMaxPool(const Kernel& kernel) {
+  const auto p = decode<Pool>(kernel);
+  indicesBytes(p);
+  return p;
+}
+
 template <class T>
 void averagePoolForward(const AveragePool& p, const T* source, T* destination) {
   const Planes planes(p.layout, p.batch, p.inChannels);
@@ -162,6 +176,7 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
   }
 }
 
+// sum[b, c] += scale * sum of the tile's pixels, formed in double.
 template <class T>
 void globalAveragePoolForward(const GlobalAveragePool& s, const T* source, ParameterOf<T>* sum) {
   const Planes planes = planesOf(s);
@@ -195,6 +210,8 @@ void globalAveragePoolBackward(const GlobalAveragePool& s, const T* sumGradient,
   }
 }
 
+// Takes the tile's elements, whose plane begins at `origin`, into maxima[b, c]; destination[b, c]
+// is what is then the largest.
 template <class T>
 void globalMaxPoolForward(const PlacedTile& t, const TileOrigin& origin, const T* source, Maximum* maxima, T* destination) {
   const Planes planes = planesOf(t);
@@ -220,6 +237,7 @@ void globalMaxPoolForward(const PlacedTile& t, const TileOrigin& origin, const T
   }
 }
 
+// All zero but where the largest stands, if that is in the tile.
 template <class T>
 void globalMaxPoolBackward(const PlacedTile& t, const TileOrigin& origin, const T* destinationGradient, const Maximum* maxima,
                            T* sourceGradient) {
@@ -238,18 +256,37 @@ void globalMaxPoolBackward(const PlacedTile& t, const TileOrigin& origin, const 
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                        \
-  template void maxPoolForward<T>(const Pool&, const T*, T*, std::int32_t*);        \
-  template void maxPoolBackward<T>(const Pool&, const T*, const std::int32_t*, T*); \
-  template void averagePoolForward<T>(const AveragePool&, const T*, T*);               \
-  template void averagePoolBackward<T>(const AveragePool&, const T*, T*);              \
-  template void globalAveragePoolForward<T>(const GlobalAveragePool&, const T*, ParameterOf<T>*);      \
-  template void globalAveragePoolBackward<T>(const GlobalAveragePool&, const T*, T*);                  \
-  template void globalMaxPoolForward<T>(const PlacedTile&, const TileOrigin&, const T*, Maximum*, T*); \
-  template void globalMaxPoolBackward<T>(const PlacedTile&, const TileOrigin&, const T*, const Maximum*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compilePooling(const Kernel& kernel) {
+  using A = Arguments;
+  using P = ParameterOf<T>;
+  switch (kernel.kind) {
+    case KernelKind::maxPoolForward:
+      return compiled([p = countableMaxPool(kernel)](const A& a) { maxPoolForward<T>(p, a.at<T>(0), a.at<T>(1), a.at<std::int32_t>(2)); });
+    case KernelKind::maxPoolBackward:
+      return compiled([p = countableMaxPool(kernel)](const A& a) { maxPoolBackward<T>(p, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2)); });
+    case KernelKind::averagePoolForward:
+      return compiled([p = decode<AveragePool>(kernel)](const A& a) { averagePoolForward<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::averagePoolBackward:
+      return compiled([p = decode<AveragePool>(kernel)](const A& a) { averagePoolBackward<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::globalAveragePoolForward:
+      return compiled([s = decode<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolForward<T>(s, a.at<T>(0), a.at<P>(1)); });
+    case KernelKind::globalAveragePoolBackward:
+      return compiled([s = decode<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolBackward<T>(s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::globalMaxPoolForward:
+      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolForward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
+    case KernelKind::globalMaxPoolBackward:
+      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolBackward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compilePooling)
 
 }  // namespace tilefold::reference

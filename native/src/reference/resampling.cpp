@@ -1,11 +1,17 @@
-#include "resampling.hpp"
-
+// Resizing and adaptive pooling (resampling.hpp) of tiles, in any activation layout; padding lanes
+// stay zero.
 #include <algorithm>
 #include <vector>
 
+#include "../resampling.hpp"
 #include "block_loop.hpp"
+#include "compiled.hpp"
+#include "families.hpp"
 
 namespace tilefold::reference {
+namespace {
+
+// Throws Failure where an output needs an input that is beside the tile.
 template <class T>
 void resampleForward(const Resampled& r, Resampling kind, const ResampledAt& at, const T* source, T* destination) {
   const Planes planes(r.layout, r.batch, r.channels);
@@ -31,6 +37,7 @@ void resampleForward(const Resampled& r, Resampling kind, const ResampledAt& at,
   }
 }
 
+// The part of the source's gradient that comes from the outputs of the tile.
 template <class T>
 void resampleBackward(const Resampled& r, Resampling kind, const ResampledAt& at, const T* destinationGradient, T* sourceGradient) {
   const Planes planes(r.layout, r.batch, r.channels);
@@ -59,12 +66,29 @@ void resampleBackward(const Resampled& r, Resampling kind, const ResampledAt& at
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                     \
-  template void resampleForward<T>(const Resampled&, Resampling, const ResampledAt&, const T*, T*); \
-  template void resampleBackward<T>(const Resampled&, Resampling, const ResampledAt&, const T*, T*);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(double)
-TILEFOLD_INSTANTIATE(Bfloat16)
-#undef TILEFOLD_INSTANTIATE
+template <class T>
+std::unique_ptr<CompiledKernel> resampling(const Resampled& r, Resampling kind, bool forward) {
+  if (forward) return compiled([=](const Arguments& a) { resampleForward<T>(r, kind, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+  return compiled([=](const Arguments& a) { resampleBackward<T>(r, kind, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compileResampling(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::resizeForward:
+    case KernelKind::resizeBackward: {
+      const auto r = inBlocks<Resize>(kernel);
+      return resampling<T>(r, resamplingOf(r), kernel.kind == KernelKind::resizeForward);
+    }
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::adaptivePoolBackward:
+      return resampling<T>(inBlocks<Resampled>(kernel), Resampling::adaptive, kernel.kind == KernelKind::adaptivePoolForward);
+    default:
+      return nullptr;
+  }
+}
+TILEFOLD_COMPILES(compileResampling)
 
 }  // namespace tilefold::reference

@@ -1,17 +1,17 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Chain, chainOf, computeMilliseconds, leastBytes, peakBytes } from '../../../staging'
+import { type Chain, buildChain, computeMilliseconds, leastBytes, peakBytes } from '../../../staging'
 import { type Outcome, inputFailure } from '../../failure'
 import { checkWritable, writeFileAtomic } from '../../files/atomic-write'
 import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
-import { type ChainOptions, chainOptions } from '../../options/research-options'
+import { type ChainOptions, chainOptions } from '../../option-tables/research-options'
 import { imageSource, stageRequest, stagingFailure } from '../../plans/plan-network'
 import { resolveSetup } from '../../plans/resolve-setup'
 import { setupReads } from '../../plans/setup-files'
 import { trainingObjective } from '../../training/training-objective'
-import { chainText } from './chain-file'
+import { chainText } from '../../plans/chain-file'
 
 export interface ChainReport {
   readonly chain: Chain
@@ -44,9 +44,9 @@ export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFun
     TE.chain(() => checkOut(options.out)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+    TE.bind('setup', () => resolveSetup(options)),
     TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
-    TE.chainEitherK((request) => E.mapLeft(stagingFailure)(chainOf(request))),
+    TE.chainEitherK((request) => E.mapLeft(stagingFailure)(buildChain(request))),
     TE.chainFirst(({ chain }) =>
       options.out === undefined ? TE.right(undefined) : writeFileAtomic(options.out, () => [Buffer.from(chainText(chain))])
     ),

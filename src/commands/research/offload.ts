@@ -6,10 +6,10 @@ import { type Failure, type Outcome, inputFailure } from '../../failure'
 import { libraryFunction } from '../../options/decode-options'
 import type { DecodedOptions } from '../../options/option'
 import { present } from '../../options/present'
-import { type OffloadOptions, offloadOptions } from '../../options/research-options'
+import { type OffloadOptions, offloadOptions } from '../../option-tables/research-options'
 import type { Size } from '../../options/sizes'
 import { stagingFailure } from '../../plans/plan-network'
-import { loadChain } from './chain-file'
+import { loadChain } from '../../plans/chain-file'
 
 type Options = DecodedOptions<typeof offloadOptions>
 

@@ -7,7 +7,7 @@ import { checkWritable } from '../../files/atomic-write'
 import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
 import type { DecodedOptions } from '../../options/option'
-import { type PlaceOptions, placeOptions } from '../../options/research-options'
+import { type PlaceOptions, placeOptions } from '../../option-tables/research-options'
 import { noPages } from '../../plans/resolve-placement'
 import { type NamedBuffer, readBuffers, writeBuffers } from './buffer-file'
 

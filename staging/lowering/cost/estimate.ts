@@ -1,5 +1,5 @@
 import { maxLive } from '../../placement/placement'
-import { lifetimesOf } from '../../placement/lifetimes'
+import { computeLifetimes } from '../../placement/lifetimes'
 import type { Kernel } from '../../kernels/kernels'
 import { lazy } from '../../memoize'
 import { untiled, type Segment } from '../../plans/plan'
@@ -18,7 +18,7 @@ import { rematerializingPass } from '../tile/pass'
 import { createCostBuilder, type CostBuilder } from './cost-builder'
 import { simulatedNanoseconds } from '../../program/simulate'
 
-/** What one segment takes beside residents and the tensors at its ends. */
+/** What one segment takes beside persistent tensors and the tensors at its ends. */
 export interface SegmentBytes {
   readonly forwardBytes: number
   readonly backwardBytes: number
@@ -89,10 +89,10 @@ export const segmentEstimator = (
 const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
   const likeness = structuralHashes(scope)
   return (segment, streamed) => {
-    const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
+    const { from, grid, recompute, reorder, winograd = [], workspace, prefetch, rematerialize } = segment
     const onHost = endsOnHost(scope.graph, segment, streamed).map((tensor) => tensor - from)
     const transformed = winograd.map((position) => position - from)
-    const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, loadsAhead, repeats, onHost]
+    const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, prefetch, rematerialize, onHost]
     return [likeness(segment), ...decisions].join(';')
   }
 }
@@ -105,7 +105,7 @@ const emitSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling,
   const code = bindAlone(scope, segment, tiling, streamed)
   const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
   const forwardEnd = instructions(scope.builder.code())
-  if (segment.repeats === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
+  if (segment.rematerialize === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
   emitBackward(scope, code, kept, () => undefined)
   return forwardEnd
 }
@@ -124,7 +124,7 @@ const timeSegment = (
 ): CostBuilder => {
   const watch = createCostBuilder(scope.device)
   emitSegment({ ...scope, builder: watch }, segment, tiling, streamed)
-  if (segment.loadsAhead !== true && endsOnHost(scope.graph, segment, streamed).length === 0) return watch
+  if (segment.prefetch !== true && endsOnHost(scope.graph, segment, streamed).length === 0) return watch
   // Engines that run beside each other are simulated.
   const pool = createPool()
   const builder = createBuilder(pool)
@@ -150,15 +150,16 @@ export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = n
 }
 
 /**
- * Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding.
+ * Bytes of the largest scratch that a segment's kernels take, undefined where the device refuses
+ * one of them; its tiles must see more than padding.
  */
-export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number) => {
+export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number | undefined) => {
   const scope = createModelScope(lowering, createPool())
   return (segment) => {
-    let largest = 0
-    const scratchBytes = (kernel: Kernel): number => {
+    let largest: number | undefined = 0
+    const scratchBytes = (kernel: Kernel): number | undefined => {
       const bytes = lowering.device.scratchBytes(kernel)
-      largest = Math.max(largest, bytes)
+      largest = largest === undefined || bytes === undefined ? undefined : Math.max(largest, bytes)
       return bytes
     }
     timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)
@@ -171,7 +172,7 @@ const bytesOf = (scope: ModelScope, pool: Pool, segment: Segment, tiling: Segmen
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.
   const inBands = endsOnHost(scope.graph, segment, streamed).length > 0
   const forwardEnd = emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed)
-  const local = lifetimesOf(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
+  const local = computeLifetimes(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
   const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
   const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
   return {

@@ -1,6 +1,6 @@
 import type { NodeBuffer } from '../ir/buffer-identity'
-import { aligned } from '../../placement/placement'
-import { lifetimesOf } from '../../placement/lifetimes'
+import { alignUp } from '../../placement/placement'
+import { computeLifetimes } from '../../placement/lifetimes'
 import type { Segment } from '../../plans/plan'
 import { memoizeByNumber } from '../../memoize'
 import { computingNanoseconds, nanoseconds } from '../../program/simulate'
@@ -8,7 +8,7 @@ import type { UnplacedInstruction } from '../ir/builder'
 import { savedTensors } from '../step/saved-tensors'
 import type { Lowering } from '../segment/create-scope'
 import { persistentBytes } from '../scope/persistent-tensors'
-import { stepOf } from '../step/step'
+import { lowerStep } from '../step/step'
 
 /**
  * A tensor that may wait on the host between forward and backward; its uses as positions in the
@@ -74,8 +74,8 @@ export interface Timeline {
 }
 
 /** The timeline of a step in which nothing is swapped. */
-export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
-  const { pool, residents, step } = stepOf(lowering, segments)
+export const buildTimeline = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
+  const { pool, persistentTensors, step } = lowerStep(lowering, segments)
   const { code, nodes } = step
   const begins = [...step.timepoints].sort(([a], [b]) => a - b)
   /** Stages without code of their own are passed over. */
@@ -94,16 +94,16 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       return one.kind === 'launch' && one.engine === undefined ? sum + launch(one.kernel) : sum
     }, 0)
   const swappable = new Set(kept.map(({ buffer }) => buffer.id))
-  const lifetimes = lifetimesOf(
+  const lifetimes = computeLifetimes(
     code,
-    residents.map(({ buffer }) => buffer)
+    persistentTensors.map(({ buffer }) => buffer)
   )
   const others = liveBytes(
     lifetimes.filter(({ buffer }) => !swappable.has(buffer.id)),
     code
   )
   const all = liveBytes(lifetimes, code)
-  const onHost = liveBytes(lifetimesOf(code, [], 'host'), code)
+  const onHost = liveBytes(computeLifetimes(code, [], 'host'), code)
   const between = (index: number): readonly [number, number] => [index === 0 ? 0 : stages[index]![1], stages[index + 1]?.[1] ?? code.length]
   return {
     stages: stages.map(([timepoint], index): Stage => {
@@ -118,7 +118,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       }
     }),
     turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
-    residentBytes: persistentBytes(residents),
+    residentBytes: persistentBytes(persistentTensors),
     tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
       const inStages = firstReads.map((position): Read => {
@@ -128,7 +128,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       return {
         name,
         identity,
-        bytes: aligned(buffer.bytes),
+        bytes: alignUp(buffer.bytes),
         movedBytes: buffer.bytes,
         from: stageAt(from),
         to: stageAt(to),
@@ -150,8 +150,8 @@ const liveBytes = (
   const count = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + count(inner), 0) : 1)
   const change = new Map<number, number>()
   for (const { bytes, from, to } of lifetimes) {
-    change.set(from, (change.get(from) ?? 0) + aligned(bytes))
-    change.set(to, (change.get(to) ?? 0) - aligned(bytes))
+    change.set(from, (change.get(from) ?? 0) + alignUp(bytes))
+    change.set(to, (change.get(to) ?? 0) - alignUp(bytes))
   }
   let [time, bytes] = [0, 0]
   return code.map((one) => {

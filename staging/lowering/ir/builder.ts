@@ -48,11 +48,11 @@ export type UnplacedInstruction =
 export const still: Strides = [0, 0, 0]
 export const none: UnplacedOperand = { space: 'none' }
 export const at = (buffer: Buffer, base = 0, strides: Strides = still): InBuffer => ({ space: 'arena', buffer, base, strides })
-export const exchanged = (base: number, strides: Strides = still): UnplacedOperand => ({ space: 'exchange', base, strides })
+export const exchangeOperand = (base: number, strides: Strides = still): UnplacedOperand => ({ space: 'exchange', base, strides })
 export const index = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 
 /** An operand further on in its buffer. */
-export const moved = (operand: UnplacedOperand, bytes: number, [b, h, w]: Strides): UnplacedOperand =>
+export const offsetBy = (operand: UnplacedOperand, bytes: number, [b, h, w]: Strides): UnplacedOperand =>
   operand.space === 'none'
     ? operand
     : { ...operand, base: operand.base + bytes, strides: [operand.strides[0] + b, operand.strides[1] + h, operand.strides[2] + w] }

@@ -4,7 +4,8 @@ import type { Node } from '../../graph/graph'
 import { layoutCode, type Layout } from '../../kernels/layout'
 import type { ConvolutionKernel } from '../../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../scope/workspace'
-import { windowFields, type Step } from '../scope/op-step'
+import { windowFields } from '../../kernels/window-fields'
+import type { Step } from '../scope/op-step'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { at, none } from '../ir/builder'
 import { weightsIn } from '../scope/parameters'
@@ -55,7 +56,7 @@ const chosen = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: bo
 }
 
 /** Of an op that always has weights. */
-export const weighted = (
+export const requireParameters = (
   parameters: NodeParameters | undefined
 ): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } => ({
   weight: parameters!.weight!,
@@ -72,7 +73,7 @@ export const conv2d: OpLowering<'conv2d'> = {
   fusesRectifier: 'forward',
   outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),
   forward: (scope, step) => {
-    const { weight, bias } = weighted(step.parameters)
+    const { weight, bias } = requireParameters(step.parameters)
     const transformed = scope.winograd.get(weight)
     const layout = transformed === undefined ? weight.layout : 'winogradForward'
     const kernel = chosen(scope, transformed !== undefined, (algorithm) => ({
@@ -89,7 +90,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     })
   },
   backward: (scope, step, gradients) => {
-    const { weight } = weighted(step.parameters)
+    const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     const transformed = scope.winograd.get(weight)
     if (gradients.weight !== none) {

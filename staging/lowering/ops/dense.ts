@@ -3,7 +3,7 @@ import { layoutCode } from '../../kernels/layout'
 import { at, none } from '../ir/builder'
 import { weightsIn } from '../scope/parameters'
 import type { TileTensor } from '../ir/tile-tensor'
-import { productsPerOutput, weighted } from './convolution'
+import { productsPerOutput, requireParameters } from './convolution'
 import { plainLayout, weightAndBias, type OpLowering } from './op-lowering'
 
 const reorderFields = ({ extents: [batch, channels, height, width] }: TileTensor) => ({ batch, channels, height, width })
@@ -44,7 +44,7 @@ export const linear: OpLowering<'linear'> = {
   inPlace: false,
   outputLayout: plainLayout,
   forward: (scope, { source, destination, parameters, node }) => {
-    const { weight, bias } = weighted(parameters)
+    const { weight, bias } = requireParameters(parameters)
     scope.builder.launch<'linearForward'>(
       { kind: 'linearForward', batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] },
       {

@@ -1,13 +1,14 @@
 import type { Op } from '../../../dsl'
 import type { Node } from '../../graph/graph'
+import type { Kernel } from '../../kernels/kernels'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
-import { pad, pixelShuffle, pixelUnshuffle } from './movement'
+import { channelShuffle, pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
-import type { Step, StepGradients } from '../scope/op-step'
+import type { Step, StepGeometry, StepGradients } from '../scope/op-step'
 import type { TileScope } from '../scope/scope'
 import { pixelCrossEntropy } from './pixel-loss'
 import { dropout, leakyRelu, relu } from './elementwise'
@@ -28,6 +29,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   adaptiveAvgPool2d,
   pixelShuffle,
   pixelUnshuffle,
+  channelShuffle,
   pad,
   add,
   mul,
@@ -57,6 +59,9 @@ export const loweringOf = (node: Node): OpLowering<Op> => {
 
 /** Emits an op forward. */
 export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)
+
+/** The kernel whose indices an op writes forward; undefined where it writes none. */
+export const indicesKernelOf = (step: StepGeometry): Kernel | undefined => loweringOf(step.node).indicesKernel?.(step as never)
 
 /** Emits the backward of an op that has one of its own. */
 export const runBackward = (scope: TileScope, step: Step, gradients: StepGradients): void => {

@@ -2,7 +2,7 @@ import { reductionAccess, rowReductionAccess } from '../../graph/access'
 import { elementsOf } from '../../graph/extents'
 import { microBatches } from '../../graph/objective'
 import type { Step } from '../scope/op-step'
-import { exchanged, none } from '../ir/builder'
+import { exchangeOperand, none } from '../ir/builder'
 import { inExchange } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
@@ -13,7 +13,7 @@ const rowsOf = (
   { stepIo, objective, parameterBytes }: TileScope,
   { source, node, sourceRegion: { from, advance } }: Step<NodeFor<'softmaxCrossEntropy'>>
 ) => {
-  const ofRows = (offset: number, bytes: number) => exchanged(offset + from[0] * bytes, [advance[0] * bytes, 0, 0])
+  const ofRows = (offset: number, bytes: number) => exchangeOperand(offset + from[0] * bytes, [advance[0] * bytes, 0, 0])
   return {
     fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(objective) },
     labels: ofRows(stepIo.target, labelBytes),
@@ -34,7 +34,7 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
     const { fields, labels, rowWeights } = rowsOf(scope, step)
     scope.builder.launch<'softmaxCrossEntropyForward'>(
       { kind: 'softmaxCrossEntropyForward', ...fields },
-      { source: step.source.address, labels, rowWeights, loss: exchanged(scope.stepIo.loss) }
+      { source: step.source.address, labels, rowWeights, loss: exchangeOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {
@@ -61,7 +61,7 @@ export const meanSquaredError: OpLowering<'meanSquaredError'> = {
     const { fields, target } = targetOf(scope, step)
     scope.builder.launch<'meanSquaredErrorForward'>(
       { kind: 'meanSquaredErrorForward', ...fields },
-      { source: step.source.address, target, loss: exchanged(scope.stepIo.loss) }
+      { source: step.source.address, target, loss: exchangeOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {

@@ -1,7 +1,6 @@
-import { tileIdentity } from '../ir/buffer-identity'
-import type { Node, Statistics } from '../../graph/graph'
-import { gathersMoments, type Normalisation } from '../../graph/statistics'
-import { at, moved, type Buffer, type UnplacedOperand } from '../ir/builder'
+import type { Statistics } from '../../graph/graph'
+import type { Normalisation } from '../../graph/statistics'
+import { at, offsetBy, type UnplacedOperand } from '../ir/builder'
 import type { Region } from '../ir/tile-tensor'
 import type { Step } from '../scope/op-step'
 import type { ModelScope } from '../scope/scope'
@@ -16,25 +15,7 @@ export const sumBytes = 16
 export const imagesApart = ({ statistics, input }: Normalisation): number => (statistics.perImage === 1 ? input[0] : 1)
 
 /** Of a channel's maximum, and where it stands. */
-const maximumBytes = 16
-
-/** Whether an op merges the maxima of an image's tiles, which stay until backward. */
-export const gathersMaxima = ({ op }: Node): boolean => op === 'globalMaxPool'
-
-/**
- * A place for the moments of every op that gathers them, and for the maxima of those that pool
- * whole images.
- */
-export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
-  new Map(
-    graph.nodes.flatMap((node: Node, position) => {
-      const place = (kind: 'moments' | 'maxima', bytes: number) => [
-        [position, builder.buffer(tileIdentity(kind, node.name), bytes, 'statistics')] as const
-      ]
-      if (gathersMaxima(node)) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
-      return gathersMoments(node) ? place('moments', imagesApart(node as Normalisation) * node.statistics!.groups * momentBytes) : []
-    })
-  )
+export const maximumBytes = 16
 
 /** Where the maxima of a tile's images lie. */
 export const maximaAt = (
@@ -42,7 +23,7 @@ export const maximaAt = (
   { node: { input }, position, sourceRegion: { from, advance } }: Step
 ): UnplacedOperand => {
   const bytesPerImage = input[1] * maximumBytes
-  return moved(at(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
+  return offsetBy(at(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
 }
 
 /** Rows of statistics of a tile's images: all of them, unless images have their own. */
@@ -51,7 +32,7 @@ export const rowsOfTile = (
   { perImage }: Statistics,
   { from, advance }: Region,
   bytesPerImage: number
-): UnplacedOperand => (perImage === 1 ? moved(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base)
+): UnplacedOperand => (perImage === 1 ? offsetBy(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base)
 
 /** Where a tile's moments lie. */
 export const momentsAt = (

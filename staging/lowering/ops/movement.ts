@@ -1,5 +1,5 @@
 import { padModes, windowOf } from '../../../dsl'
-import { imageAccess } from '../../graph/access'
+import { imageAccess, sameAccess } from '../../graph/access'
 import { layoutCode } from '../../kernels/layout'
 import type { TileTensor } from '../ir/tile-tensor'
 import type { Step } from '../scope/op-step'
@@ -58,6 +58,25 @@ export const pixelUnshuffle: OpLowering<'pixelUnshuffle'> = {
     shuffle(scope, { fine: source, coarse: destination, ...args, before: [0, 0] }, 1),
   backward: (scope, { node: { args } }, { destination, source }) =>
     shuffle(scope, { fine: source!, coarse: destination!, ...args, before: [0, 0] }, 0)
+}
+
+/** Channels of `groups` groups interleaved; so many groups of the gradient's are taken back. */
+const shuffleChannels = ({ builder }: TileScope, source: TileTensor, destination: TileTensor, groups: number): void => {
+  const [batch, channels, height, width] = destination.extents
+  builder.launch<'channelShuffle'>(
+    { kind: 'channelShuffle', ...{ batch, channels, height, width, groups }, layout: layoutCode(destination.layout) },
+    { source: source.address, destination: destination.address }
+  )
+}
+
+export const channelShuffle: OpLowering<'channelShuffle'> = {
+  access: sameAccess,
+  saves: {},
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: (scope, { node: { args }, source, destination }) => shuffleChannels(scope, source, destination, args.groups),
+  backward: (scope, { node: { args } }, { destination, source }) =>
+    shuffleChannels(scope, destination!, source!, source!.extents[1] / args.groups)
 }
 
 const padFields = (step: Step<NodeFor<'pad'>>) => {

@@ -2,8 +2,9 @@ import type { ArgsOf, Op } from '../../../dsl'
 import type { AccessRule } from '../../graph/access'
 import type { Node, Parameter } from '../../graph/graph'
 import type { Statistics } from '../../graph/graph'
+import type { Kernel } from '../../kernels/kernels'
 import type { Layout } from '../../kernels/layout'
-import type { Step, StepGradients } from '../scope/op-step'
+import type { Step, StepGeometry, StepGradients } from '../scope/op-step'
 import type { ModelScope, TileScope } from '../scope/scope'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
@@ -32,6 +33,10 @@ export interface OpLowering<P extends Op> {
   readonly inPlace: boolean
   /** Whether forward adds to its output, which is zeroed first. */
   readonly accumulates?: (args: ArgsOf<P>) => boolean
+  /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */
+  readonly gathersMaxima?: true
+  /** The kernel whose indices forward writes, for backward; absent where there are none. */
+  readonly indicesKernel?: (step: StepGeometry<NodeFor<P>>) => Kernel
   /** A rectifier that backward knows by its output's sign: an op before it that can applies it. */
   readonly slope?: (args: ArgsOf<P>) => number
   /**

@@ -1,6 +1,6 @@
 import { reductionAccess } from '../../graph/access'
 import type { Step } from '../scope/op-step'
-import { exchanged, none } from '../ir/builder'
+import { exchangeOperand, none } from '../ir/builder'
 import { inExchange, tileFields } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
@@ -17,8 +17,8 @@ const readOf = (
     operands: {
       source: source.address,
       labels: inExchange(source, [batch, 1, height, width], sourceRegion, stepIo.target, labelBytes).address,
-      classWeights: node.args.classWeights === undefined ? none : exchanged(stepIo.classWeights),
-      normaliser: exchanged(stepIo.normaliser)
+      classWeights: node.args.classWeights === undefined ? none : exchangeOperand(stepIo.classWeights),
+      normaliser: exchangeOperand(stepIo.normaliser)
     }
   }
 }
@@ -37,7 +37,7 @@ export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
     const { fields, operands } = readOf(scope, step)
     scope.builder.launch<'pixelCrossEntropyForward'>(
       { kind: 'pixelCrossEntropyForward', ...fields },
-      { ...operands, loss: exchanged(scope.stepIo.loss) }
+      { ...operands, loss: exchangeOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {

@@ -1,14 +1,15 @@
 import { windowOf } from '../../../dsl'
 import { pixelReductionAccess } from '../../graph/access'
 import { layoutCode } from '../../kernels/layout'
-import { windowFields, type Step, type StepGradients } from '../scope/op-step'
+import { windowFields } from '../../kernels/window-fields'
+import type { Step, StepGeometry, StepGradients } from '../scope/op-step'
 import type { TileScope } from '../scope/scope'
 import { originOf, tileFields } from '../scope/regions'
 import { maximaAt } from './moment-addresses'
 import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
-const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
+const fields = (step: StepGeometry<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
   layout: layoutCode(step.source.layout),
   ...windowFields(windowOf(step.node.args), step)
 })
@@ -16,6 +17,7 @@ const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
 export const maxPool2d: OpLowering<'maxPool2d'> = {
   access: windowAccess,
   saves: { indices: true },
+  indicesKernel: (step) => ({ kind: 'maxPoolForward', ...fields(step) }),
   inPlace: false,
   outputLayout: sameLayout,
   forward: ({ builder }, step) =>
@@ -93,6 +95,7 @@ export const globalAvgPool: OpLowering<'globalAvgPool'> = {
  */
 export const globalMaxPool: OpLowering<'globalMaxPool'> = {
   access: pixelReductionAccess,
+  gathersMaxima: true,
   saves: {},
   inPlace: false,
   outputLayout: plainLayout,

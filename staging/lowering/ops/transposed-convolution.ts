@@ -2,13 +2,14 @@ import { transposedWindowOf } from '../../../dsl'
 import { imageAccess } from '../../graph/access'
 import { layoutCode, type Layout } from '../../kernels/layout'
 import { scratchFor } from '../scope/workspace'
-import { windowFields, type Step } from '../scope/op-step'
+import { windowFields } from '../../kernels/window-fields'
+import type { Step } from '../scope/op-step'
 import { at, none } from '../ir/builder'
 import { weightsIn } from '../scope/parameters'
 import { freshTile, inLayout, reorderTile } from '../scope/copies'
 import { tileFields } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
-import { weighted } from './convolution'
+import { requireParameters } from './convolution'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 
 type TransposedStep = Step<NodeFor<'convTranspose2d'>>
@@ -55,7 +56,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
   forward: (scope, step) => {
-    const { weight, bias } = weighted(step.parameters)
+    const { weight, bias } = requireParameters(step.parameters)
     const kernel = { kind: 'convolutionBackwardData', ...fields(scope, step, weight.backwardLayout) } as const
     scope.builder.launch<'convolutionBackwardData'>(kernel, {
       destinationGradient: inLayout(scope, step.source, inputLayout(scope, step)).address,
@@ -70,7 +71,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
       )
   },
   backward: (scope, step, gradients) => {
-    const { weight } = weighted(step.parameters)
+    const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     if (gradients.bias !== none)
       scope.builder.launch<'sumBias'>(

@@ -1,5 +1,5 @@
 import { touchedBy, type BufferLifetime } from '../../placement/lifetimes'
-import { type Lifetime, type Placement, aligned, alignment } from '../../placement/placement'
+import { type Lifetime, type Placement, alignUp, alignment } from '../../placement/placement'
 import { virtual } from '../../placement/virtual'
 import type { Chunks, Engine, Instruction } from '../../program/program'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
@@ -29,7 +29,7 @@ const timesOf = (sections: readonly (readonly UnplacedInstruction[])[]): readonl
  * Buffers that share a range of addresses, which is mapped from the first use of any to the last.
  */
 interface Range extends Lifetime {
-  readonly kind: 'residents' | 'loop' | 'buffer'
+  readonly kind: 'persistent' | 'loop' | 'buffer'
   /** By their places among the lifetimes, with their offsets in the range. */
   readonly members: readonly { readonly index: number; readonly offset: number }[]
 }
@@ -46,24 +46,24 @@ const rangesOf = (
   const loops = timed.flatMap(({ code, starts }) =>
     code.flatMap((one, position) => (one.kind === 'loop' ? [{ from: starts[position]!, to: starts[position + 1]! }] : []))
   )
-  const residents: number[] = []
+  const persistent: number[] = []
   const inside = new Map<(typeof loops)[number], number[]>()
   const single: Range[] = []
   lifetimes.forEach(({ buffer, bytes, from, to }, index) => {
-    if (buffer.role === 'resident') return void residents.push(index)
+    if (buffer.role === 'persistent') return void persistent.push(index)
     const loop = loops.find((one) => one.from <= from && to <= one.to)
     if (loop === undefined) return void single.push({ kind: 'buffer', bytes, from, to, members: [{ index, offset: 0 }] })
     inside.set(loop, [...(inside.get(loop) ?? []), index])
   })
   let residentBytes = 0
-  const resident = residents.map((index) => {
+  const members = persistent.map((index) => {
     const offset = residentBytes
-    residentBytes = aligned(offset + lifetimes[index]!.bytes)
+    residentBytes = alignUp(offset + lifetimes[index]!.bytes)
     return { index, offset }
   })
   const end = timed.at(-1)!.starts.at(-1)!
   return [
-    { kind: 'residents', bytes: residentBytes, from: 0, to: end, members: resident },
+    { kind: 'persistent', bytes: residentBytes, from: 0, to: end, members },
     ...[...inside].map(([{ from, to }, indices]): Range => {
       const { offsets, peakBytes } = place(indices.map((index) => lifetimes[index]!))
       return { kind: 'loop', bytes: peakBytes, from, to, members: indices.map((index, at) => ({ index, offset: offsets[at]! })) }
@@ -174,7 +174,7 @@ export const placeInChunks = (
     return known
   }
   ranges.forEach(({ kind, from, to }, range) => {
-    if (kind === 'residents') return
+    if (kind === 'persistent') return
     const section = timed.findIndex(({ starts }) => starts[0]! <= from && from < starts.at(-1)!)
     const { first, last, all } = touching.get(range)!
     const [born, dead] = [at(section, from), at(section, to)]

@@ -22,7 +22,7 @@ export const placeBuffers = (
   lifetimes: readonly BufferLifetime[],
   pool: Pick<Pool, 'freshEvent'>
 ): Omit<PlacedInChunks, 'chunks'> & Partial<Pick<PlacedInChunks, 'chunks'>> => {
-  if (choice.allocator === 'virtual') return placeInChunks(sections, lifetimes, choice.chunkBytes, place, pool)
+  if (choice.allocator === 'virtual') return placeInChunks(sections, lifetimes, choice.pageBytes, place, pool)
   const { offsets, peakBytes } = place(lifetimes)
   return { offsets, peakBytes, before: [] }
 }

@@ -31,6 +31,9 @@ export interface Step<N extends Node = Node> {
   readonly fusedIntoPrevious: boolean
 }
 
+/** Of which op a step is, and the tiles that it reads and writes. */
+export type StepGeometry<N extends Node = Node> = Pick<Step<N>, 'node' | 'source' | 'destination' | 'rows' | 'columns'>
+
 /** What a step's backward reads and writes; absent ones are not wanted. */
 export interface StepGradients {
   /** Gradient of the output tile; of a loss, nothing. */
@@ -47,35 +50,3 @@ export interface StepGradients {
    */
   readonly backwardWeights: () => UnplacedOperand
 }
-
-/** How large a tile is that a kernel reads, and how large what it writes. */
-export const extentFields = ({ source, destination }: Pick<Step, 'source' | 'destination'>) => ({
-  batch: source.extents[0],
-  inHeight: source.extents[2],
-  inWidth: source.extents[3],
-  outHeight: destination.extents[2],
-  outWidth: destination.extents[3]
-})
-
-/** The geometry of a sliding-window kernel on a tile. */
-export const windowFields = (
-  {
-    kernel,
-    stride,
-    dilation
-  }: { kernel: readonly [number, number]; stride: readonly [number, number]; dilation: readonly [number, number] },
-  step: Pick<Step, 'source' | 'destination' | 'rows' | 'columns'>
-) => ({
-  inChannels: step.source.extents[1],
-  kernelHeight: kernel[0],
-  kernelWidth: kernel[1],
-  strideHeight: stride[0],
-  strideWidth: stride[1],
-  dilationHeight: dilation[0],
-  dilationWidth: dilation[1],
-  padTop: step.rows.padBefore,
-  padBottom: step.rows.padAfter,
-  padLeft: step.columns.padBefore,
-  padRight: step.columns.padAfter,
-  ...extentFields(step)
-})

@@ -3,7 +3,7 @@ import { transposedWindowOf, windowOf } from '../../../dsl'
 import type { ConvolutionShape } from '../../devices/device-model'
 import { isLearnable, type Node, type Parameter } from '../../graph/graph'
 import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
-import { learningOf, updatesLater, type Optimizer } from '../../graph/objective'
+import { findLearning, updatesLater, type Optimizer } from '../../graph/objective'
 import { tileCount, type Segment } from '../../plans/plan'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
@@ -56,10 +56,10 @@ export const parameterTensors = (
     if (parameter === undefined) return undefined
     const { name, shape } = parameter
     const [out, inPerGroup = 1, height = 1, width = 1] = shape as readonly [number, number?, number?, number?]
-    const learning = isLearnable(parameter) ? learningOf(objective, name) : undefined
+    const learning = isLearnable(parameter) ? findLearning(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
-    const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'resident')
+    const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'persistent')
     return {
       name,
       shape,

@@ -1,5 +1,5 @@
 import { bufferText } from '../ir/buffer-identity'
-import { aligned } from '../../placement/placement'
+import { alignUp } from '../../placement/placement'
 import type { ModelScope } from './scope'
 import type { ParameterTensor } from './parameter-tensor'
 import type { Buffer } from '../ir/builder'
@@ -9,7 +9,7 @@ import { stateNames, tensorsOf } from './parameters'
  * What of a parameter lives across sections: itself, a state of the optimizer or a gradient that is
  * kept.
  */
-export interface PersistentTensor {
+export interface UnplacedPersistentTensor {
   readonly name: string
   readonly role: string
   readonly parameter: ParameterTensor
@@ -23,7 +23,7 @@ export const createPersistentTensors = ({
   builder,
   parameterBytes,
   graph
-}: ModelScope): readonly PersistentTensor[] => {
+}: ModelScope): readonly UnplacedPersistentTensor[] => {
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
@@ -37,7 +37,11 @@ export const createPersistentTensors = ({
           name,
           role,
           parameter,
-          buffer: builder.buffer({ kind: 'state', parameter: parameter.name, state: role }, parameter.elements * parameterBytes, 'resident')
+          buffer: builder.buffer(
+            { kind: 'state', parameter: parameter.name, state: role },
+            parameter.elements * parameterBytes,
+            'persistent'
+          )
         }
       })
     ),
@@ -49,13 +53,13 @@ export const createPersistentTensors = ({
   ]
 }
 
-export const persistentBytes = (residents: readonly PersistentTensor[]): number =>
-  residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0)
+export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTensor[]): number =>
+  persistentTensors.reduce((sum, { buffer }) => sum + alignUp(buffer.bytes), 0)
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
-export const statesOf = (residents: readonly PersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
+export const statesOf = (persistentTensors: readonly UnplacedPersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
   const states = new Map<ParameterTensor, Buffer[]>()
-  for (const { parameter, buffer } of residents)
+  for (const { parameter, buffer } of persistentTensors)
     if (buffer !== parameter.buffer && buffer !== parameter.gradient) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
   return (parameter) => states.get(parameter) ?? []
 }

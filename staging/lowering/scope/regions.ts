@@ -4,7 +4,7 @@ import { activationElements, channelBlock, layoutCode, type Layout } from '../..
 import type { KernelOf } from '../../kernels/kernels'
 import type { TileRun } from '../../graph/tiling'
 import type { ModelScope } from './scope'
-import { exchanged, index, moved, still, type Strides, type UnplacedOperand } from '../ir/builder'
+import { exchangeOperand, index, offsetBy, still, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
 import { readInterval } from '../../graph/region'
 
@@ -64,7 +64,7 @@ const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0]
 /** Where a region of a tensor begins. */
 export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
   const strides = elementStrides(whole)
-  return moved(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+  return offsetBy(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
 }
 
 /**
@@ -128,7 +128,7 @@ export const inExchange = (
   const strides: Strides = [channels * height * width, width, 1]
   return {
     fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },
-    address: exchanged(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+    address: exchangeOperand(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
   }
 }
 

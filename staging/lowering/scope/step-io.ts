@@ -1,7 +1,7 @@
 import { isLearnable, type Graph } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
 import { exchangedBytes, parameterType, type Exchanged } from '../../program/program'
-import { aligned } from '../../placement/placement'
+import { alignUp } from '../../placement/placement'
 import type { Objective } from '../../graph/objective'
 import type { ModelScope, Source, StepIo } from './scope'
 import type { DeviceModel } from '../../devices/device-model'
@@ -90,7 +90,7 @@ const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): IoLayout => {
   let bytes = 0
   for (const entry of wanted) {
     entries.push({ ...entry, offset: bytes })
-    bytes += aligned(entry.shape.reduce((product, extent) => product * extent, exchangedBytes(entry.type)))
+    bytes += alignUp(entry.shape.reduce((product, extent) => product * extent, exchangedBytes(entry.type)))
   }
   const offsets = new Map(entries.map(({ name, offset }) => [name, offset]))
   const offsetOf = (name: string): number => offsets.get(name) ?? 0

@@ -1,7 +1,15 @@
-import { refusedBytes } from '../../devices/device-model'
 import type { ConvolutionKernel, Kernel } from '../../kernels/kernels'
 import { at, none, type UnplacedOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from './scope'
+
+/**
+ * What a kernel that the device refuses counts as: more than any budget, so that plans with it do
+ * not fit, and others tile.
+ */
+export const refusedBytes = 2 ** 46
+
+/** The largest budget, and workspace, where there is no limit. */
+export const unlimitedBytes = refusedBytes - 1
 
 /**
  * The algorithm of a convolution, given with algorithm 0: the first of the device's within the
@@ -13,11 +21,11 @@ export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'devic
     ? 0
     : (device
         .algorithms?.(kernel)
-        .find(({ algorithm, scratchBytes }) => scratchBytes <= workspace && device.scratchBytes({ ...kernel, algorithm }) < refusedBytes)
+        .find(({ algorithm, scratchBytes }) => scratchBytes <= workspace && device.scratchBytes({ ...kernel, algorithm }) !== undefined)
         ?.algorithm ?? 0)
 
 /** A fresh scratch operand for a kernel, or none where the device needs none. */
 export const scratchFor = ({ device, builder }: Pick<ModelScope, 'device' | 'builder'>, kernel: Kernel): UnplacedOperand => {
-  const bytes = device.scratchBytes(kernel)
+  const bytes = device.scratchBytes(kernel) ?? refusedBytes
   return bytes === 0 ? none : at(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
 }

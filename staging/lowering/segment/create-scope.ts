@@ -6,7 +6,7 @@ import { exportsInput, layoutStepIo } from '../scope/step-io'
 import type { Objective } from '../../graph/objective'
 import type { ModelScope, Source } from '../scope/scope'
 import { createBuilder, type Pool } from '../ir/builder'
-import { createMoments } from '../ops/moment-addresses'
+import { createMoments } from '../ops/create-moments'
 import { loweringOf } from '../ops'
 import { learningTensors, parameterTensors } from '../scope/parameters'
 

@@ -81,7 +81,7 @@ export const emitTiles = (
   const { segment, ends, bodies, hostTensors } = code
   const turns = turnsOf(bodies)
   const isTiled = bodies.length > 1 || turns.some(({ innermost }) => innermost >= 0)
-  const opened = segment.loadsAhead === true && isTiled ? createSlots(scope, turns, [...broughtInputs(scope, code, pass), ...more]) : []
+  const opened = segment.prefetch === true && isTiled ? createSlots(scope, turns, [...broughtInputs(scope, code, pass), ...more]) : []
   const inBands = [...ends.inputs, ...ends.outputs].some((tensor) => hostTensors.has(tensor))
   /** Nothing that a turn takes is on its way any more. */
   const settle = ({ gone, leaving }: BufferSlot): void => leaving.splice(0).forEach((buffer) => builder.wait('compute', gone, buffer))

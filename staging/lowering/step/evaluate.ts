@@ -2,9 +2,9 @@ import { forEvaluation } from '../../graph/build-graph'
 import { elementsOf } from '../../graph/extents'
 import { allBetween } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
-import { exchanged, type Builder } from '../ir/builder'
+import { exchangeOperand, type Builder } from '../ir/builder'
 import { layoutEvaluationIo, exportsLoss } from '../scope/step-io'
-import { createMoments } from '../ops/moment-addresses'
+import { createMoments } from '../ops/create-moments'
 import { emitForward } from '../segment/forward'
 import type { SegmentCode } from '../segment/segment-code'
 import { createPasses } from '../tile/pass'
@@ -23,12 +23,12 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
     scope,
     codes.map(({ segment }) => segment)
   )
-  if (exportsLoss(training)) builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(stepIo.loss) })
+  if (exportsLoss(training)) builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
   // Tiles add their scores.
   if (loss.op !== 'pixelCrossEntropy')
     builder.launch<'zero'>(
       { kind: 'zero', bytes: elementsOf(loss.input) * scope.parameterBytes },
-      { destination: exchanged(stepIo.scores) }
+      { destination: exchangeOperand(stepIo.scores) }
     )
   codes.forEach((code) => {
     const passIn = createPasses(scope, code.segment)

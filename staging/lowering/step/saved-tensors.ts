@@ -46,7 +46,7 @@ interface Uses {
   written: number
 }
 
-const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
+const collectUses = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
   const known = new Map<number, Uses>()
   const walk = (list: readonly UnplacedInstruction[], position: number | undefined): void =>
     list.forEach((one, index) => {
@@ -70,8 +70,8 @@ const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'k
 }
 
 /**
- * What a residence can name (see SwapInterval in plan.ts); statistics and copies of parts stay on
- * the device.
+ * What a swapSchedule can name (see SwapInterval in plan.ts); statistics and copies of parts stay
+ * on the device.
  */
 const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
 
@@ -84,7 +84,7 @@ const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
  */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
   const turn = positionOf(step, step.nodes)
-  return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
+  return collectUses(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
     const reads = [...new Set(at.filter((position) => position >= turn))]
     const [forward, backward] = [at.findLast((position) => position < turn), reads[0]]
     const { identity } = buffer

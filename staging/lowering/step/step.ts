@@ -6,13 +6,13 @@ import { segmentTiling } from '../../graph/tiling'
 import { allBetween, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { at, createBuilder, exchanged, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { at, createBuilder, exchangeOperand, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { emitEvaluation } from './evaluate'
 import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
 import { createModelScope, type Lowering } from '../segment/create-scope'
 import { learningTensors, reorderParameter, updateParameter } from '../scope/parameters'
-import { createPersistentTensors, statesOf, type PersistentTensor } from '../scope/persistent-tensors'
+import { createPersistentTensors, statesOf, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
@@ -48,25 +48,34 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
  * Forward through the segments, then backward; the last segment does both at once, for nothing
  * stands between.
  */
-const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residents: readonly PersistentTensor[]): StepCode => {
+const emitStep = (
+  scope: ModelScope,
+  { segments, rematerialize }: Bound,
+  persistentTensors: readonly UnplacedPersistentTensor[]
+): StepCode => {
   const { builder, objective, stepIo, graph, parameterBytes } = scope
-  const stateOf = statesOf(residents)
+  const stateOf = statesOf(persistentTensors)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
-      return reorderParameter(builder, parameter, [at(gradient), parameter.layout], [exchanged(stepIo.gradient(parameter.name)), 'plain'])
+      return reorderParameter(
+        builder,
+        parameter,
+        [at(gradient), parameter.layout],
+        [exchangeOperand(stepIo.gradient(parameter.name)), 'plain']
+      )
     if (objective.kind === 'train' && parameter.gradient === undefined)
       updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
   }
-  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(stepIo.loss) })
+  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
     builder.launch<'zero'>(
       { kind: 'zero', bytes: elementsOf(graph.input) * parameterBytes },
-      { destination: exchanged(stepIo.inputGradient) }
+      { destination: exchangeOperand(stepIo.inputGradient) }
     )
   const kept = segments.slice(0, -1).map((code) => emitForward(scope, code, forwardPass(code)))
   for (const [index, code] of [...segments.entries()].reverse()) {
-    const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.repeats !== true)
-    if (code.segment.repeats !== true) rematerialize(segments.slice(first, index), code)
+    const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.rematerialize !== true)
+    if (code.segment.rematerialize !== true) rematerialize(segments.slice(first, index), code)
     emitBackward(scope, code, kept[index], finish)
   }
   return { code: builder.code(), nodes: graph.nodes.length, timepoints: builder.timepoints() }
@@ -77,8 +86,8 @@ export const emitSections = (
   scope: ModelScope,
   pool: Pool,
   bound: Bound,
-  residents: readonly PersistentTensor[],
-  residence: SwapSchedule
+  persistentTensors: readonly UnplacedPersistentTensor[],
+  swapSchedule: SwapSchedule
 ): readonly UnplacedSection[] => {
   const { objective } = scope
   const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
@@ -87,21 +96,21 @@ export const emitSections = (
     return { name, code: evaluate.code(), exchange: layoutEvaluationIo(scope) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
-  const step = emitStep(scope, bound, residents)
-  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: layoutStepIo(scope) }]
+  const step = emitStep(scope, bound, persistentTensors)
+  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(scope) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
     const update = createBuilder(pool)
-    emitUpdate(update, objective, scope.parameters.flatMap(learningTensors), statesOf(residents))
+    emitUpdate(update, objective, scope.parameters.flatMap(learningTensors), statesOf(persistentTensors))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
-export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
+export const lowerStep = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
-  const residents = createPersistentTensors(scope)
-  return { pool, residents, step: emitStep(scope, bindSegments(scope, segments), residents) }
+  const persistentTensors = createPersistentTensors(scope)
+  return { pool, persistentTensors, step: emitStep(scope, bindSegments(scope, segments), persistentTensors) }
 }

@@ -3,41 +3,41 @@ import type { Engine } from '../../program/program'
 import { at, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
 import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
 
-/** Why a tensor cannot wait on the host as decided; `momentText` says a timepoint in words. */
+/** Why a tensor cannot wait on the host as decided; `timepointText` says a timepoint in words. */
 export const validateSwapIntervals = (
   step: StepCode,
   pool: Pick<Pool, 'kernels'>,
-  residence: SwapSchedule,
-  momentText: (timepoint: number) => string
+  swapSchedule: SwapSchedule,
+  timepointText: (timepoint: number) => string
 ): string | undefined => {
   const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
   /** Where each tensor is read first after its last interval. */
   const back = new Map<string, number>()
-  for (const { tensor, swapOut, freed, swapIn } of residence) {
+  for (const { tensor, swapOut, freed, swapIn } of swapSchedule) {
     const found = kept.get(tensor)
-    if (found === undefined) return `residence: no ${tensor} is kept from forward to backward`
+    if (found === undefined) return `swapSchedule: no ${tensor} is kept from forward to backward`
     const [out, free, into] = [swapOut, freed, swapIn].map((timepoint) => positionOf(step, timepoint))
     const before = back.get(tensor)
     const used = before ?? found.forward
     if (before !== undefined && out !== free)
-      return `residence: ${tensor} is listed again, so that the host has it; its swapOut must be its freed`
+      return `swapSchedule: ${tensor} is listed again, so that the host has it; its swapOut must be its freed`
     if (before === undefined && out! <= found.written)
-      return `residence: ${tensor} is not there yet before ${momentText(swapOut)}; it must be swapped out later`
-    if (free! <= used) return `residence: ${tensor} is still read from ${momentText(freed)} on; it must be freed later`
-    if (free! < out!) return `residence: ${tensor} is freed before it is swapped out`
-    if (into! < free!) return `residence: ${tensor} is swapped in before it is freed`
+      return `swapSchedule: ${tensor} is not there yet before ${timepointText(swapOut)}; it must be swapped out later`
+    if (free! <= used) return `swapSchedule: ${tensor} is still read from ${timepointText(freed)} on; it must be freed later`
+    if (free! < out!) return `swapSchedule: ${tensor} is freed before it is swapped out`
+    if (into! < free!) return `swapSchedule: ${tensor} is swapped in before it is freed`
     if (found.reads.some((read) => free! <= read && read < into!))
-      return `residence: ${tensor} is read before ${momentText(swapIn)}; it must be swapped in earlier`
+      return `swapSchedule: ${tensor} is read before ${timepointText(swapIn)}; it must be swapped in earlier`
     const next = found.reads.find((read) => read >= into!)
-    if (next === undefined) return `residence: nothing reads ${tensor} from ${momentText(swapIn)} on; leave this stay out`
+    if (next === undefined) return `swapSchedule: nothing reads ${tensor} from ${timepointText(swapIn)} on; leave this row out`
     back.set(tensor, next)
   }
   return undefined
 }
 
 /**
- * A stay on the host in the step's code: each transfer begins, and each wait stands, right before
- * its position.
+ * A tensor's time on the host in the step's code: each transfer begins, and each wait stands, right
+ * before its position.
  */
 interface PlacedInterval {
   readonly tensor: SavedTensor
@@ -98,14 +98,14 @@ const insertedAt = (position: number, intervals: readonly PlacedInterval[], fres
 }
 
 /**
- * The step with the transfers of a residence that has no mistake. What comes back has a buffer of
- * its own (see ProgramBuffer).
+ * The step with the transfers of a swap schedule that has no mistake. What comes back has a buffer
+ * of its own (see ProgramBuffer).
  */
-export const withSwaps = (step: StepCode, pool: Pool, residence: SwapSchedule): readonly UnplacedInstruction[] => {
-  if (residence.length === 0) return step.code
+export const withSwaps = (step: StepCode, pool: Pool, swapSchedule: SwapSchedule): readonly UnplacedInstruction[] => {
+  if (swapSchedule.length === 0) return step.code
   const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
   const hosts = new Map<string, Buffer>()
-  const intervals = residence.map(({ tensor: name, ...timepoints }): PlacedInterval => {
+  const intervals = swapSchedule.map(({ tensor: name, ...timepoints }): PlacedInterval => {
     const tensor = kept.get(name)!
     const copyOf = (form: 'swapped-out' | 'swapped-in'): Buffer => ({
       ...tensor.buffer,

@@ -1,8 +1,8 @@
 import { parameterType, type Exchanged, type Section } from '../../program/program'
 import type { ModelScope } from '../scope/scope'
-import { at, createBuilder, exchanged, type Builder, type Pool } from '../ir/builder'
+import { at, createBuilder, exchangeOperand, type Builder, type Pool } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'
-import type { PersistentTensor } from '../scope/persistent-tensors'
+import type { UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
 
 /**
@@ -12,19 +12,19 @@ import { resolve, type Placed } from '../placement/resolve'
 export const transferSection = (
   { parameterBytes, device }: ModelScope,
   pool: Pool,
-  residents: readonly PersistentTensor[],
+  persistentTensors: readonly UnplacedPersistentTensor[],
   placed: Placed,
   direction: 'restore' | 'save'
 ): Section => {
   const builder: Builder = createBuilder(pool)
   const entries: Exchanged[] = []
   let offset = 0
-  for (const { name, role, parameter, buffer } of residents) {
+  for (const { name, role, parameter, buffer } of persistentTensors) {
     if (role === 'gradient') {
       if (direction === 'restore') builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
       continue
     }
-    const [inside, outside] = [[at(buffer), parameter.layout] as const, [exchanged(offset), 'plain'] as const]
+    const [inside, outside] = [[at(buffer), parameter.layout] as const, [exchangeOperand(offset), 'plain'] as const]
     if (direction === 'restore') reorderParameter(builder, parameter, outside, inside)
     else reorderParameter(builder, parameter, inside, outside)
     entries.push({ name, type: parameterType(device.precision), shape: parameter.shape, offset })

@@ -1,7 +1,7 @@
 import type { Exchanged } from '../../program/program'
 import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { at, exchanged, type Buffer, type Builder } from '../ir/builder'
+import { at, exchangeOperand, type Buffer, type Builder } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'
 
 const normBytes = 8
@@ -27,7 +27,7 @@ export const emitUpdate = (
     builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
     for (const { elements, gradient } of parameters)
       builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: at(gradient!), sum: sumSquares })
-    builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchanged(0) })
+    builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchangeOperand(0) })
   }
   for (const parameter of parameters) {
     const { elements, gradient } = parameter

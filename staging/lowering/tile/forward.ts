@@ -1,12 +1,9 @@
 import { tileIdentity } from '../ir/buffer-identity'
-import { windowOf } from '../../../dsl'
-import { isLoss, type Node } from '../../graph/graph'
-import type { Kernel } from '../../kernels/kernels'
-import { layoutCode } from '../../kernels/layout'
+import { isLoss } from '../../graph/graph'
 import { tileCount } from '../../plans/plan'
 import { at, none, type UnplacedOperand } from '../ir/builder'
-import { runForward } from '../ops'
-import { windowFields, type Step } from '../scope/op-step'
+import { indicesKernelOf, runForward } from '../ops'
+import type { Step, StepGeometry } from '../scope/op-step'
 import { readRegionOf, regionExtents, regionOf } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { accumulate, accumulates, isSummedByTiles } from './accumulate'
@@ -16,15 +13,10 @@ import { gatherMoments } from './moments'
 import { createOutputBuffers } from './output-buffers'
 import type { TilePass } from './tile-pass'
 
-/** A place for which input wins each window of a max pool. */
-const createIndices = (
-  { builder, device }: TileScope,
-  node: Node,
-  step: Pick<Step, 'source' | 'destination' | 'rows' | 'columns'>
-): UnplacedOperand => {
-  if (node.op !== 'maxPool2d') return none
-  const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
-  return at(builder.buffer(tileIdentity('indices', node.name), device.indicesBytes(kernel)))
+/** A place for the indices that forward writes for backward. */
+const createIndices = ({ builder, device }: TileScope, step: StepGeometry): UnplacedOperand => {
+  const kernel = indicesKernelOf(step)
+  return kernel === undefined ? none : at(builder.buffer(tileIdentity('indices', step.node.name), device.indicesBytes(kernel)))
 }
 
 /** The op at a position, its operands fetched and its output given a place. */
@@ -47,10 +39,10 @@ const createStep = (tile: ForwardTile, position: number): Step => {
     destinationRegion,
     parameters: scope.parameters[position]
   }
-  // What is spread comes last: V8 is far slower the other way round, and plans are made of a million
-  // of these.
+  // What is spread comes last: V8 is far slower the other way round, and plans are made of a
+  // million of these.
   return {
-    indices: createIndices(scope, node, made),
+    indices: createIndices(scope, made),
     slope: pass.negativeSlopeOf(position),
     fusedIntoPrevious: pass.isFusedIntoPrevious(position),
     ...made

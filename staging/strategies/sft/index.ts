@@ -5,13 +5,13 @@ import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
 import { gathersMoments } from '../../graph/statistics'
 import { hoistPoolAboveRelu } from '../../graph/order'
-import { aligned } from '../../placement/placement'
+import { alignUp } from '../../placement/placement'
 import type { Span } from '../../plans/plan'
 import { checkpointPositions, isCut, outputBytes } from '../find-segments'
-import { joined } from './join-segments'
-import { insert, rounded, segmentsOf, type Label } from './labels'
+import { joinSegments } from './join-segments'
+import { insert, roundBytes, segmentsOf, type Label } from './labels'
 import type { Search, Segmentation, Strategy } from '../strategy'
-import { segmentOptionsOf } from './segment-options'
+import { createSegmentOptions } from './segment-options'
 
 /**
  * Where backward ends: the first node whose output's gradient is wanted, -1 where the input's is,
@@ -48,7 +48,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
   const sizes = outputBytes(scope)
   const end = graph.nodes.length
   const asked = requestedCheckpoints(graph)
-  const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : aligned(sizes[tensor - 1]!))
+  const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : alignUp(sizes[tensor - 1]!))
   const hasGradient = (tensor: number): boolean => scope.requiresGrad[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     scope.parameters
@@ -56,7 +56,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
   const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
-  const ways = segmentOptionsOf(search, positionsWithin(Infinity), {
+  const ways = createSegmentOptions(search, positionsWithin(Infinity), {
     tensorBytes,
     hasGradient,
     onHost: onHost ?? new Set(),
@@ -80,7 +80,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
           const available = target - residentBytes - before.residentBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
-              residentBytes: onHost === undefined ? rounded(before.residentBytes + keptBytes()) : 0,
+              residentBytes: onHost === undefined ? roundBytes(before.residentBytes + keptBytes()) : 0,
               nanoseconds: before.nanoseconds + nanoseconds(),
               last: { segment, before }
             })
@@ -116,7 +116,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     )
     if (best === undefined) return []
     const segments = segmentsOf(best)
-    return [joined(segments, asked, search.estimate), segments]
+    return [joinSegments(segments, asked, search.estimate), segments]
   }
 }
 

@@ -27,11 +27,15 @@ const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): S
  * Neighbours that are both kept whole run as one would; only a checkpoint of the model's stays
  * between them.
  */
-export const joined = (segments: Segmentation, asked: readonly number[], estimate: Search['estimate']): Segmentation =>
+export const joinSegments = (segments: Segmentation, asked: readonly number[], estimate: Search['estimate']): Segmentation =>
   segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]
     const one =
-      before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && before.streams === undefined && !asked.includes(segment.from)
+      before !== undefined &&
+      isKeptWhole(before) &&
+      isKeptWhole(segment) &&
+      before.hostTensors === undefined &&
+      !asked.includes(segment.from)
         ? asOne(before, segment, estimate)
         : undefined
     return one === undefined ? [...list, segment] : [...list.slice(0, -1), one]

@@ -28,12 +28,12 @@ export const insert = (labels: Label[], label: Label): void => {
 export const segmentsOf = ({ last }: Label): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.segment])
 
 /**
- * Resident bytes are rounded up to this many significant bits, which bounds how many labels there
- * are.
+ * Resident bytes are roundBytes up to this many significant bits, which bounds how many labels
+ * there are.
  */
 const significantBits = 8
 
-export const rounded = (bytes: number): number => {
+export const roundBytes = (bytes: number): number => {
   const unit = 2 ** Math.max(0, Math.ceil(Math.log2(bytes + 1)) - significantBits)
   return Math.ceil(bytes / unit) * unit
 }

@@ -47,11 +47,11 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
     .map((option) => () => option)
 
 /**
- * The ways between any two positions; answers are remembered. What is kept over several is joined
- * later.
+ * The ways between any two positions; answers are remembered. What is kept over several is
+ * joinSegments later.
  */
-export const segmentOptionsOf = (
-  { lowering: { graph, source, device }, estimate, variants: variantsOf }: Search,
+export const createSegmentOptions = (
+  { lowering: { graph, source, device }, estimate, variants: createVariants }: Search,
   positions: readonly number[],
   { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
@@ -84,16 +84,16 @@ export const segmentOptionsOf = (
     }
   }
   const optionOf = (segment: Segment): Option | undefined => {
-    const streams = endsOf(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
-    const estimated = segment.loadsAhead === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment, onHost)
-    return estimated && asOption(streams.length === 0 ? segment : { ...segment, streams }, estimated)
+    const hostTensors = endsOf(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
+    const estimated = segment.prefetch === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment, onHost)
+    return estimated && asOption(hostTensors.length === 0 ? segment : { ...segment, hostTensors }, estimated)
   }
 
   const open = (span: Span): SegmentOptions => {
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
     const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
-    const variants = variantsOf(span)
+    const variants = createVariants(span)
     const reordering: readonly Segment['reorder'][] =
       reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though
@@ -103,8 +103,8 @@ export const segmentOptionsOf = (
     /** Whether what passes in bands takes less time beside computing. */
     const beside = inRows && copiesBeside(device)
     /** Of tiles. */
-    const loadings: readonly Pick<Segment, 'loadsAhead'>[] =
-      span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : beside ? [{}, { loadsAhead: true }] : [{}]
+    const loadings: readonly Pick<Segment, 'prefetch'>[] =
+      span.from === 0 && source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
@@ -127,21 +127,21 @@ export const segmentOptionsOf = (
     const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (
       variant: number,
-      decided: Pick<Segment, 'reorder' | 'loadsAhead'>,
+      decided: Pick<Segment, 'reorder' | 'prefetch'>,
       available: number,
       slowest: number
     ): Option | undefined => {
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (!inRows && nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span, inRows)
-      const key = `${variant},${decided.reorder},${decided.loadsAhead}`
+      const key = `${variant},${decided.reorder},${decided.prefetch}`
       const gridOption =
         gridOptions.get(key) ??
         memoizeByNumber((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
       gridOptions.set(key, gridOption)
       if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
       const found =
-        beside && decided.loadsAhead === true
+        beside && decided.prefetch === true
           ? fastestAhead(grids, gridOption, available)
           : coarsestFitting(grids.length, gridOption, available)
       return found !== undefined && found.nanoseconds() <= slowest ? found : undefined

@@ -1,0 +1,91 @@
+import type { AnyLayer, ContainerArguments, Layers, MarkArguments, OpArguments } from '../arguments'
+import { isMark } from '../shapes/segment'
+
+interface FlatArguments extends OpArguments, MarkArguments {}
+
+/** Where a flattened layer stands. */
+interface Standing {
+  /** "features.0" */
+  readonly name: string
+  /**
+   * The tensors that it reads, of a mark the one that it stands at. Tensor 0 is the net's input,
+   * tensor k the output of the k-th op of the flattened list; marks make none.
+   */
+  readonly inputs: readonly number[]
+  /** The tensor with which the innermost block around it starts; absent outside of blocks. */
+  readonly block?: number
+}
+
+/** An op or a mark. */
+export type FlatLayer = {
+  [P in keyof FlatArguments]: Standing & { readonly op: P; readonly args: FlatArguments[P] }
+}[keyof FlatArguments]
+
+/** The layers of one list, and of the blocks in it, which add nothing to names. */
+interface Namespace {
+  readonly prefix: string
+  places: number
+  readonly joins: { add: number; concat: number; mul: number }
+}
+
+const isBlock = (op: AnyLayer['op']): boolean => op === 'residual' || op === 'gated' || op === 'parallel'
+
+const opened = (prefix: string): Namespace => ({ prefix, places: 0, joins: { add: 0, concat: 0, mul: 0 } })
+
+/**
+ * The ops and marks of a list in order, containers expanded: of a residual its main's layers, then
+ * its shortcut's, then `add`; of a gated its main's, its gate's, then `mul`; of a parallel its
+ * branches', then `concat`. A layer is named by its place among its siblings, as in
+ * torch.nn.Sequential, or by the name it was given; marks take no place. The layers of a block are
+ * named as if they stood in the list around it, counted through its branches; its join is named
+ * add, mul or concat, those after the first with a number: add1.
+ */
+export const flatLayers = (layers: Layers): readonly FlatLayer[] => {
+  const flat: FlatLayer[] = []
+  let tensors = 0
+
+  /** These return the tensor that comes out. */
+  const append = (op: string, args: unknown, name: string, inputs: readonly number[], block: number | undefined): number => {
+    flat.push({ name, op, args, inputs, ...(block !== undefined && { block }) } as FlatLayer)
+    return isMark(op) ? inputs[0]! : ++tensors
+  }
+  const list = (members: Layers, space: Namespace, from: number, block: number | undefined): number =>
+    members.reduce((tensor, member) => place(member, space, tensor, block), from)
+  const join = (
+    op: 'add' | 'concat' | 'mul',
+    branches: readonly Layers[],
+    space: Namespace,
+    from: number,
+    block: number | undefined
+  ): number => {
+    const inputs = branches.map((branch) => list(branch, space, from, from))
+    const earlier = space.joins[op]++
+    return append(op, {}, `${space.prefix}${op}${earlier === 0 ? '' : earlier}`, inputs, block)
+  }
+  const place = (layer: AnyLayer, space: Namespace, from: number, block: number | undefined): number => {
+    if (isBlock(layer.op)) return within(layer, space, from, block)
+    const given = 'name' in layer.args ? layer.args.name : undefined
+    const name = `${space.prefix}${given ?? space.places}`
+    if (!isMark(layer.op)) space.places++
+    return called(layer, name, from, block)
+  }
+  const called = (layer: AnyLayer, name: string, from: number, block: number | undefined): number =>
+    layer.op === 'named'
+      ? called((layer.args as ContainerArguments['named']).layer, name, from, block)
+      : layer.op === 'seq' || isBlock(layer.op)
+        ? within(layer, opened(`${name}.`), from, block)
+        : append(layer.op, layer.args, name, [from], block)
+  const within = (layer: AnyLayer, space: Namespace, from: number, block: number | undefined): number => {
+    const args = layer.args as ContainerArguments['seq' | 'residual' | 'gated' | 'parallel']
+    return 'layers' in args
+      ? list(args.layers, space, from, block)
+      : 'branches' in args
+        ? join('concat', args.branches, space, from, block)
+        : 'gate' in args
+          ? join('mul', [args.main, args.gate], space, from, block)
+          : join('add', [args.main, args.shortcut], space, from, block)
+  }
+
+  list(layers, opened(''), 0, undefined)
+  return flat
+}

@@ -1,0 +1,129 @@
+/** Names that two layers of a model have: at run time and, with the same sentence, in types. */
+import type { AnyLayer, Arguments, Layers, Mark, Op } from '../arguments'
+import type { FlatLayer } from './flat-layers'
+import type { Flat } from './entries'
+import { isMark } from '../shapes/segment'
+
+/** Why the names of a flattened list are not different. */
+export const validateNames = (layers: readonly FlatLayer[]): string | undefined => {
+  const names = new Set<string>()
+  for (const { op, name } of layers) {
+    if (isMark(op)) continue
+    if (names.has(name)) return `two layers are named ${name}; names must differ`
+    names.add(name)
+  }
+  return undefined
+}
+
+type Units = readonly unknown[]
+
+/**
+ * Whether two layers of a list have the same name. Mostly that is told by the names that are given
+ * in each list by itself, one level of lists after the other, equal lists once; only where one
+ * comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
+ */
+export type Repeats<L> = Look<Held<L>>
+
+/** A list inside another, which has names of its own. */
+interface Held<L> {
+  readonly list: L
+}
+type Look<Lists> = [Lists] extends [never] ? false : Found<Lists> extends infer F ? (true extends F ? true : Look<F>) : never
+/** True, or the lists that are held in those lists. */
+type Found<Lists> =
+  Lists extends Held<infer L>
+    ? [unknown] extends [L]
+      ? never
+      : L extends readonly { readonly op: Op | Mark }[]
+        ? never
+        : L extends Layers
+          ? [keyof Arguments] extends [L[number]['op']]
+            ? never
+            : Told<L, Scan<L, never>>
+          : never
+    : never
+type Told<L, Seen> = Again extends Seen ? All<L, Seen> : [Place | LikePlace] extends [Seen] ? All<L, Seen> : Extract<Seen, Held<unknown>>
+type All<L, Seen> = FirstRepeated<Flat<L>> extends string ? true : Extract<Seen, Held<unknown>>
+
+/**
+ * Beside names and lists: one is given again, or may be, as one with a dot is like a layer's in a
+ * list inside, and `add` like a block's join; a layer goes by its place; a name is like a place.
+ */
+type Again = 0
+type Place = 1
+type LikePlace = 2
+
+/** What is given in a list and in the blocks in it; in steps as Walk's. */
+type Scan<L extends Layers, Seen> = Steps<L, Seen, L['length'] | 900 | 1800 | 2700 | 3600>
+type Steps<L extends Layers, Seen, End, I extends Units = readonly []> = I['length'] extends End
+  ? I['length'] extends L['length']
+    ? Seen
+    : Steps<L, Seen, Exclude<End, I['length']>, I> extends infer S
+      ? S
+      : never
+  : Steps<L, Seen | GivenBy<L[I['length'] & number]['op'], L[I['length'] & number]['args'], Seen>, End, readonly [...I, unknown]>
+type GivenBy<N, A, Seen> = N extends Op
+  ? Place
+  : A extends { readonly name: infer Name }
+    ? Sign<Name, Seen> | In<A>
+    : N extends Mark
+      ? never
+      : N extends 'seq'
+        ? Place | In<A>
+        : InBlock<A, Seen>
+type Sign<Name, Seen> = [string] extends [Name]
+  ? never
+  : Name extends Seen
+    ? Again
+    : Name extends `${number}` | `${'add' | 'concat' | 'mul'}${number | ''}` | `${string}.${string}`
+      ? Name extends `${number}`
+        ? LikePlace | Name
+        : Again
+      : Name
+/** Of a layer that is named, or a seq. */
+type In<A> = A extends { readonly layer: { readonly op: Op | Mark } }
+  ? never
+  : A extends { readonly layers: infer L }
+    ? Held<L>
+    : A extends { readonly layer: infer X extends AnyLayer }
+      ? X['op'] extends 'residual' | 'gated' | 'parallel'
+        ? Held<readonly [X]>
+        : [keyof Arguments] extends [X['op']]
+          ? never
+          : In<X['args']>
+      : never
+type InBlock<A, Seen> = A extends { readonly main: infer M; readonly shortcut: infer S }
+  ? InEach<readonly [M, S], Seen>
+  : A extends { readonly main: infer M; readonly gate: infer G }
+    ? InEach<readonly [M, G], Seen>
+    : A extends { readonly branches: infer B }
+      ? InEach<B, Seen>
+      : never
+type InEach<B, Seen> = B extends readonly [infer First, ...infer Rest]
+  ? [unknown] extends [First]
+    ? InEach<Rest, Seen>
+    : First extends Layers
+      ? InEach<Rest, [keyof Arguments] extends [First[number]['op']] ? Seen : Scan<First, Seen>>
+      : Seen
+  : Seen
+
+/** The first name that comes again. */
+type FirstRepeated<E, Seen = never> = E extends readonly [infer X, ...infer Rest]
+  ? X extends readonly [infer Name extends string, ...unknown[]]
+    ? string extends Name
+      ? undefined
+      : Name extends Seen
+        ? Name
+        : FirstRepeated<Rest, Seen | Name>
+    : undefined
+  : undefined
+
+/** Of a list in which a name comes again: where, and the sentence. */
+export type RepeatedName<L extends Layers, I extends Units = readonly [], Before extends Layers = readonly []> = L extends readonly [
+  infer First extends AnyLayer,
+  ...infer Rest extends Layers
+]
+  ? FirstRepeated<Flat<readonly [...Before, First]>> extends infer Name extends string
+    ? readonly [I['length'], `two layers are named ${Name}; names must differ`]
+    : RepeatedName<Rest, readonly [...I, unknown], readonly [...Before, First]>
+  : never

@@ -1,0 +1,81 @@
+import type { Entries } from '../flat/entries'
+import type { Places } from './sentences'
+import type { Invalid } from '../typing/tensor'
+
+/** Why these are not the positions of all layers in an order in which they may run. */
+export type CheckedOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
+  ? unknown
+  : O['length'] extends E['length']
+    ? O extends Written<E>
+      ? unknown
+      : Misplaced<E, O, Written<E>, Following<E>> extends infer Places
+        ? [Places] extends [never]
+          ? unknown
+          : OrderFrom<E, O>
+        : never
+    : Invalid<`order: the model has ${E['length']} layers, its loss included, the order ${O['length']}`>
+
+/** [0, 1, 2, ...] and [1, 2, 3, ...], as long as E. */
+export type Written<E> = { readonly [K in keyof E]: K extends `${infer Place extends number}` ? Place : never }
+export type Following<E extends readonly unknown[]> = readonly [...E, unknown] extends infer Longer
+  ? Written<Longer> extends readonly [0, ...infer Later]
+    ? Later
+    : never
+  : never
+
+/**
+ * Positions that neither stand as written nor in a pool's exchange with the rectifier before it.
+ */
+type Misplaced<E extends Entries, O extends readonly number[], W extends readonly unknown[], F extends readonly unknown[]> = {
+  [K in keyof W]: O[K & keyof O] extends infer A extends number
+    ? number extends A
+      ? never
+      : A extends W[K]
+        ? never
+        : [A, O[A]] extends [F[K & keyof F], W[K]]
+          ? Exchangeable<E[K & keyof E], E[A], K>
+          : [W[K], O[A]] extends [F[A], W[K]]
+            ? Exchangeable<E[A], E[K & keyof E], K>
+            : K
+    : K
+}[number]
+/** A pool that starts a branch is not the only one that reads its input. */
+type Exchangeable<First, Second, K> = First extends readonly [unknown, 'relu' | 'leakyRelu', ...unknown[]]
+  ? Second extends readonly [unknown, 'maxPool2d', unknown]
+    ? never
+    : K
+  : K
+
+/** The sentence at the first position that is wrong. */
+type OrderFrom<E extends Entries, O extends readonly number[], Done extends readonly unknown[] = readonly []> = O extends readonly [
+  infer A extends number,
+  ...infer Rest extends readonly number[]
+]
+  ? number extends A
+    ? unknown
+    : A extends Done['length']
+      ? OrderFrom<E, Rest, readonly [...Done, unknown]>
+      : Exchanged<E, Done['length'] & number, [...Done, unknown]['length'], A, Rest> extends readonly [
+            unknown,
+            ...infer Later extends readonly number[]
+          ]
+        ? OrderFrom<E, Later, readonly [...Done, unknown, unknown]>
+        : readonly [
+            ...Done,
+            Invalid<`order: ${A} cannot run at position ${Done['length'] & number}; only a max pool may run before the rectifier that it follows`>,
+            ...Places<Rest>
+          ]
+  : unknown
+
+/**
+ * The rest of the order where A and what follows it are the rectifier at `First` and the pool at
+ * `Second`, exchanged.
+ */
+type Exchanged<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [Second, First]
+  ? Exchangeable<E[First], E[A & number], 'not'> extends never
+    ? Rest
+    : undefined
+  : undefined
+
+/** The layers as they run. */
+export type InOrder<E extends Entries, O extends readonly number[]> = O extends Written<E> ? E : { readonly [K in keyof O]: E[O[K]] }

@@ -1,0 +1,261 @@
+import type { Add, Lte, Whole } from '../shapes/arithmetic'
+import type { Entries, Entry } from '../flat/entries'
+import type { PlanGrid, PlanSegment } from './plan'
+import type { EarlierSegmentFields } from './earlier-names'
+import type { Following } from './checked-order'
+import type { Places, UnknownFields } from './sentences'
+import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
+import type { Invalid } from '../typing/tensor'
+
+type Segments = readonly PlanSegment[]
+
+/**
+ * Why segments do not cover the layers, which stand in the order in which they run, or are not
+ * exact.
+ */
+export type CheckedSegments<E, S extends Segments> = number extends S['length']
+  ? unknown
+  : E extends Entries
+    ? S extends readonly []
+      ? Invalid<EndsEarly<0, E['length']>>
+      : SegmentsFrom<S, E, Following<E>>
+    : unknown
+
+/** F: the position after each of E. */
+type SegmentsFrom<
+  S extends Segments,
+  E extends Entries,
+  F extends readonly unknown[],
+  At extends number = 0,
+  Passed extends readonly unknown[] = readonly []
+> = S extends readonly [infer G extends PlanSegment, ...infer Rest extends Segments]
+  ? number extends G['from'] | G['to']
+    ? unknown
+    : FieldError<G, At, Rest, E, F> extends infer Y
+      ? unknown extends Y
+        ? SegmentsFrom<Rest, E, F, G['to'], readonly [...Passed, unknown]>
+        : readonly [...Passed, Y, ...Places<Rest>]
+      : never
+  : unknown
+
+export type ShowSegment<G extends PlanSegment> = `segment ${G['from']}..${G['to']}`
+/** Fields that a segment does not have. */
+type FieldError<G extends PlanSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
+  keyof G
+] extends [keyof PlanSegment | keyof EarlierSegmentFields]
+  ? [keyof G['grid']] extends [keyof PlanGrid | 'C']
+    ? SegmentError<G, At, After, E, F>
+    : { readonly grid: UnknownFields<G['grid'], PlanGrid, 'a grid has no dimension'> }
+  : UnknownFields<Omit<G, keyof EarlierSegmentFields>, PlanSegment, 'a segment has no field'>
+
+type EndsEarly<To extends number, End extends number> = `the segments end at ${To}, but the model has ${End} layers, its loss included`
+
+type SegmentError<
+  G extends PlanSegment,
+  At extends number,
+  After extends Segments,
+  E extends Entries,
+  F extends readonly unknown[]
+> = G['from'] extends At
+  ? [G['to'] extends F[number] ? true : false, Lte<G['to'], G['from']>] extends [true, false]
+    ? [After['length'], G['to']] extends [0, Exclude<G['to'], E['length']>]
+      ? { readonly to: Invalid<EndsEarly<G['to'], E['length']>> }
+      : GridError<G, After, E, F> extends infer Y
+        ? unknown extends Y
+          ? RematerializeError<G, After, E, F>
+          : Y
+        : never
+    : { readonly to: Invalid<`${ShowSegment<G>}: it must end after ${G['from']} and at ${E['length']} at the latest`> }
+  : {
+      readonly from: Invalid<
+        At extends 0
+          ? `the first segment must start at 0, not at ${G['from']}`
+          : `segments must follow each other: this one starts at ${G['from']}, the one before ends at ${At}`
+      >
+    }
+
+/** Dimensions of more than one tile; asking for C is refused by name. */
+export type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends G[D] ? never : D }[keyof G] & (Dim | 'C')
+
+type GridError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
+  Whole<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
+    ? [Tiled<G['grid']>] extends [never]
+      ? CheckpointError<G, E, F>
+      : TiledError<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
+        ? Sentence extends string
+          ? { readonly grid: Invalid<`${ShowSegment<G>}: ${Sentence}`> }
+          : [After, G['recompute']] extends [readonly [unknown, ...unknown[]], false]
+            ? { readonly recompute: Invalid<`${ShowSegment<G>}: what is tiled is recomputed in backward; recompute must be true`> }
+            : CheckpointError<G, E, F>
+        : never
+    : { readonly grid: Invalid<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
+
+/** Why the ops from position K up to To cannot be tiled along D together. */
+type TiledError<E extends Entries, F extends readonly unknown[], From extends number, To, D extends string, K = From> = E[K &
+  number] extends infer X extends Entry
+  ? [D] extends [LastDims<X[1]>]
+    ? StatisticsError<X, From, K & number, D> extends infer Sentence
+      ? Sentence extends string
+        ? Sentence
+        : F[K & number] extends To
+          ? undefined
+          : [D] extends [InsideDims<X[1]>]
+            ? TiledError<E, F, From, To, D, F[K & number]>
+            : `cannot tile along ${ShowDims<Exclude<D, InsideDims<X[1]>>>}; ${X[1]} sums over the pixels, so it must be the segment's last op`
+      : never
+    : `cannot tile along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
+  : undefined
+
+/**
+ * Of the op at position K where it needs statistics along D of what its own segment makes, or of
+ * the net's input.
+ */
+type StatisticsError<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends Normalisation
+  ? [D & StatisticsOf<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
+      infer Needed extends string,
+      infer Back extends number
+    ]
+    ? [Needed] extends [never]
+      ? undefined
+      : K extends Back
+        ? `${Untileable<X, Needed>} input, so a segment must end after it`
+        : Lte<K, Add<From, Back>> extends true
+          ? undefined
+          : `${Untileable<X, Needed>} tensor before it, so a segment must end before it`
+    : never
+  : undefined
+type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back extends number] ? Back : 0
+type Untileable<X extends Entry, D extends string> = `cannot tile along ${ShowDims<D>}; ${X[1]} needs the statistics of the whole`
+
+type CheckpointError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
+  ? PrefetchError<G, E, F>
+  : NameBefore<G['to'], E> extends infer Last extends string
+    ? G['checkpoint'] extends Last
+      ? PrefetchError<G, E, F>
+      : G['checkpoint'] extends E[number][0]
+        ? { readonly checkpoint: Invalid<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
+        : { readonly checkpoint: Invalid<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
+    : never
+/** Name of the layer after which position To comes. */
+export type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
+  ? Name
+  : never
+
+/** Why a segment has nothing to prefetch. */
+type PrefetchError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly prefetch: true
+  readonly grid: Untiled
+}
+  ? { readonly prefetch: Invalid<`${ShowSegment<G>}: prefetch: only a segment in tiles can prefetch`> }
+  : WinogradError<G, E, F>
+export interface Untiled {
+  readonly B: 1
+  readonly H: 1
+  readonly W: 1
+}
+
+/** Why a segment cannot run these of its layers by Winograd, at the names that are wrong. */
+type WinogradError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly winograd: infer W extends readonly [string, ...string[]]
+}
+  ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
+    ? W extends readonly Names[]
+      ? unknown
+      : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : Unfit<G, W[K], E, F> } }
+    : never
+  : unknown
+
+/** Names of the convolutions from position K up to To that Winograd can compute. */
+type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
+  ? Names
+  : WinogradWithin<
+      E,
+      F,
+      F[K & number],
+      To,
+      E[K & number][1] extends 'conv2d' ? (Transformable<E[K & number][2]> extends true ? Names | E[K & number][0] : Names) : Names
+    >
+
+/**
+ * Whether there is a way by Winograd to compute a convolution of this text; a text that is not
+ * known passes.
+ */
+type Transformable<Text extends string> = Text extends `conv2d ${string} k${infer K} ${infer Rest}`
+  ? Three<K> extends false
+    ? false
+    : Ones<Rest>
+  : Text extends `conv2d ${string} k${infer K}`
+    ? Three<K>
+    : true
+type Three<K extends string> = K extends '3' | '3x3' ? true : {} extends Readonly<Record<K, 1>> ? true : false
+/** Of the options after the kernel. */
+type Ones<Rest extends string> = Rest extends `${infer Word} ${infer More}` ? (One<Word> extends false ? false : Ones<More>) : One<Rest>
+type One<Word extends string> = Word extends 's1' | 's1x1' | 'd1' | 'd1x1' | 'g1'
+  ? true
+  : Word extends `${'s' | 'd' | 'g'}${infer N}`
+    ? {} extends Readonly<Record<N, 1>>
+      ? true
+      : false
+    : true
+
+type Unfit<G extends PlanSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
+  ? unknown
+  : Extract<E[number], readonly [Name, ...unknown[]]> extends infer X
+    ? [X] extends [Entry]
+      ? [X] extends [never]
+        ? Outside<G, Name, E, 'winograd'>
+        : X[1] extends 'conv2d'
+          ? Name extends NamesWithin<E, F, G['from'], G['to']>
+            ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides and dilations of 1 and one group`>
+            : Outside<G, Name, E, 'winograd'>
+          : Invalid<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${X[1]}`>
+      : never
+    : never
+/** Names of the layers from position K up to To. */
+type NamesWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
+  ? Names
+  : NamesWithin<E, F, F[K & number], To, Names | E[K & number][0]>
+/** Why a segment has no layer of this name. */
+type Outside<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
+  ? unknown
+  : Name extends E[number][0]
+    ? Invalid<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
+    : Invalid<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
+
+/** Why a segment cannot run forward again before the backward of the one that follows. */
+type RematerializeError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly rematerialize: true
+}
+  ? IsBeforeLast<After> extends true
+    ? G['recompute'] extends false
+      ? { readonly recompute: Invalid<`${ShowSegment<G>}: rematerialize: what runs forward again saves nothing; recompute must be true`> }
+      : HostTensorError<G, E, F>
+    : {
+        readonly rematerialize: Invalid<`${ShowSegment<G>}: rematerialize: the last segment runs backward right after forward, so what leads up to it is still there`>
+      }
+  : HostTensorError<G, E, F>
+/** Whether a segment that is not rematerialized, and is not the last, follows. */
+type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
+  ? Next extends { readonly rematerialize: true }
+    ? IsBeforeLast<Rest>
+    : Rest extends readonly []
+      ? false
+      : true
+  : After extends readonly []
+    ? false
+    : true
+
+/**
+ * Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the
+ * names that are wrong.
+ */
+type HostTensorError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly hostTensors: infer W extends readonly [string, ...string[]]
+}
+  ? NamesWithin<E, F, G['from'], G['to']> extends infer Names extends string
+    ? { readonly hostTensors: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E, 'hostTensors'> } }
+    : never
+  : unknown
+type InBands<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
+  ? unknown
+  : Invalid<`${ShowSegment<G>}: hostTensors: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>

@@ -1,0 +1,49 @@
+import type { PlanFigures, Plan, PlanPlacement, PlanSegment, PlanSwapInterval } from './plan'
+
+/** Fields of a plan by the names that they had in earlier versions. */
+export interface EarlierPlanFields {
+  /** @deprecated It is called `swapSchedule`. */
+  readonly residence?: readonly PlanSwapInterval[]
+}
+
+/** Fields of a segment by the names that they had in earlier versions. */
+export interface EarlierSegmentFields {
+  /** @deprecated It is called `hostTensors`. */
+  readonly streams?: readonly string[]
+  /** @deprecated It is called `prefetch`. */
+  readonly loadsAhead?: true
+  /** @deprecated It is called `rematerialize`. */
+  readonly repeats?: true
+}
+
+/** Fields of a placement by the names that they had in earlier versions. */
+export interface EarlierPlacementFields {
+  /** @deprecated It is called `pageBytes`. */
+  readonly chunkBytes: number
+}
+
+/** What fields of a plan, of its segments and of its placement are called now. */
+export const earlierNames: {
+  readonly plan: Readonly<Record<keyof EarlierPlanFields, keyof Plan>>
+  readonly segment: Readonly<Record<keyof EarlierSegmentFields, keyof PlanSegment>>
+  readonly placement: Readonly<Record<keyof EarlierPlacementFields, keyof PlanPlacement>>
+} = {
+  plan: { residence: 'swapSchedule' },
+  segment: { streams: 'hostTensors', loadsAhead: 'prefetch', repeats: 'rematerialize' },
+  placement: { chunkBytes: 'pageBytes' }
+}
+
+/** A segment as a file may write it. */
+export interface WrittenSegment extends PlanSegment, EarlierSegmentFields {}
+
+/** A placement as a file may write it. */
+export type WrittenPlacement = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
+
+/**
+ * A plan as a file may write it, with figures that it may not have: for those there are sentences.
+ */
+export interface WrittenPlan extends Omit<Plan, 'predicted' | 'segments' | 'placement'>, EarlierPlanFields {
+  readonly predicted: PlanFigures & object
+  readonly segments: readonly WrittenSegment[]
+  readonly placement?: WrittenPlacement
+}

@@ -1,0 +1,18 @@
+import type { Whole } from './arithmetic'
+import type { Size } from '../ops/options'
+import type { Shape, ShowShape } from './shape'
+import type { Invalid } from '../typing/tensor'
+
+/** What a net can start from: S, or a mistake. */
+export type Images<S extends Shape> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
+  ? Whole<`${Size<B>} ${Size<C>} ${Size<H>} ${Size<W>}`> extends true
+    ? S
+    : Invalid<`input: ${ShowShape<S>} must be whole numbers above 0`>
+  : number extends S['length']
+    ? S
+    : Invalid<`input: takes images BxCxHxW, not ${ShowShape<S>}`>

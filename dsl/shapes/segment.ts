@@ -1,0 +1,88 @@
+import type { Lte } from './arithmetic'
+import type { Mark } from '../arguments'
+import { opRecords, type Op, type OpArguments } from '../ops'
+import { allDims, type Dim } from '../ops/op-record'
+import type { Option } from '../ops/options'
+import type { Shape } from './shape'
+
+export { allDims, type Dim }
+
+type Records = typeof opRecords
+
+/**
+ * What a segment that ends in Last, so far, can be tiled along when another op follows; Last is
+ * never at its start.
+ */
+export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : Records[Last]['segment']['inside'][number]
+/** What a segment can be tiled along with P as its last op. */
+export type LastDims<P extends Op> = Records[P]['segment']['last'][number]
+/** Whether P overwrites its input: one whose derivative is known from its output does. */
+export type InPlace<P extends Op, A> = A extends { readonly derivativeOfOutput: unknown } ? true : Records[P]['segment']['inPlace']
+
+/** Whether an op overwrites its input: one whose derivative is known from its output does. */
+export const isInPlace = (op: Op, args: OpArguments[Op]): boolean => 'derivativeOfOutput' in args || opRecords[op].segment.inPlace
+
+/**
+ * Dimensions over which this op needs statistics of its whole input; a frozen batchNorm has its
+ * running statistics.
+ */
+export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
+  'frozen' in args && args.frozen === true ? [] : opRecords[op].segment.statistics
+
+/** Ops that need statistics of their whole input in training. */
+export type Normalisation = { [P in Op]: Records[P]['segment']['statistics'] extends readonly [] ? never : P }[Op]
+/** The type of what statisticsOf returns; what may be frozen passes. */
+export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', false> ? never : Records[P]['segment']['statistics'][number]
+
+/**
+ * Ops that reduce what tiles partition: the tiles of a segment that one of them ends are those of
+ * what it takes.
+ */
+export type Summing = { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
+/** Ops that may make images of another height or width than those they take. */
+export type Resizing = { [P in Op]: Records[P]['segment']['resizes'] extends true ? P : never }[Op]
+
+/**
+ * Why the last op of a segment, which takes shape T and makes S, has fewer images, rows or columns
+ * than C asks for tiles.
+ */
+export type MoreTiles<C, Last, T extends Shape, S extends Shape> = [Last] extends [Summing]
+  ? MoreThan<C, T, 'input'>
+  : MoreThan<C, S, 'output'>
+type MoreThan<C, S extends Shape, Of extends string> =
+  MoreAlong<C, S, 'B', 0, 'images', Of> extends infer Sentence extends string
+    ? Sentence
+    : MoreAlong<C, S, 'H', 2, 'rows', Of> extends infer Sentence extends string
+      ? Sentence
+      : MoreAlong<C, S, 'W', 3, 'columns', Of>
+type MoreAlong<C, S extends Shape, D extends Dim, Place extends number, Unit extends string, Of extends string> = C extends {
+  readonly [K in D]: infer N extends number
+}
+  ? S[Place] extends infer Extent extends number
+    ? Lte<N, Extent> extends true
+      ? undefined
+      : `${N} tiles along ${D} are more than the ${Extent} ${Unit} of the ${Of}`
+    : undefined
+  : undefined
+
+/**
+ * What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors
+ * and losses by rows.
+ */
+export const dimsAtStart = (shape: Shape): readonly Dim[] => (shape.length === 4 ? allDims : ['B'])
+
+/** The type of what dimsAtStart returns; a shape of unknown rank may be an image. */
+export type DimsAtStart<S extends Shape> = S extends readonly [] | readonly [number, number] ? 'B' : Dim
+
+/** "B H W"; "nothing" where there is none. */
+export const showDims = (dims: readonly string[]): string => ['B', 'C', 'H', 'W'].filter((dim) => dims.includes(dim)).join(' ') || 'nothing'
+
+/** The type of what showDims returns. */
+export type ShowDims<F extends string> = [F] extends [never]
+  ? 'nothing'
+  : Spaced<`${Shown<'B', F>}${Shown<'C', F>}${Shown<'H', F>}${Shown<'W', F>}`>
+type Shown<D extends string, F extends string> = D extends F ? ` ${D}` : ''
+type Spaced<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
+
+/** Whether this says how to run what stands around it, and computes nothing. */
+export const isMark = (op: string): op is Mark => op === 'checkpoint' || op === 'tile'

@@ -1,0 +1,27 @@
+import type { AnyLayer, Arguments, Layers } from '../arguments'
+import type { Found, FoundIn } from './error-place'
+import type { AnyTensor, Invalid, Tensor } from './tensor'
+import type { ApplyResult, Started, Walk } from './walk'
+
+/** What the layer L makes of X, or the mistake; or Else where X is no tensor. */
+export type Apply<X, N extends keyof Arguments, A, L, Else> = [unknown] extends [X]
+  ? AnyTensor
+  : X extends AnyTensor
+    ? ApplyResult<Started<X>, N, A> extends infer Y
+      ? Y extends string
+        ? Invalid<Found<X, N, A, Y>>
+        : L extends AnyLayer
+          ? After<Y, readonly [L]>
+          : never
+      : never
+    : Else
+
+/** What a list of layers makes of X: the tensor, or the mistake with the name of its layer. */
+export type ApplyLayers<X, L extends Layers> =
+  Walk<X, L> extends infer Y ? (Y extends string ? Invalid<FoundIn<X, L, Y>[1]> : After<Y, L>) : never
+
+/** Y, which now has the layers L behind it. */
+type After<Y, L extends Layers> =
+  Y extends Tensor<infer S, infer F, infer G, infer O, infer W>
+    ? Tensor<S, F, G, readonly [O[0], readonly [O[1][0], O[1][1], readonly [...O[1][2], ...L]]], W>
+    : Y

@@ -1,0 +1,51 @@
+import type { Ended, Walked, WalkToEnd } from './walk'
+import type { Layers } from '../arguments'
+import type { FoundIn } from './error-place'
+import type { RepeatedName, Repeats } from '../flat/repeated-name'
+import type { Invalid, InputOf, LayersOf, Start } from './tensor'
+
+/**
+ * Without this option what may be absent looks like what is there, and no other sentence could be
+ * trusted.
+ */
+type NotStrict = 'the compiler option strictNullChecks is off: put "strict": true into tsconfig.json'
+/** Y, where the compiler can tell it. */
+export type Strictly<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
+
+/**
+ * What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with
+ * the sentence in its place.
+ */
+export type Fit<X, L extends Layers> = Strictly<
+  Walked<X, L> extends string
+    ? Misfit<L, FoundIn<X, L, Walked<X, L> & string>>
+    : Repeats<L> extends true
+      ? Misfit<L, RepeatedName<L>>
+      : unknown
+>
+
+/**
+ * What the layers of a whole model must be besides L: as in Fit, and its last segment ends with it.
+ */
+export type FitToEnd<X, L extends Layers> = Strictly<
+  WalkToEnd<X, L> extends string
+    ? Misfit<L, FoundIn<X, L, WalkToEnd<X, L> & string>>
+    : Repeats<L> extends true
+      ? Misfit<L, RepeatedName<L>>
+      : unknown
+>
+
+/** A tuple as long as L, `unknown` everywhere but where the mistake is. */
+type Misfit<L extends Layers, Mistake> = Mistake extends readonly [infer At, infer Sentence extends string]
+  ? { readonly [K in keyof L]: K extends `${At & number}` ? Invalid<Sentence> : unknown }
+  : unknown
+
+/** What a tensor must be besides X to make a whole model. */
+export type Whole<X> = Strictly<
+  Ended<X> extends string
+    ? SentenceOf<FoundIn<Start<InputOf<X>>, LayersOf<X>, Ended<X> & string>>
+    : Repeats<LayersOf<X>> extends true
+      ? SentenceOf<RepeatedName<LayersOf<X>>>
+      : unknown
+>
+type SentenceOf<Mistake> = Mistake extends readonly [unknown, infer Sentence extends string] ? Invalid<Sentence> : unknown

@@ -1,0 +1,121 @@
+import type { Layers, Op } from '../arguments'
+import type { DigitsOf, NumberOf, Sum } from '../shapes/arithmetic'
+import type { Dim } from '../shapes/segment'
+import type { BytesOf, Shape } from '../shapes/shape'
+
+/** At run time a tensor is the shape that the net started from and the layers applied since. */
+export interface AnyTensor {
+  readonly input: Shape
+  readonly layers: Layers
+}
+
+declare const segment: unique symbol
+declare const mistake: unique symbol
+
+/**
+ * The shapes that a segment's layers have written so far, the last one first. They are only added
+ * up where a budget asks.
+ */
+export interface Writes<S extends Shape, Before> {
+  readonly last: S
+  readonly before: Before
+}
+export type NoWrites = 'nothing'
+
+/** Bytes of float32 tensors; `number` when what was written is not known. */
+export type BytesWritten<W, Total = '0'> =
+  W extends Writes<infer S, infer Before>
+    ? DigitsOf<BytesOf<S>> extends infer Bytes extends string
+      ? BytesWritten<Before, Sum<Total, Bytes>>
+      : number
+    : W extends NoWrites
+      ? NumberOf<Total>
+      : number
+
+/** What `tile` asks for so far, a later count in place of an earlier one. */
+export type Counts = Readonly<Partial<Record<Dim, number>>>
+
+/** What marks say of a segment. */
+export type Marks = readonly [
+  /** Dimensions along which it is asked to be tiled. */
+  tiled: Dim,
+  /** How many tiles are asked for. */
+  counts: Counts,
+  /** As long as there are checkpoints before it, plus one. */
+  number: readonly unknown[]
+]
+
+/**
+ * What the layers before know of the segment so far. Ops follow each other in the flattened list's
+ * order, whatever they read; so one segment goes on from the end of a branch into the next one.
+ */
+export type Segment = readonly [
+  /** Its last op so far; never at its start. */
+  last: Op,
+  /** What that op takes; at the start what the segment starts with. */
+  taken: Shape,
+  /**
+   * Why it cannot be tiled along all dimensions where an op in it needs statistics; never where
+   * none does.
+   */
+  statistical: string,
+  marks: Marks
+]
+
+/**
+ * What a tensor stands in, with the shape with which that starts; and the layers before the list
+ * that is being walked through.
+ */
+export type Around = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
+
+/**
+ * How a tensor came about: the number of the segment that made it, as of Marks, and none for the
+ * net's input; and what it stands in.
+ */
+export type Origin = readonly [segment: readonly unknown[], around: Around]
+
+/* eslint-disable @typescript-eslint/no-explicit-any -- Any tensor is assignable to `Tensor`, whatever made it. */
+/**
+ * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends
+ * here can be tiled; the segment G and what it wrote, W; and its origin O. W is a chain as long as
+ * the segment, which to compare costs: so that the compiler never does, tensors are taken apart by
+ * `infer` in every place. `Tensor` stands for any tensor, `Tensor<S>` for any of shape S.
+ */
+export interface Tensor<
+  S extends Shape = Shape,
+  F extends Dim = any,
+  G extends Segment = any,
+  O extends Origin = any,
+  W = any
+> extends AnyTensor {
+  readonly layers: O[1][2]
+  readonly [segment]: readonly [shape: S, dims: F, segment: G, origin: O, written: W]
+}
+/* eslint-enable @typescript-eslint/no-explicit-any */
+
+/** The shape of a tensor. */
+export type ShapeOf<X> = X extends Tensor<infer S, infer _F, infer _G, infer _O, infer _W> ? S : never
+
+/** With what the net of a tensor starts, and its layers. */
+export type InputOf<X> = X extends Tensor<infer _S, infer _F, infer _G, infer O, infer _W> ? O[1][1] : Shape
+export type LayersOf<X> = X extends Tensor<infer _S, infer _F, infer _G, infer O, infer _W> ? O[1][2] : Layers
+
+/** Bytes (float32) that the layers since the last checkpoint have written. */
+export type HeldBytes<X> = X extends Tensor<infer _S, infer _F, infer _G, infer _O, infer W> ? BytesWritten<W> : never
+
+/** The tensor with which a net starts. */
+export type Start<S extends Shape> = Tensor<
+  S,
+  Dim,
+  readonly [never, S, never, readonly [never, {}, readonly [unknown]]],
+  readonly [readonly [], readonly ['net', S, readonly []]],
+  NoWrites
+>
+
+/** A mistake: no value has this type, so the compiler prints the sentence where one is expected. */
+export interface Invalid<Sentence extends string> {
+  readonly [mistake]: Sentence
+}
+
+/** What a parameter must be besides X for the result Y: anything, unless Y is a mistake. */
+export type Accept<Y> = [Y] extends [Invalid<string>] ? Y : unknown

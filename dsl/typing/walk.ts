@@ -1,0 +1,201 @@
+import type { Lte, Whole } from '../shapes/arithmetic'
+import type { AnyLayer, Arguments, Layers, MarkArguments, Op } from '../arguments'
+import type { OutputShape } from '../ops'
+import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
+import type { Size } from '../ops/options'
+import type { Shape, SizesOf } from '../shapes/shape'
+import type { AnyTensor, BytesWritten, Counts, NoWrites, Origin, Segment, ShapeOf, Tensor, Writes } from './tensor'
+
+/**
+ * The tensor, or the sentence that says why there is none: a string, which the compiler tells from
+ * a tensor without looking into it.
+ */
+export type ApplyResult<X, N, A> =
+  X extends Tensor<infer S, infer F, infer G, infer O, infer W>
+    ? N extends Op
+      ? ApplyOp<N, A, S, F, G, O, W, OutputShape<N, S, A, O[1][1]>>
+      : N extends 'checkpoint'
+        ? Checkpoint<S, G, O, W, A>
+        : N extends 'tile'
+          ? Tile<S, F, G, O, W, A>
+          : Contained<X, A>
+    : AnyTensor
+
+type Contained<X, A> = A extends { readonly layer: infer L extends AnyLayer }
+  ? [keyof Arguments] extends [L['op']]
+    ? Tensor
+    : ApplyResult<X, L['op'], L['args']>
+  : A extends { readonly layers: infer L extends Layers }
+    ? Walk<X, L>
+    : A extends { readonly main: infer M extends Layers; readonly shortcut: infer S extends Layers }
+      ? Branches<X, X, 'add', readonly [M, S]>
+      : A extends { readonly main: infer M extends Layers; readonly gate: infer G extends Layers }
+        ? Branches<X, X, 'mul', readonly [M, G]>
+        : A extends { readonly branches: infer B extends readonly Layers[] }
+          ? Branches<X, X, 'concat', B>
+          : never
+
+/** S: the shape that the op takes; Y: the one that it makes, or the sentence why there is none. */
+type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y> = Y extends string
+  ? Y
+  : Y extends Shape
+    ? [G[3][0]] extends [InsideDims<G[0]>]
+      ? [G[3][0]] extends [LastDims<N>]
+        ? N extends Normalisation
+          ? [O[0]['length']] extends [0 | G[3][2]['length']]
+            ? Normalised<N, A, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
+            : Tensor<
+                Y,
+                Extract<F, InsideDims<G[0]> & LastDims<N>>,
+                readonly [N, S, G[2], G[3]],
+                readonly [G[3][2], O[1]],
+                InPlace<N, A> extends true ? W : Writes<Y, W>
+              >
+          : Tensor<
+              Y,
+              Extract<F, InsideDims<G[0]> & LastDims<N>>,
+              readonly [N, S, G[2], G[3]],
+              readonly [G[3][2], O[1]],
+              InPlace<N, A> extends true ? W : Writes<Y, W>
+            >
+        : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
+      : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], InsideDims<G[0]>>>}; ${G[0]} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
+    : never
+
+/** An op that needs statistics along D of what this segment makes, or of the net's input. */
+type Normalised<N extends Op, A, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y extends Shape, D extends Dim> = [
+  G[3][0]
+] extends [Exclude<Dim, D>]
+  ? Tensor<
+      Y,
+      Extract<Exclude<F, D>, InsideDims<G[0]> & LastDims<N>>,
+      readonly [N, S, [F & D] extends [never] ? G[2] : NeedsStatistics<N, O[0]['length']>, G[3]],
+      readonly [G[3][2], O[1]],
+      InPlace<N, A> extends true ? W : Writes<Y, W>
+    >
+  : `${N}: cannot tile along ${ShowDims<G[3][0] & D>}; ${NeedsStatistics<N, O[0]['length']>}`
+type NeedsStatistics<
+  N extends Op,
+  ApplyResult extends number
+> = `${N} needs the statistics of the whole ${ApplyResult extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
+
+type Checkpoint<S extends Shape, G extends Segment, O extends Origin, W, A> =
+  TilesOver<S, G> extends infer Sentence extends string
+    ? Sentence
+    : A extends { readonly budget: infer Budget }
+      ? [BytesWritten<W>, Size<Budget>] extends [infer Bytes extends number, infer Most extends number]
+        ? Lte<Bytes, Most> extends true
+          ? Closed<S, G, O>
+          : `this segment holds ${Bytes} bytes, over the budget of ${Most}`
+        : never
+      : Closed<S, G, O>
+type Closed<S extends Shape, G extends Segment, O extends Origin> = Tensor<
+  S,
+  DimsAtStart<S>,
+  readonly [never, S, never, readonly [never, {}, readonly [...G[3][2], unknown]]],
+  O,
+  NoWrites
+>
+
+/** Why a segment that ends with shape S has fewer rows, columns or images than tiles. */
+type TilesOver<S extends Shape, G extends Segment> = [G[3][0]] extends [never]
+  ? undefined
+  : MoreTiles<G[3][1], G[0], G[1], S> extends infer Sentence extends string
+    ? `tile: ${Sentence}`
+    : undefined
+
+type Tile<S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, A> = [O[1][0]] extends ['net']
+  ? false extends Whole<`${Size<A[keyof A]>}`>
+    ? 'tile: counts must be whole numbers above 0'
+    : Wanted<A> extends infer D extends string
+      ? [D] extends [F]
+        ? Tensor<S, F, readonly [G[0], G[1], G[2], readonly [G[3][0] | D, Later<G[3][1], A>, G[3][2]]], O, W>
+        : `tile: cannot tile along ${ShowDims<Exclude<D, F>>}; ${Why<F, 'C' extends D ? never : G[2]>}`
+      : never
+  : 'tile: stands inside a block; put it before or after the block'
+/** The dimensions that are to be cut into more than one tile. */
+type Wanted<A> = { [D in keyof A & Asked]: [A[D]] extends [1] ? never : D }[keyof A & Asked]
+type Asked = keyof MarkArguments['tile']
+type Later<C extends Counts, A> = Omit<C, keyof A> & A
+type Why<F extends Dim, Statistical extends string> = [Statistical] extends [never] ? `this segment allows ${ShowDims<F>}` : Statistical
+
+/**
+ * What the branches of a block make of X, joined. Y: the end of the branch before, whose segment
+ * goes on; X at first.
+ */
+type Branches<
+  X,
+  Y,
+  Join extends 'add' | 'concat' | 'mul',
+  B extends readonly Layers[],
+  Shapes extends readonly Shape[] = readonly []
+> = B extends readonly [infer First extends Layers, ...infer Rest extends readonly Layers[]]
+  ? Walk<Entered<X, Y>, First> extends infer Z
+    ? Z extends string
+      ? Z
+      : Branches<X, Z, Join, Rest, readonly [...Shapes, ShapeOf<Z>]>
+    : never
+  : number extends B['length']
+    ? Tensor
+    : Joined<X, Y, Join, Shapes>
+
+/** X, as a branch of a block begins with it after the branch that made Y. */
+export type Entered<X, Y> =
+  X extends Tensor<infer S, infer _F, infer _G, infer O, infer _W>
+    ? Y extends Tensor<infer _S, infer F, infer G, infer _O, infer W>
+      ? Tensor<S, F, G, readonly [O[0], readonly ['block', S, O[1][2]]], W>
+      : never
+    : never
+type Joined<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends readonly Shape[]> =
+  X extends Tensor<infer S, infer _F, infer _G, infer O, infer _W>
+    ? Y extends Tensor<infer _S, infer F, infer G, infer _O, infer W>
+      ? ApplyOp<Join, {}, S, F, G, O, W, OutputShape<Join, Shape, {}, Shape, Shapes>>
+      : never
+    : never
+
+/**
+ * The tensor after the layers of L from place I on, or the sentence of the first that does not fit.
+ * Lists are indexed: of each rest of a list the compiler would make a type, and go through all that
+ * is in it. From a layer that is not known on, nothing is.
+ */
+export type Walk<X, L extends Layers> = [number] extends [L['length']]
+  ? Tensor
+  : Steps<X, L, L['length'] | ([keyof Arguments] extends [L[number]['op']] ? UnknownPlaces<L> : never) | 900 | 1800 | 2700 | 3600>
+type UnknownPlaces<L extends Layers> = {
+  readonly [K in keyof L]: [keyof Arguments] extends [L[K]['op']] ? (K extends `${infer Place extends number}` ? Place : never) : never
+}[number]
+/**
+ * End: where it pauses, because a layer is not known, or because the compiler follows a chain of a
+ * thousand at most.
+ */
+type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []> = I['length'] extends End
+  ? I['length'] extends L['length']
+    ? X
+    : [keyof Arguments] extends [L[I['length'] & number]['op']]
+      ? Tensor
+      : Steps<X, L, Exclude<End, I['length']>, I> extends infer Y
+        ? Y
+        : never
+  : ApplyResult<X, L[I['length'] & number]['op'], L[I['length'] & number]['args']> extends infer Y
+    ? Y extends string
+      ? Y
+      : Steps<Y, L, End, readonly [...I, unknown]>
+    : never
+
+/**
+ * The same from the start of a list, where nothing may be known of X either; nor, while the
+ * compiler infers it, of L.
+ */
+export type Walked<X, L extends Layers> = [unknown] extends [X] ? Tensor : [L] extends [never] ? Tensor : Walk<Started<X>, L>
+/** X, of which a size that is a type parameter's is any. */
+export type Started<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<SizesOf<S>, F, G, O, W> : X
+
+/** What the layers of a whole model make of X, whose last segment ends there. */
+export type WalkToEnd<X, L extends Layers> = Ended<Walked<X, L>>
+/** Y as the end of a model. */
+export type Ended<Y> =
+  Y extends Tensor<infer S, infer _F, infer G, infer _O, infer _W>
+    ? TilesOver<S, G> extends infer Sentence extends string
+      ? Sentence
+      : Y
+    : Y

@@ -1,0 +1,45 @@
+// A kernel of the cuda device's own from what one launch of it enqueues.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "../kernel_fields.hpp"
+#include "../launch_operands.hpp"
+#include "context.hpp"
+
+namespace tilefold::cuda {
+
+struct Arguments : LaunchOperands {
+  const Context& context;
+
+  using LaunchOperands::at;
+  // Of parameters.
+  float* at(std::size_t i) const { return at<float>(i); }
+};
+
+// `body` is what a launch enqueues; `context` outlives the kernel.
+std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body);
+
+inline void requireActivation(Layout layout) {
+  if (layout != Layout::plain && layout != Layout::nhwc)
+    throw Failure(std::string("the cuda device keeps activations plain or nhwc, not ") + layoutInfo(layout).name);
+}
+
+// Fields with a layout that the kernels here know.
+template <class FieldsOfKind>
+FieldsOfKind tiled(const Kernel& kernel) {
+  const auto fields = decode<FieldsOfKind>(kernel);
+  requireActivation(fields.layout);
+  return fields;
+}
+
+// Fields with two of them.
+template <class FieldsOfKind>
+FieldsOfKind betweenTiles(const Kernel& kernel) {
+  const auto fields = decode<FieldsOfKind>(kernel);
+  requireActivation(fields.sourceLayout);
+  requireActivation(fields.destinationLayout);
+  return fields;
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,27 @@
+// A kernel of the reference device from what one launch of it does.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "../kernel_fields.hpp"
+#include "../launch_operands.hpp"
+#include "block_loop.hpp"
+
+namespace tilefold::reference {
+
+struct Arguments : LaunchOperands {
+  const StepParameters& step;
+};
+
+// `body` is what a launch does.
+std::unique_ptr<CompiledKernel> compiled(std::function<void(const Arguments&)> body);
+
+// Fields of a kernel that runs in any blocked or plain layout.
+template <class FieldsOfKind>
+FieldsOfKind inBlocks(const Kernel& kernel) {
+  const auto fields = decode<FieldsOfKind>(kernel);
+  Planes(fields.layout, fields.batch, fields.channels);
+  return fields;
+}
+
+}  // namespace tilefold::reference

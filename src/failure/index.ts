@@ -1,0 +1,82 @@
+import * as E from 'fp-ts/Either'
+import type { TaskEither } from 'fp-ts/TaskEither'
+import type { DeviceError } from '../../native'
+
+/**
+ * A failure, as a value. `message` is one sentence with the figures and the remedy. input:
+ * usage or bad input; budget: does not fit; loss: not finite; missing: a part of the installation;
+ * device: the device failed; interrupted: by the user; bug: ours.
+ */
+export interface Failure {
+  readonly code: 'input' | 'budget' | 'loss' | 'missing' | 'device' | 'interrupted' | 'bug'
+  readonly message: string
+  /** With code budget: the smallest budget that this strategy can meet, where it is known. */
+  readonly smallestFeasibleBudgetBytes?: number
+  /**
+   * With code budget: what --json tells beside the error, where that is more than the budget that
+   * would do.
+   */
+  readonly report?: object
+  /** With code bug: what was thrown. */
+  readonly thrown?: unknown
+}
+
+export type Outcome<A> = TaskEither<Failure, A>
+
+/** The process's exit status for each code, as the command line promises. */
+export const exitStatus: { readonly [C in Failure['code']]: number } = {
+  bug: 1,
+  device: 1,
+  input: 2,
+  missing: 2,
+  budget: 3,
+  loss: 4,
+  interrupted: 130
+}
+
+export const inputFailure = (message: string): Failure => ({ code: 'input', message })
+
+/** A machine with less memory, or fewer threads, than was asked for is no fault of the device's. */
+export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
+  code: code === 'memory' || code === 'threads' ? 'input' : code,
+  message
+})
+
+/** A failure by something that nobody expected to be thrown. */
+export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${reasonOf(thrown)}`, thrown })
+
+/** Stopped by the user while steps ran; `step` of them are complete. */
+export const interruptedFailure = (step: number, steps: number): Failure => ({
+  code: 'interrupted',
+  message: `interrupted after ${step} of ${steps} steps`
+})
+
+/** Anything may be thrown, even what has no text. */
+const textOf = (thrown: unknown): string =>
+  E.getOrElse(() => 'something without a text')(
+    E.tryCatch(
+      () => String(thrown),
+      () => undefined
+    )
+  )
+
+/** How many of several failures are told in full. */
+const mostSentences = 3
+
+/** All values, or the first failures as one: of so many files each has its sentence. */
+export const collectFailures = <A>(results: readonly E.Either<Failure, A>[]): E.Either<Failure, readonly A[]> => {
+  const failures = results.flatMap((result) => (E.isLeft(result) ? [result.left] : []))
+  const [first] = failures
+  if (first === undefined) return E.right(results.flatMap((result) => (E.isLeft(result) ? [] : [result.right])))
+  const sentences = failures.slice(0, mostSentences).map(({ message }) => message)
+  const more = failures.length > mostSentences ? [`and so it is with ${failures.length - mostSentences} more of ${results.length}`] : []
+  return E.left({ ...first, message: [...sentences, ...more].join('; ') })
+}
+
+/** The first line of what a library or the system threw, for use inside a sentence of ours. */
+export const reasonOf = (thrown: unknown): string => {
+  const text = thrown instanceof Error ? `${thrown.message}` : textOf(thrown)
+  // Of "ENOENT: no such file or directory, open '...'" only the middle is for people.
+  const [, system] = /^E[A-Z]+: ([^,]+), /.exec(text) ?? []
+  return system ?? text.trim().split('\n')[0]!.replace(/\.$/, '')
+}

@@ -1,0 +1,183 @@
+import * as E from 'fp-ts/Either'
+import { type Model, type Plan, strategyNames } from '../../dsl'
+import type { Head } from '../../models'
+import type { DeviceName } from '../../native'
+import type { DeviceFile } from '../../staging'
+import type * as ModelCodec from '../model/model-codec'
+import type * as DeviceFileCodec from '../plans/device-file'
+import type * as PlanFile from '../plans/plan-file'
+import type { Watching } from '../plans/watching'
+import { alternatives } from '../text/alternatives'
+import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
+import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
+import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, written } from '../options/kinds'
+import { mostClasses, mostThreads } from '../options/limits'
+import { type Kind, type OptionsOf, argument, filled, fromJavaScript, optional } from '../options/option'
+import type { Size } from '../options/sizes'
+
+const model: Kind<Model | string> = written(
+  'model',
+  objectOr<Model, string>(
+    'a model, or the name or path of one',
+    lazyCodec('a model', () => (require('../model/model-codec') as typeof ModelCodec).modelCodec),
+    pathCodec
+  ),
+  E.right
+)
+
+/** A device of this machine, one that a file describes, or the path of that file. */
+export type GivenDevice = DeviceName | DeviceFile | `${string}.json`
+type DeviceText = Extract<GivenDevice, string>
+
+const deviceChoices = `${deviceNames.join(', ')}, or the path of a *.json file`
+const isDeviceText = (value: unknown): value is DeviceText => isDeviceName(value) || (typeof value === 'string' && value.endsWith('.json'))
+
+const device: Kind<GivenDevice> = written(
+  'name',
+  objectOr<DeviceFile, DeviceText>(
+    `one of ${deviceChoices}`,
+    lazyCodec('a device', () => (require('../plans/device-file') as typeof DeviceFileCodec).deviceCodec),
+    predicateCodec(`one of ${deviceChoices}`, isDeviceText)
+  ),
+  E.fromPredicate(isDeviceText, () => `Allowed choices are ${deviceChoices}.`)
+)
+
+const plan: Kind<Plan | string> = written(
+  'file',
+  objectOr<Plan, string>(
+    'a plan, or the path of a plan file',
+    lazyCodec('a plan', () => (require('../plans/plan-file') as typeof PlanFile).planCodec),
+    pathCodec
+  ),
+  E.right
+)
+
+const heads = ['gap', 'classic'] as const satisfies readonly Head[]
+
+const precisionsText = [
+  ...deviceNames.map((name) => `${name}: ${alternatives(devicePrecisions[name])}`),
+  'a described device: float32 or float64',
+  'a recorded GPU: its own'
+].join('; ')
+
+/** The model, its input, and the device that it runs on. */
+export const modelOptions = {
+  /** A model, the name of a built-in one, or the path of a module whose default export is one. */
+  model: argument(
+    model,
+    'a built-in name, such as vgg16, resnet50 or deeplabv3plus, or a TypeScript module whose default export is a model'
+  ),
+  /** [B, C, H, W]; the model's own where absent. */
+  input: optional(extents(4, 'BxCxHxW', '1x3x1024x1024'), 'batch, channels, height, width', { otherwise: "the model's own" }),
+  /**
+   * Number of classes of a built-in model named by its name; 1000, or what the data say, where
+   * absent.
+   */
+  classes: optional(whole(1, mostClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
+  /** The end of a built-in model named by its name. */
+  head: filled(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
+  /**
+   * A device of this machine, or one that a *.json file describes (or what one holds), which can
+   * be planned for; its memory is then the budget. A profile of the cpu is such a file, without a
+   * memory; a recorded GPU limits nothing either.
+   */
+  device: filled(device, `${deviceNames.join(', ')}, or a *.json file that describes one to plan for`, 'cpu'),
+  /**
+   * The cpu computes in float32; cuda in float32 where absent, tf32 or bf16; the reference device
+   * in float64 where absent, float32 or bf16; one of a file in float32 where absent, or float64; a
+   * recorded GPU in its own.
+   */
+  precision: optional(oneOf('type', precisionNames), `what is computed in; ${precisionsText}`, { otherwise: "the device's first" }),
+  /** All of the machine's where absent. */
+  threads: optional(whole(1, mostThreads), 'threads', { otherwise: 'all' })
+}
+
+/** How fast what is swapped out reaches the host. */
+export const bandwidthOptions = {
+  /**
+   * Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent.
+   */
+  hostBandwidth: optional(rate, 'limit of the link between device and host, such as 2GB/s', { formerly: 'link' })
+}
+
+/** Options of what a plan may use beside the device's memory, and how it places buffers. */
+export const planningOptions = {
+  /**
+   * Bytes of the host, where tensors wait that are swapped out, or a text as `budget` has it, or 0;
+   * `auto` swaps only where it is given. Unlimited where absent.
+   */
+  hostBudget: optional(sizeOrZero, 'host memory for what is swapped out; auto swaps only where it is given'),
+  ...bandwidthOptions,
+  /**
+   * How the buffers of a step get their addresses; `virtual` maps pages of memory to addresses of
+   * each buffer's own while it lives.
+   */
+  placement: optional(oneOf('name', ['static', 'virtual']), 'how buffers get their memory; virtual maps pages of it', {
+    otherwise: 'static'
+  }),
+  /**
+   * Bytes of a page under `virtual`, a multiple of 4096, or a text: '2MiB'. 64 KiB where absent; of
+   * cuda a multiple of 2 MiB, which is its default.
+   */
+  pageSize: optional<GivenSize, Size>(size, 'of memory under --placement virtual, a multiple of 4096 bytes, on cuda of 2MiB', {
+    otherwise: '64KiB, on cuda 2MiB',
+    formerly: 'chunk'
+  }),
+  /**
+   * Whether to refuse kernels that round differently than the others: no convolution runs by
+   * Winograd or Fourier transforms.
+   */
+  exactKernels: optional(flag, 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
+}
+
+/** Within how much memory, and by what decisions. */
+export const budgetOptions = {
+  /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
+  budget: optional(size, 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', { otherwise: 'no limit' }),
+  /** How memory is planned. */
+  strategy: optional(oneOf('name', strategyNames), 'how memory is planned', { otherwise: 'auto' }),
+  /** Decisions to take in place of a strategy's: a plan, or the path of a plan file. */
+  plan: optional(plan, 'a plan file in place of a strategy: *.plan.ts or *.json', { conflicts: ['strategy', 'placement', 'pageSize'] })
+}
+
+export const seedOption = {
+  /** Seed of the initial weights, the order of images, crops and dropout. */
+  seed: filled(whole(0), 'of initial weights, order, crops, dropout', 0)
+}
+
+/** Options of every function that plans a model's step, named as on the command line. */
+export const setupOptions = { ...modelOptions, ...planningOptions, ...budgetOptions, ...seedOption }
+
+/** Whether to measure before planning. */
+export const measureOption = {
+  /**
+   * Whether kernels of the plan that this machine's profile lacks are measured (and kept) before it
+   * is made.
+   */
+  measure: optional(flag, 'first measure the kernels of the plan that were not measured on this machine, and keep their times')
+}
+
+/** Stops what plans, measures or runs. */
+export const signalOption = {
+  /** Aborting it stops after the current kernel, or instruction. */
+  signal: fromJavaScript<AbortSignal>(abortSignal)
+}
+
+/** Watches what plans, measures or runs. */
+export const watchingOptions = {
+  /** Called while kernels are measured: `done` of this round's, of `total`. */
+  onKernel: fromJavaScript(callback<NonNullable<Watching['onKernel']>>()),
+  ...signalOption
+}
+
+/**
+ * The options of a model and its device. Interfaces of options have two bases, this one and that of
+ * their own table: of a single one the compiler's sentences tell all members in place of its name.
+ */
+export interface ModelOptions extends OptionsOf<typeof modelOptions> {}
+
+/** Within how much memory a step is planned, and by what decisions. */
+export interface BudgetOptions extends OptionsOf<typeof budgetOptions> {}
+
+/** What is trained, where, and within how much memory. */
+export interface SetupOptions extends OptionsOf<typeof setupOptions>, OptionsOf<typeof measureOption> {}

@@ -1,0 +1,157 @@
+import * as E from 'fp-ts/Either'
+import type * as t from 'io-ts'
+import { exactly } from '../../staging/decoding/exactly'
+import type { Dataset } from '../images/dataset'
+import type * as DatasetCodec from '../images/dataset-codec'
+import type { Planned } from '../plans/plan-network'
+import { type ColourJitter, parseColourJitter } from '../training/augmentation'
+import type { BestBy, Validation } from '../training/best'
+import { type ClassWeights, parseClassWeights } from '../training/class-weights'
+import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
+import type { StepReport } from '../training/step-report'
+import {
+  predicateCodec,
+  byKind,
+  callback,
+  lazyCodec,
+  fromZero,
+  listOf,
+  oneOf as oneOfCodec,
+  positive as positiveCodec,
+  whole as wholeCodec
+} from '../options/codecs'
+import { extents, flag, oneOf, path, positive, textOrValue, whole, written } from '../options/kinds'
+import { mostSteps } from '../options/limits'
+import { type DecodedOptions, type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from '../options/option'
+import { optimizerOptions } from './optimizer-options'
+import { type BudgetOptions, measureOption, setupOptions, watchingOptions } from './setup-options'
+
+type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
+
+const schedules = byKind<LearningRateSchedule>('a schedule', {
+  constant: exactly<KindOfSchedule<'constant'>>('a schedule', 'field', { kind: oneOfCodec('constant') }, {}),
+  cosine: exactly<KindOfSchedule<'cosine'>>('a schedule', 'field', { kind: oneOfCodec('cosine') }, {}),
+  step: exactly<KindOfSchedule<'step'>>(
+    'a schedule',
+    'field',
+    { kind: oneOfCodec('step'), every: wholeCodec(1), factor: positiveCodec },
+    {}
+  )
+})
+
+const within = (most: number): t.Type<number> =>
+  predicateCodec(`a number from 0 to ${most}`, (value) => typeof value === 'number' && value >= 0 && value <= most)
+
+const jitters = exactly<ColourJitter>(
+  'a colour jitter',
+  'field',
+  { brightness: within(1), contrast: within(1), saturation: within(1), hue: within(0.5) },
+  {}
+)
+
+const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
+
+const data: Kind<Dataset | string> = written(
+  'path',
+  lazyCodec('a path, or what readDataset gives', () => datasets().dataCodec),
+  E.right
+)
+
+const validation: Kind<Dataset | string | number> = written(
+  'path|share',
+  lazyCodec('a path, a share above 0 and below 1, or a dataset', () => datasets().validationCodec),
+  E.right
+)
+
+/** Every option of `train`: named as on the command line. */
+export const trainOptions = {
+  ...setupOptions,
+  ...measureOption,
+  ...optimizerOptions,
+  /**
+   * A folder with one folder of images a class, a CSV file of `path,label` or `path,mask` rows, or
+   * what `readDataset` made of either.
+   */
+  data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
+  /** Whether every image is read whole and decoded before anything is planned. */
+  checkData: filled(flag, 'read every image whole before anything else, to find those that are damaged', false),
+  /** Updates of the weights. */
+  steps: optional(whole(1, mostSteps), 'how many steps'),
+  /** Instead of steps: times through the data; 1 where both are absent. */
+  epochs: optional(positive, 'how many times through the data', { otherwise: '1' }),
+  /** Learning rate; of sgd 0.01, of adam and adamw 0.001 where absent. */
+  lr: optional(positive, 'learning rate', { otherwise: 'sgd 0.01, adam and adamw 0.001' }),
+  /** A schedule of the learning rate, or its text: 'constant', 'cosine', 'step:EVERY:FACTOR'. */
+  schedule: filled(
+    textOrValue<LearningRateSchedule>('name', 'a schedule, or its text', parseSchedule, schedules),
+    'constant, cosine, or step:EVERY:FACTOR',
+    { kind: 'constant' },
+    { otherwise: 'constant' }
+  ),
+  /** Steps over which the learning rate rises, before the schedule begins. */
+  warmup: filled(whole(0, mostSteps), 'steps over which the learning rate rises before the schedule begins', 0),
+  /** [H, W] of random crops; the input's where absent. */
+  crop: optional(extents(2, 'HxW', '512x512'), 'random crops of this size; smaller images are enlarged', {
+    otherwise: 'of the input size'
+  }),
+  /** Random horizontal and vertical flips, beside the random crops. */
+  flip: filled(flag, 'random horizontal and vertical flips', false),
+  /** Random turns by 90, 180 and 270 degrees. */
+  rotate: filled(flag, 'random turns by 90, 180 and 270 degrees', false),
+  /** A jitter, or its text 'brightness,contrast,saturation,hue'. */
+  colourJitter: optional(
+    textOrValue<ColourJitter>('b,c,s,h', 'a colour jitter, or its text', parseColourJitter, jitters),
+    'random brightness, contrast, saturation (factors 1-x to 1+x) and hue (turns from -h to h, linear in YIQ)'
+  ),
+  /** 'balanced', one number a class, or their text '1,2.5'. */
+  classWeights: optional(
+    textOrValue<ClassWeights>('list', 'balanced, one number a class, or their text', parseClassWeights, listOf(fromZero)),
+    'balanced (by images, or pixels), or one number a class, such as 1,2.5'
+  ),
+  /** Images like `data`, or the share of the data (above 0, below 1) that is set aside for it. */
+  validation: optional(
+    validation,
+    'images like --data, or a share of its own such as 0.2, drawn by class from the seed; the middle crop of each counts'
+  ),
+  /**
+   * Steps between validations; an epoch's where absent. The last step is always followed by one.
+   */
+  validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch' }),
+  /** Where the weights of the best validation go. */
+  best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
+  /** Lowest `loss` (where absent), highest `accuracy`, `auc` of labels or `iou` of masks. */
+  bestBy: optional(oneOf<BestBy>('measure', ['loss', 'accuracy', 'auc', 'iou']), 'what is best', { otherwise: 'loss' }),
+  /** Stops after that many validations in a row without a better one. */
+  earlyStop: optional(whole(1), 'stop after so many validations in a row without a better one'),
+  /** A JSON-lines file: an object a step and a validation. */
+  metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
+  /** A safetensors file to start from; drawn from the seed where absent. */
+  weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
+  /** Where the weights go in the end. */
+  save: optional(path('file'), 'safetensors to write in the end'),
+  /** A folder that keeps what is needed to go on after a crash. */
+  state: optional(path('folder'), 'keep in it what is needed to go on after a crash'),
+  /** Steps between states; an epoch's, or 100 where that is less, where absent. */
+  stateEvery: optional(whole(1), 'steps between states', { otherwise: 'an epoch, at most 100' }),
+  /** Goes on from the newest state in the folder, or starts where it holds none. */
+  resume: filled(flag, 'go on from the newest state, with the same bits as if nothing had happened', false),
+  /** Called while images are read whole: `done` of them, of `total`. */
+  onCheck: fromJavaScript(callback<(done: number, total: number) => void>()),
+  /** Called once with the plan, before the first step. */
+  onPlan: fromJavaScript(callback<(planned: Planned) => void>()),
+  /** Called after each complete step. */
+  onStep: fromJavaScript(callback<(report: StepReport) => void>()),
+  /** Called after each validation. */
+  onValidation: fromJavaScript(callback<(validation: Validation) => void>()),
+  /** Called with one sentence that the user should see. */
+  onNotice: fromJavaScript(callback<(sentence: string) => void>()),
+  ...watchingOptions
+}
+
+/**
+ * The options of `train`: what is trained on what, where and how long, and where the results go.
+ */
+export interface TrainOptions extends OptionsOf<typeof trainOptions>, BudgetOptions {}
+
+/** The options of a training, decoded, and filled in where one is left out. */
+export interface DecodedTrainOptions extends DecodedOptions<typeof trainOptions> {}

@@ -1,0 +1,39 @@
+import * as E from 'fp-ts/Either'
+import type { Failure, Outcome } from '../failure'
+
+/** A failure as an Error, for promises that are rejected with it: it has all that the failure has. */
+export class FailureError extends Error implements Failure {
+  override readonly name = 'FailureError'
+  declare readonly code: Failure['code']
+  declare readonly smallestFeasibleBudgetBytes?: number
+  declare readonly report?: object
+  declare readonly thrown?: unknown
+
+  constructor(failure: Failure) {
+    super(failure.message)
+    Object.assign(this, failure)
+  }
+}
+
+type Answering = (...given: never) => Outcome<unknown>
+
+/** The functions among `L` that answer with a TaskEither, each with a promise in its place. */
+export type Promised<L> = {
+  readonly [N in keyof L as L[N] extends Answering ? N : never]: L[N] extends (...given: infer Given) => Outcome<infer A>
+    ? (...given: Given) => Promise<A>
+    : never
+}
+
+const asPromise =
+  (answering: Answering) =>
+  async (...given: readonly unknown[]): Promise<unknown> => {
+    const result = await answering(...(given as never))()
+    if (E.isLeft(result)) throw new FailureError(result.left)
+    return result.right
+  }
+
+/** A library whose functions give promises, which are rejected with a FailureError. */
+export const promised = <const L extends object>(library: L): Promised<L> =>
+  Object.fromEntries(
+    Object.entries(library).flatMap(([name, one]) => (typeof one === 'function' ? [[name, asPromise(one as Answering)]] : []))
+  ) as Promised<L>

@@ -1,0 +1,122 @@
+/**
+ * The packed packages in an empty project, in short: without network, on each Node that there is.
+ * All compilers and settings: test/systems/packages.test.ts.
+ */
+import { readFileSync, readdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { commonjsProgram, exportingProgram, javascriptModel, moduleProgram, printed, typescriptModel } from '../systems/example-programs'
+import { type Ended, borrow, installed, nodes, prints, run, writeFiles } from '../systems/strange-project'
+import { root } from './command-line'
+
+const { project, said } = installed()
+const command = join(project, 'node_modules', '.bin', 'tilefold')
+const machines = nodes()
+const quiet = { NODE_NO_WARNINGS: '1' }
+const at = (...names: readonly string[]): string => join(project, ...names)
+
+const filesBelow = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? filesBelow(join(folder, entry.name)) : [join(folder, entry.name)]
+  )
+
+const refused = ({ status, stdout, stderr }: Ended, sentence: RegExp): void => {
+  assert.match(stderr, sentence)
+  assert.equal([stdout, status], ['', 2])
+}
+
+test('two files are all that is installed, and none of them is TypeScript to be run or builds anything', () => {
+  assert.match(said, /added 2 packages/)
+  const own = at('node_modules', 'tilefold')
+  const sources = filesBelow(own).filter((path) => /(?<!\.d)\.[cm]?ts$/.test(path))
+  assert.equal(sources, [])
+  for (const folder of [own, at('node_modules', '@tilefold', `linux-${process.arch}`)]) {
+    const { scripts = {}, dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    for (const name of ['preinstall', 'install', 'postinstall']) assert.not.ok(name in scripts)
+    for (const name of ['typescript', 'ts-node', 'cmake-js']) assert.not.ok(name in dependencies)
+  }
+})
+
+test('help and the version need less than 0.2 s of a processor', () => {
+  writeFiles(project, { 'measured.js': "process.on('exit', () => process.stderr.write(`${process.cpuUsage().user}`))\n" })
+  for (const option of ['--help', '--version']) {
+    const microseconds = Array.from({ length: 5 }, () =>
+      Number(run(project, process.execPath, ['-r', './measured.js', command, option]).stderr)
+    )
+    assert.ok(Math.min(...microseconds) < 200_000, `${option}: ${microseconds}`)
+  }
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  prints(run(project, command, ['--version']), `${version}\n`, '--version')
+})
+
+test('a part of the installation that is missing is a sentence', () => {
+  writeFiles(project, { 'untyped/model.ts': typescriptModel() })
+  refused(
+    run(at('untyped'), command, ['plan', 'model.ts']),
+    /^the module model\.ts is in TypeScript, which is not installed here: run npm install --save-dev typescript@6\.\n$/
+  )
+  writeFiles(project, { 'newest/node_modules/typescript/package.json': { version: '7.0.2' }, 'newest/model.ts': typescriptModel() })
+  writeFiles(project, { 'newest/node_modules/typescript/index.js': '' })
+  refused(
+    run(at('newest'), command, ['plan', 'model.ts']),
+    /TypeScript 7\.0\.2 cannot be asked for its types from JavaScript: run npm install --save-dev typescript@6\.\n$/
+  )
+  const [addon, away] = [at('node_modules', '@tilefold'), at('away')]
+  renameSync(addon, away)
+  try {
+    refused(
+      run(project, command, ['plan', 'vgg11', '--input', '1x3x64x64']),
+      /^the native addon is not installed: run npm install @tilefold\/linux-\w+@[\d.]+, or build it here with .*\.\n$/
+    )
+    const training = ['train', 'vgg11', '--input', '1x3x64x64', '--data', join(root, 'examples', 'data')]
+    refused(run(project, command, training), /: the package sharp, which reads images, is not installed: run npm install sharp.*\.\n$/)
+  } finally {
+    renameSync(away, addon)
+  }
+})
+
+for (const { name, program } of machines)
+  test(`programs, models and a training on ${name}`, () => {
+    const runs = (folder: string, args: readonly string[], expected: string | RegExp): void =>
+      prints(run(folder, program, args, quiet), expected, args.join(' '))
+    writeFiles(project, { 'program.js': commonjsProgram, 'program.mjs': moduleProgram, 'model.mjs': javascriptModel })
+    for (const script of ['program.js', 'program.mjs']) runs(project, [script], printed)
+    for (const type of ['commonjs', 'module']) {
+      const folder = at(`typed-${type}`)
+      writeFiles(folder, { 'package.json': { type }, 'model.ts': typescriptModel(), 'wrong.ts': typescriptModel(33) })
+      if (name === machines[0]!.name) borrow(folder, ['typescript'])
+      refused(run(folder, program, [command, 'plan', 'wrong.ts'], quiet), /^wrong\.ts:3:\d+: 0: conv2d: the kernel 33x33 is larger than/)
+      runs(folder, [command, 'plan', 'model.ts', '--out', 'made.plan.ts'], /^small, input 1x3x32x32/)
+      runs(folder, [command, 'plan', 'model.ts', '--plan', 'made.plan.ts'], /^small, input 1x3x32x32/)
+    }
+    const training = ['train', 'model.mjs', '--data', join(root, 'examples', 'data'), '--steps', '2', '--seed', '1', '--json']
+    const { status, stdout, stderr } = run(project, program, [command, ...training], quiet)
+    assert.is(status, 0, stderr)
+    assert.is(JSON.parse(stdout).steps, 2)
+  })
+
+test('TypeScript compiles what a strict project writes, our declarations included', () => {
+  const folder = at('compiled')
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2022',
+    strict: true,
+    verbatimModuleSyntax: true,
+    declaration: true,
+    skipLibCheck: false,
+    types: [],
+    outDir: 'out',
+    rootDir: '.'
+  }
+  writeFiles(folder, {
+    'package.json': { type: 'module' },
+    'tsconfig.json': { compilerOptions },
+    'program.ts': moduleProgram,
+    'exporting.ts': exportingProgram
+  })
+  prints(run(folder, process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']), '', 'tsc')
+  for (const { name, program } of machines) prints(run(folder, program, ['out/program.js'], quiet), printed, name)
+})
+
+test.run()

@@ -1,0 +1,59 @@
+/** Programs and models of a user who has only the packages. */
+
+const layers = (kernel = 3): string => `conv2d({ out: 8, k: ${kernel} }), relu, globalAvgPool, linear({ out: 2 })`
+
+/** A model as the default export of TypeScript; a kernel over 32 is a type error. */
+export const typescriptModel = (kernel = 3): string => `import { conv2d, globalAvgPool, linear, model, relu } from 'tilefold/dsl'
+const head = [${layers(kernel)}] as const
+export default model({ name: 'small', input: [1, 3, 32, 32], layers: [...head] })
+`
+
+export const javascriptModel = typescriptModel().replace(' as const', '')
+
+export const commonjsModel = `const { conv2d, globalAvgPool, linear, model, relu } = require('tilefold/dsl')
+module.exports = model({ name: 'small', input: [1, 3, 32, 32], layers: [${layers()}] })
+`
+
+const body = `
+const made = dsl.model({ name: 'small', input: [1, 3, 32, 32], layers: [dsl.conv2d({ out: 8, k: 3 }), dsl.relu, dsl.globalAvgPool, dsl.linear({ out: 2 })] })
+const main = async () => {
+  const either = await tilefold.plan({ model: made })()
+  const report = await promise.plan({ model: made })
+  const refused = await promise.plan({ model: made, budget: 10 }).catch((error) => error)
+  const { name } = models.vgg11({ classes: 2, head: 'gap' })
+  const isShared = (await import('tilefold/dsl')).conv2d === dsl.conv2d
+  console.log(either._tag, report.segments.length, refused instanceof promise.FailureError && refused.code, name, isShared)
+}
+void main()
+`
+
+/** What each of the following programs prints. */
+export const printed = 'Right 1 budget vgg11 true\n'
+
+export const commonjsProgram = `const tilefold = require('tilefold')
+const promise = require('tilefold/promise')
+const models = require('tilefold/models')
+const dsl = require('tilefold/dsl')
+${body}`
+
+export const moduleProgram = `import * as tilefold from 'tilefold'
+import * as promise from 'tilefold/promise'
+import * as models from 'tilefold/models'
+import * as dsl from 'tilefold/dsl'
+${body}`
+
+/** TypeScript that says what it becomes, as verbatimModuleSyntax wants it in CommonJS. */
+export const requiringProgram = moduleProgram.replace(/import \* as (\w+) from ('.*')/g, 'import $1 = require($2)')
+
+/** What a published library exports: its declarations name our types. */
+export const exportingProgram = `import type { TrainOptions, TrainReport } from 'tilefold'
+import { plan, train } from 'tilefold/promise'
+import { conv2d, model, named, relu, residual, seq } from 'tilefold/dsl'
+import { resnet18 } from 'tilefold/models'
+export const block = seq('block', [conv2d({ out: 4, k: 3 }), relu])
+export const joined = residual([named('inner', conv2d({ out: 3, k: 3, p: 1 }))])
+export const network = model({ name: 'small', input: [1, 3, 32, 32], layers: [block, relu] })
+export const wrapped = (options: TrainOptions): Promise<TrainReport> => train(options)
+export const answer = plan({ model: network })
+export const builtIn = resnet18({ classes: 2, head: 'gap' })
+`

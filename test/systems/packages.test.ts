@@ -1,0 +1,184 @@
+/**
+ * What is packed here works in projects that know nothing of this clone: on each Node, with each
+ * TypeScript, as CommonJS and as ECMAScript modules. Other compilers come from the registry.
+ */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { join } from 'node:path'
+import {
+  commonjsModel,
+  commonjsProgram,
+  exportingProgram,
+  javascriptModel,
+  moduleProgram,
+  printed,
+  requiringProgram,
+  typescriptModel
+} from './example-programs'
+import { type NodeProgram, installed, nodes, prints, run, writeFiles } from './strange-project'
+
+const { project } = installed()
+const command = join(project, 'node_modules', '.bin', 'tilefold')
+const machines = nodes()
+const at = (...names: readonly string[]): string => join(project, ...names)
+
+test('Node 20, 22 and 24 are here', () => assert.is(machines.length, 3, machines.map(({ name }) => name).join()))
+
+const typescripts = ['5.5', '5', '6'] as const
+const tools = (typescript: string): string => at(`typescript-${typescript}`)
+const bin = (typescript: string, name: string): string => {
+  const packageOf: Readonly<Record<string, string>> = {
+    tsc: 'typescript/bin/tsc',
+    'ts-node': 'ts-node/dist/bin.js',
+    tsx: 'tsx/dist/cli.mjs'
+  }
+  return join(tools(typescript), 'node_modules', packageOf[name]!)
+}
+
+for (const typescript of typescripts) {
+  const folder = tools(typescript)
+  writeFiles(folder, { 'package.json': { private: true } })
+  const wanted = [`typescript@${typescript}`, 'ts-node@10', 'tsx', '@types/node@20']
+  const { status, stderr } = run(folder, 'npm', ['install', '--no-audit', '--no-fund', ...wanted])
+  assert.is(status, 0, `npm install ${wanted.join(' ')}\n${stderr}`)
+}
+
+/** Node prints warnings of its own on what is new in it. */
+const quiet = { NODE_NO_WARNINGS: '1' }
+
+const runs = ({ name, program }: NodeProgram, folder: string, args: readonly string[], expected: string | RegExp): void =>
+  prints(run(folder, program, args, quiet), expected, `${name} ${args.join(' ')}`)
+
+for (const machine of machines) {
+  test(`plain JavaScript on ${machine.name}`, () => {
+    const folder = at('plain')
+    writeFiles(folder, { 'program.js': commonjsProgram, 'program.cjs': commonjsProgram, 'program.mjs': moduleProgram })
+    for (const name of ['program.js', 'program.cjs', 'program.mjs']) runs(machine, folder, [name], printed)
+    writeFiles(at('modules'), { 'package.json': { type: 'module' }, 'program.js': moduleProgram })
+    runs(machine, at('modules'), ['program.js'], printed)
+  })
+
+  for (const typescript of typescripts)
+    test(`models and plans by the command line on ${machine.name} with TypeScript ${typescript}`, () => {
+      const models: readonly (readonly [string, object, string])[] = [
+        ['model.ts', {}, typescriptModel()],
+        ['model.cts', {}, typescriptModel()],
+        ['model.mts', {}, typescriptModel()],
+        ['model.js', {}, commonjsModel],
+        ['model.js', {}, javascriptModel],
+        ['model.cjs', {}, commonjsModel],
+        ['model.mjs', {}, javascriptModel],
+        ['model.ts', { type: 'module' }, typescriptModel()],
+        ['model.js', { type: 'module' }, javascriptModel],
+        ['model.cts', { type: 'module' }, typescriptModel()]
+      ]
+      models.forEach(([name, manifest, text], index) => {
+        const folder = join(tools(typescript), `models-${machine.name.replace(/\W/g, '')}-${index}`)
+        writeFiles(folder, { 'package.json': manifest, [name]: text })
+        const say = `${name} ${JSON.stringify(manifest)}`
+        if (/ts$/.test(name)) {
+          const wrong = name.replace('model', 'wrong')
+          writeFiles(folder, { [wrong]: typescriptModel(33) })
+          const { status, stderr } = run(folder, machine.program, [command, 'plan', wrong], quiet)
+          assert.match(stderr, /^\S*wrong\.[cm]?ts:3:\d+: 0: conv2d: the kernel 33x33 is larger than its padded input 32x32\.\n$/, say)
+          assert.is(status, 2)
+        }
+        runs(machine, folder, [command, 'plan', name, '--threads', '1'], /^small, input 1x3x32x32/)
+        if (!/\.[cm]?ts$/.test(name)) return
+        runs(machine, folder, [command, 'plan', name, '--threads', '1', '--out', 'made.plan.ts'], /^small/)
+        runs(machine, folder, [command, 'plan', name, '--threads', '1', '--plan', 'made.plan.ts'], /^small/)
+      })
+    })
+}
+
+for (const typescript of typescripts) {
+  const isOld = typescript !== '6'
+  const settings: readonly (readonly [string, object, string])[] = [
+    ['commonjs', { module: 'commonjs' }, 'commonjs'],
+    ['node16', { module: 'node16' }, 'commonjs'],
+    ['nodenext', { module: 'nodenext' }, 'commonjs'],
+    ['node16', { module: 'node16' }, 'module'],
+    ['nodenext', { module: 'nodenext' }, 'module'],
+    ['bundler', { module: 'esnext', moduleResolution: 'bundler' }, 'module'],
+    ['preserve', { module: 'preserve', noEmit: true, emitDeclarationOnly: false }, 'module']
+  ]
+  const strictness = {
+    target: 'es2022',
+    strict: true,
+    skipLibCheck: false,
+    declaration: true,
+    esModuleInterop: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true
+  }
+  settings.forEach(([name, options, type], index) => {
+    for (const types of [[], ['node']])
+      test(`TypeScript ${typescript} compiles with module ${name} in a ${type} package, ${types.length === 0 ? 'without' : 'with'} Node's types`, () => {
+        const folder = join(tools(typescript), `compiled-${index}-${types.length}`)
+        writeFiles(folder, {
+          'package.json': { type },
+          'tsconfig.json': { compilerOptions: { ...strictness, ...options, types, rootDir: 'src', outDir: 'out' }, include: ['src'] },
+          'src/program.ts': moduleProgram.replace('console.log', types.length === 0 ? 'globalThis.console?.log' : 'console.log'),
+          'src/exporting.ts': exportingProgram
+        })
+        prints(run(folder, process.execPath, [bin(typescript, 'tsc'), '-p', '.'], quiet), '', `${name} ${type}`)
+        if (name === 'preserve') return
+        for (const machine of machines) runs(machine, folder, ['out/program.js'], printed)
+      })
+  })
+
+  test(`a project of tsc --init with TypeScript ${typescript} compiles`, () => {
+    for (const type of ['module', 'commonjs']) {
+      const folder = join(tools(typescript), `init-${type}`)
+      writeFiles(folder, {
+        'package.json': { type },
+        'program.ts': type === 'module' ? moduleProgram : requiringProgram,
+        ...(type === 'module' && { 'exporting.ts': exportingProgram })
+      })
+      prints(run(folder, process.execPath, [bin(typescript, 'tsc'), '--init']), /tsconfig\.json/, 'tsc --init')
+      const more = ['--verbatimModuleSyntax', '--declaration', '--strict', '--skipLibCheck', 'false', '--types', 'node', '--outDir', 'out']
+      const modern = isOld ? ['--module', 'nodenext', '--target', 'es2022'] : []
+      prints(run(folder, process.execPath, [bin(typescript, 'tsc'), '-p', '.', ...more, ...modern]), '', type)
+      runs(machines[0]!, folder, ['out/program.js'], printed)
+    }
+  })
+
+  for (const machine of machines) {
+    test(`ts-node with TypeScript ${typescript} on ${machine.name}`, () => {
+      const folder = join(tools(typescript), 'ts-node')
+      const compilerOptions = { module: 'node16', moduleResolution: 'node16', target: 'es2022', strict: true, types: ['node'] }
+      writeFiles(folder, {
+        'package.json': {},
+        'tsconfig.json': { compilerOptions },
+        'quick/tsconfig.json': { compilerOptions, 'ts-node': { require: ['tilefold/ts-node'] } },
+        'program.ts': moduleProgram,
+        'quick/program.ts': moduleProgram,
+        'wrong.ts': typescriptModel(33),
+        'quick/wrong.ts': typescriptModel(33)
+      })
+      for (const place of ['', 'quick/']) {
+        runs(machine, folder, [bin(typescript, 'ts-node'), `${place}program.ts`], printed)
+        const { status, stderr } = run(folder, machine.program, [bin(typescript, 'ts-node'), `${place}wrong.ts`], quiet)
+        assert.match(stderr, /the kernel 33x33 is larger than its padded input 32x32/)
+        assert.is(status, 1)
+      }
+    })
+
+    test(`tsx beside TypeScript ${typescript} on ${machine.name}`, () => {
+      const folder = join(tools(typescript), 'tsx')
+      const byPath =
+        "import { plan } from 'tilefold/promise'\nvoid plan({ model: 'model.ts' }).then((report) => console.log(report.segments.length))\n"
+      writeFiles(folder, {
+        'package.json': {},
+        'program.ts': moduleProgram,
+        'program.mts': moduleProgram,
+        'by-path.ts': byPath,
+        'model.ts': typescriptModel()
+      })
+      for (const name of ['program.ts', 'program.mts']) runs(machine, folder, [bin(typescript, 'tsx'), name], printed)
+      runs(machine, folder, [bin(typescript, 'tsx'), 'by-path.ts'], '1\n')
+    })
+  }
+}
+
+test.run()
