@@ -14,4 +14,9 @@ if [ -n "$others" ]; then
   echo "$file needs libraries that a system may not have: $others" >&2
   exit 1
 fi
+missing=$(ldd -r "$file" 2>&1 | grep 'undefined symbol' | grep -v 'undefined symbol: napi_' || true)
+if [ -n "$missing" ]; then
+  echo "$file lacks what it calls: $missing" >&2
+  exit 1
+fi
 echo "$file: $newest at most, and no library but glibc's and what lies beside it"

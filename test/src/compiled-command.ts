@@ -44,7 +44,13 @@ const compile = (folder: string): void => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(root, 'native', 'build'), join(folder, 'native', 'build'))
   writeFileSync(join(folder, 'small.js'), smallModel)
-  const exports = { '.': './src/index.js', './dsl': './dsl/index.js', './models': './models/index.js', './package.json': './package.json' }
+  const exports = {
+    '.': './src/index.js',
+    './dsl': './dsl/index.js',
+    './models': './models/index.js',
+    './promise': './src/promise.js',
+    './package.json': './package.json'
+  }
   const { version, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'tilefold', version, engines, exports }))
 }

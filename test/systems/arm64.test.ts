@@ -19,11 +19,14 @@ const forArm64 = [
   'DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends libdnnl-dev:arm64'
 ].join(' && ')
 
+/** Without SVE: with its 2048 bits under qemu, a kernel that oneDNN 3.7.2 compiles ends the process. */
+const emulator = 'qemu-aarch64 -cpu cortex-a72'
+
 testIn('debian13-arm64', 'trixie', packages, 'arm64: the core is cross-compiled, and its tests pass under qemu', (root) => {
   root.run(forArm64)
   root.run(`${configure} && cmake --build ${build} --target tilefold_test cpu_against_reference`)
-  assert.match(root.run(`qemu-aarch64 ${build}/cpu_against_reference 20`), /all agree/)
-  root.run(`qemu-aarch64 ${build}/tilefold_test 1`)
+  assert.match(root.run(`${emulator} ${build}/cpu_against_reference 20`), /all agree/)
+  root.run(`${emulator} ${build}/tilefold_test 1`)
 })
 
 test.run()

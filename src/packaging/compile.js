@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process')
 const { cpSync, mkdirSync, rmSync, writeFileSync } = require('node:fs')
 const { join } = require('node:path')
 
-const root = join(__dirname, '..')
+const root = join(__dirname, '..', '..')
 const dist = join(root, 'dist')
 
 /** In JavaScript already, since what loads TypeScript needs them too. */
@@ -39,7 +39,7 @@ rmSync(dist, { recursive: true, force: true })
 compile()
 asTheyAre.forEach((path) => cpSync(join(root, path), join(dist, path)))
 mkdirSync(join(dist, 'esm'))
-for (const [name, entry] of Object.entries(require('../package.json').exports)) {
+for (const [name, entry] of Object.entries(require('../../package.json').exports)) {
   if (typeof entry === 'string') continue
   const [, target] = /^\.\/dist\/(.*)\.js$/.exec(entry.require.default)
   wrap(name === '.' ? 'index' : name.slice(2), target)

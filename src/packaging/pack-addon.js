@@ -9,11 +9,11 @@ const { createRequire } = require('node:module')
 const { tmpdir } = require('node:os')
 const { join, relative, resolve } = require('node:path')
 const { parseArgs } = require('node:util')
-require('../src/modules/load-typescript.js')
-const { prebuilts } = require('../native/prebuilt.ts')
+require('../modules/load-typescript.js')
+const { prebuilts } = require('../../native/prebuilt.ts')
 
-const root = join(__dirname, '..')
-const { version, license, engines } = require('../package.json')
+const root = join(__dirname, '..', '..')
+const { version, license, engines } = require('../../package.json')
 
 const { values } = parseArgs({
   options: { build: { type: 'string', default: join(root, 'native', 'build') }, out: { type: 'string', default: root } }
