@@ -5,13 +5,16 @@
 namespace tilefold::cpu::winograd {
 namespace {
 
-typedef float Vector __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
+typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
+// At any float's address. Lambdas and templates forget `aligned` in their signatures, so none has
+// it in its own.
+typedef float Unaligned __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
 
-TILEFOLD_INLINE const Vector& at(const float* address) { return *reinterpret_cast<const Vector*>(address); }
-TILEFOLD_INLINE Vector& at(float* address) { return *reinterpret_cast<Vector*>(address); }
+TILEFOLD_INLINE const Unaligned& at(const float* address) { return *reinterpret_cast<const Unaligned*>(address); }
+TILEFOLD_INLINE Unaligned& at(float* address) { return *reinterpret_cast<Unaligned*>(address); }
 // GCC would fold a load into each product that uses it, and the loads then take longer than the
 // products.
-TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Vector*>(address); }
+TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Unaligned*>(address); }
 
 // The points +-a and +-b, and what the transforms hold of them.
 constexpr float a = 0.625F, b = 1.5F, a2 = a * a, b2 = b * b, a3 = a2 * a, b3 = b2 * b;
@@ -71,8 +74,8 @@ TILEFOLD_INLINE void tapsFromPoints(const Vector (&m)[6], Vector (&g)[3]) {
   g[2] = a2 * sumA + b2 * sumB + m[5];
 }
 
-// A separable transform: columns first, then rows. `load(i, j)` and `store(i, j, vector)` say where
-// the elements are.
+// A separable transform: columns first, then rows. `load(i, j)` says where an element is, and
+// `store(i, j, vector)` writes one.
 template <int From, int To, class Load, class Along, class Store>
 TILEFOLD_INLINE void transformBothWays(const Load& load, const Along& along, const Store& store) {
   Vector half[To][From];
@@ -80,7 +83,7 @@ TILEFOLD_INLINE void transformBothWays(const Load& load, const Along& along, con
   for (int j = 0; j < From; ++j) {
     Vector column[From], result[To];
 #pragma GCC unroll 6
-    for (int i = 0; i < From; ++i) column[i] = load(i, j);
+    for (int i = 0; i < From; ++i) column[i] = at(load(i, j));
     along(column, result);
 #pragma GCC unroll 6
     for (int i = 0; i < To; ++i) half[i][j] = result[i];
@@ -139,7 +142,7 @@ TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
 
 void transformWindow(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride) {
   forProcessor([=]() TILEFOLD_INLINED {
-    transformBothWays<6, 6>([=](int i, int j) -> const Vector& { return at(pixels + i * rowStride + j * lanes); }, toPoints,
+    transformBothWays<6, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, toPoints,
                             [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
   });
 }
@@ -152,14 +155,14 @@ void transformGradient(const float* pixels, std::int64_t rowStride, float* trans
       total += (at(row) + at(row + lanes)) + (at(row + 2 * lanes) + at(row + 3 * lanes));
     }
     at(sum) = total;
-    transformBothWays<4, 6>([=](int i, int j) -> const Vector& { return at(pixels + i * rowStride + j * lanes); }, gradientToPoints,
+    transformBothWays<4, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, gradientToPoints,
                             [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
   });
 }
 
 void transformTaps(const float* weights, float* transformed, std::int64_t positionStride) {
   forProcessor([=]() TILEFOLD_INLINED {
-    transformBothWays<3, 6>([=](int i, int j) -> const Vector& { return at(weights + (i * 3 + j) * lanes); }, tapsToPoints,
+    transformBothWays<3, 6>([=](int i, int j) { return weights + (i * 3 + j) * lanes; }, tapsToPoints,
                             [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
   });
 }
@@ -167,7 +170,7 @@ void transformTaps(const float* weights, float* transformed, std::int64_t positi
 void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels, std::int64_t rowStride) {
   forProcessor([=, &finish]() TILEFOLD_INLINED {
     const float* start = finish.start;
-    transformBothWays<6, 4>([=](int i, int j) -> const Vector& { return at(products + (i * 6 + j) * positionStride); }, fromPoints,
+    transformBothWays<6, 4>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, fromPoints,
                             [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
     if (finish.slope == 1) return;
     for (int i = 0; i < 4; ++i) {
@@ -180,7 +183,7 @@ void restoreTile(const float* products, std::int64_t positionStride, const Finis
 
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
   forProcessor([=]() TILEFOLD_INLINED {
-    transformBothWays<6, 3>([=](int i, int j) -> const Vector& { return at(products + (i * 6 + j) * positionStride); }, tapsFromPoints,
+    transformBothWays<6, 3>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, tapsFromPoints,
                             [=](int i, int j, const Vector& value) {
                               double* sum = sums + (i * 3 + j) * tapStride;
                               for (int lane = 0; lane < lanes; ++lane) sum[lane] += static_cast<double>(value[lane]);
