@@ -1,10 +1,10 @@
 import type { Graph } from '../staging'
 import { type Chain, lowerBound } from '../staging/chain'
 import type { Timeline } from '../staging/lowering/cost/timeline'
-import { dymemStays } from '../staging/strategies/dymem'
+import { dymemSwapIntervals } from '../staging/strategies/dymem'
 import { type StageInterval, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/swap-intervals'
 import { lmsSchedules } from '../staging/strategies/lms'
-import { shares, windowStays } from '../staging/strategies/window'
+import { shares, windowSwapIntervals } from '../staging/strategies/window'
 
 /** A step of a chain as strategies that swap see it: F_0 .. F_L, then B_L .. B_0. */
 const buildTimeline = ({ stages, output }: Chain): Timeline => {
@@ -43,11 +43,12 @@ const buildTimeline = ({ stages, output }: Chain): Timeline => {
 
 /** Each strategy's schedules for all memories; every stage counts as a convolution. */
 const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (readonly StageInterval[])[]>> = {
-  window: (timeline) => targets(timeline, 32).flatMap((target) => shares.map((share) => windowStays(timeline, target, share * target))),
+  window: (timeline) =>
+    targets(timeline, 32).flatMap((target) => shares.map((share) => windowSwapIntervals(timeline, target, share * target))),
   lms: (timeline) => lmsSchedules(timeline).map((schedule) => schedule()),
   dymem: (timeline) => {
     const graph = { nodes: Array.from({ length: timeline.turn }, () => ({ op: 'conv2d' })) } as unknown as Graph
-    return targets(timeline, 48).map((target) => dymemStays(graph, timeline, target))
+    return targets(timeline, 48).map((target) => dymemSwapIntervals(graph, timeline, target))
   }
 }
 

@@ -20,7 +20,7 @@ export interface TileArguments {
 }
 
 /** Marks say how to run what stands around them, and compute nothing. */
-export interface MarkArguments {
+export interface DirectiveArguments {
   /** Ends a segment. */
   readonly checkpoint: CheckpointArguments
   /**
@@ -47,11 +47,11 @@ export interface ContainerArguments {
   readonly parallel: { readonly branches: readonly Layers[] }
 }
 
-export interface Arguments extends OpArguments, MarkArguments, ContainerArguments {}
+export interface Arguments extends OpArguments, DirectiveArguments, ContainerArguments {}
 
 /** What layer P is told. */
 export type ArgsOf<P extends keyof Arguments> = Arguments[P]
-export type Mark = keyof MarkArguments
+export type Mark = keyof DirectiveArguments
 
 /** Any layer as data: what staging walks. */
 export interface AnyLayer {

@@ -2,14 +2,14 @@
  * What is said of options that a layer does not know, or lacks: at run time and, with the same
  * sentences, in types.
  */
-import type { MarkArguments } from './arguments'
+import type { DirectiveArguments } from './arguments'
 import { opRecords, type Op, type OpArguments } from './ops'
 import { allDims } from './ops/op-record'
 import type { AnyTensor, Invalid } from './typing/tensor'
 
 /** What is told options that are checked by name: ops, and `tile` its counts. */
 export interface Told extends OpArguments {
-  readonly tile: MarkArguments['tile']
+  readonly tile: DirectiveArguments['tile']
 }
 
 /** What other libraries and plain words call an option, in small letters without `_`. */

@@ -18,7 +18,7 @@ import type { Program } from './program/program'
 import { createCandidate, createPlanSearches, type PlanSearch, type PlanSearches, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
-import { gridMade, segmentMultiplyAdds, segmentTiling } from './graph/tiling'
+import { effectiveGrid, segmentMultiplyAdds, segmentTiling } from './graph/tiling'
 
 /** Bytes, or a fraction of the peak of strategy plain: everything kept, and direct kernels. */
 export type Budget = { readonly bytes: number } | { readonly fractionOfPlain: number }
@@ -186,7 +186,7 @@ const decideGiven = (
   if (mistake !== undefined) return E.left(mistake)
   const unfit = validateSwapSchedule({ ...lowering, graph: running }, given)
   if (unfit !== undefined) return E.left(unfit)
-  const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
+  const segments = given.segments.map((segment) => ({ ...segment, grid: effectiveGrid(running, segment, segment.grid) }))
   const candidate = createCandidate(
     lowering,
     createPlan(given.order, segments, { swapSchedule: given.swapSchedule ?? [], placement: given.placement ?? placement })

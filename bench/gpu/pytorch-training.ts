@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import { builtIn } from '../../models'
-import { buildGraph, isLearnable } from '../../staging'
+import { buildGraph, isTrainable } from '../../staging'
 import type { CheckPrecision } from './check-options'
 import type { Pytorch } from './pytorch'
 import { type Refusal, refusal } from './refusal'
@@ -46,7 +46,7 @@ export type Trained = t.TypeOf<typeof Trained>
 const parametersOf = ({ model, classes, batch, size }: Training): E.Either<Refusal, number> => {
   const graph = buildGraph(builtIn[model]!({ classes }), [batch, 3, size, size])
   if (E.isLeft(graph)) return E.left(refusal(graph.left.message))
-  const learnt = graph.right.parameters.filter(isLearnable)
+  const learnt = graph.right.parameters.filter(isTrainable)
   return E.right(learnt.reduce((sum, { shape }) => sum + shape.reduce((count, extent) => count * extent, 1), 0))
 }
 

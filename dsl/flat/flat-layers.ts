@@ -1,7 +1,7 @@
-import type { AnyLayer, ContainerArguments, Layers, MarkArguments, OpArguments } from '../arguments'
-import { isMark } from '../shapes/segment'
+import type { AnyLayer, ContainerArguments, Layers, DirectiveArguments, OpArguments } from '../arguments'
+import { isDirective } from '../shapes/segment'
 
-interface FlatArguments extends OpArguments, MarkArguments {}
+interface FlatArguments extends OpArguments, DirectiveArguments {}
 
 /** Where a flattened layer stands. */
 interface Standing {
@@ -47,7 +47,7 @@ export const flatLayers = (layers: Layers): readonly FlatLayer[] => {
   /** These return the tensor that comes out. */
   const append = (op: string, args: unknown, name: string, inputs: readonly number[], block: number | undefined): number => {
     flat.push({ name, op, args, inputs, ...(block !== undefined && { block }) } as FlatLayer)
-    return isMark(op) ? inputs[0]! : ++tensors
+    return isDirective(op) ? inputs[0]! : ++tensors
   }
   const list = (members: Layers, space: Namespace, from: number, block: number | undefined): number =>
     members.reduce((tensor, member) => place(member, space, tensor, block), from)
@@ -66,7 +66,7 @@ export const flatLayers = (layers: Layers): readonly FlatLayer[] => {
     if (isBlock(layer.op)) return within(layer, space, from, block)
     const given = 'name' in layer.args ? layer.args.name : undefined
     const name = `${space.prefix}${given ?? space.places}`
-    if (!isMark(layer.op)) space.places++
+    if (!isDirective(layer.op)) space.places++
     return called(layer, name, from, block)
   }
   const called = (layer: AnyLayer, name: string, from: number, block: number | undefined): number =>

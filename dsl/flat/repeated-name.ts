@@ -2,13 +2,13 @@
 import type { AnyLayer, Arguments, Layers, Mark, Op } from '../arguments'
 import type { FlatLayer } from './flat-layers'
 import type { Flat } from './entries'
-import { isMark } from '../shapes/segment'
+import { isDirective } from '../shapes/segment'
 
 /** Why the names of a flattened list are not different. */
 export const validateNames = (layers: readonly FlatLayer[]): string | undefined => {
   const names = new Set<string>()
   for (const { op, name } of layers) {
-    if (isMark(op)) continue
+    if (isDirective(op)) continue
     if (names.has(name)) return `two layers are named ${name}; names must differ`
     names.add(name)
   }

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Layers, MarkArguments, Op, OpArguments } from '../arguments'
+import type { Layers, DirectiveArguments, Op, OpArguments } from '../arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
 import { unknownOptionError } from '../option-names'
 import { opRecords } from '../ops'
 import { validateNames } from './repeated-name'
-import { allDims, dimsAtStart, isInPlace, isMark, showDims, statisticsOf, type Dim } from '../shapes/segment'
+import { allDims, dimsAtStart, isInPlace, isDirective, showDims, statisticsOf, type Dim } from '../shapes/segment'
 import { bytesOf, showShape, type Shape, type ShapeRule } from '../shapes/shape'
 import { shapeRules } from '../shapes/shape-rules'
 
@@ -70,7 +70,7 @@ const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment):
 }
 
 const applyCheckpoint = (
-  { budget }: MarkArguments['checkpoint'],
+  { budget }: DirectiveArguments['checkpoint'],
   shape: Shape,
   tensors: number,
   { heldBytes }: Segment
@@ -79,7 +79,7 @@ const applyCheckpoint = (
     ? E.left(`this segment holds ${heldBytes} bytes, over the budget of ${budget}`)
     : E.right(startOf(shape, tensors))
 
-const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: Segment): E.Either<string, Segment> => {
+const applyTile = (counts: DirectiveArguments['tile'], isInBlock: boolean, segment: Segment): E.Either<string, Segment> => {
   const { dims, tiled, statistical } = segment
   if (isInBlock) return E.left('tile: stands inside a block; put it before or after the block')
   const unknown = Object.keys(counts).find((dim) => !['B', 'C', 'H', 'W'].includes(dim))
@@ -147,7 +147,7 @@ export const trace = (layers: Layers, input: Shape): E.Either<string, readonly T
     if (E.isLeft(next)) return next
     segment = next.right.segment
     traced.push({ ...layer, output: next.right.output })
-    if (!isMark(layer.op)) shapes.push(next.right.output)
+    if (!isDirective(layer.op)) shapes.push(next.right.output)
   }
   const mistake = validateNames(flat)
   return mistake === undefined ? E.right(traced) : E.left(mistake)

@@ -22,15 +22,20 @@ export interface EarlierPlacementFields {
   readonly chunkBytes: number
 }
 
-/** What fields of a plan, of its segments and of its placement are called now. */
+/**
+ * What fields of a plan, of its segments and of its placement are called now, and the first words
+ * of tensors in its swap schedule.
+ */
 export const earlierNames: {
   readonly plan: Readonly<Record<keyof EarlierPlanFields, keyof Plan>>
   readonly segment: Readonly<Record<keyof EarlierSegmentFields, keyof PlanSegment>>
   readonly placement: Readonly<Record<keyof EarlierPlacementFields, keyof PlanPlacement>>
+  readonly tensor: Readonly<Record<string, string>>
 } = {
   plan: { residence: 'swapSchedule' },
   segment: { streams: 'hostTensors', loadsAhead: 'prefetch', repeats: 'rematerialize' },
-  placement: { chunkBytes: 'pageBytes' }
+  placement: { chunkBytes: 'pageBytes' },
+  tensor: { winners: 'indices' }
 }
 
 /** A segment as a file may write it. */

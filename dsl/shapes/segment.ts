@@ -85,4 +85,4 @@ type Shown<D extends string, F extends string> = D extends F ? ` ${D}` : ''
 type Spaced<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
 
 /** Whether this says how to run what stands around it, and computes nothing. */
-export const isMark = (op: string): op is Mark => op === 'checkpoint' || op === 'tile'
+export const isDirective = (op: string): op is Mark => op === 'checkpoint' || op === 'tile'

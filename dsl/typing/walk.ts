@@ -1,5 +1,5 @@
 import type { Lte, Whole } from '../shapes/arithmetic'
-import type { AnyLayer, Arguments, Layers, MarkArguments, Op } from '../arguments'
+import type { AnyLayer, Arguments, Layers, DirectiveArguments, Op } from '../arguments'
 import type { OutputShape } from '../ops'
 import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
 import type { Size } from '../ops/options'
@@ -115,7 +115,7 @@ type Tile<S extends Shape, F extends Dim, G extends Segment, O extends Origin, W
   : 'tile: stands inside a block; put it before or after the block'
 /** The dimensions that are to be cut into more than one tile. */
 type Wanted<A> = { [D in keyof A & Asked]: [A[D]] extends [1] ? never : D }[keyof A & Asked]
-type Asked = keyof MarkArguments['tile']
+type Asked = keyof DirectiveArguments['tile']
 type Later<C extends Counts, A> = Omit<C, keyof A> & A
 type Why<F extends Dim, Statistical extends string> = [Statistical] extends [never] ? `this segment allows ${ShowDims<F>}` : Statistical
 

@@ -79,7 +79,7 @@ export const commandLineDocument = (): string =>
   [
     '# The command line',
     '',
-    'Made by `npm run generate` from the tables of options in `src/options`; a test holds it to them.',
+    'Made by `npm run generate` from the tables of options in `src/option-tables`; a test holds it to them.',
     '',
     'A function of the library has the name of its command, and its options the names of the options in camel case:',
     '`--host-budget` is `hostBudget`. Every command takes `--json`, too: one JSON object on standard output.',

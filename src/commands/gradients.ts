@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Objective, type Source, isLearnable } from '../../staging'
+import { type Objective, type Source, isTrainable } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
@@ -43,7 +43,7 @@ const setupFor = (setup: RunnableSetup, file: TensorFile): E.Either<Failure, Run
 
 /** The running statistics as a training step leaves them. */
 const runningStatistics = (planned: Planned, network: RunningNetwork): Outcome<readonly TensorData[]> => {
-  const running = network.parameters.filter((parameter) => !isLearnable(parameter))
+  const running = network.parameters.filter((parameter) => !isTrainable(parameter))
   if (running.length === 0) return TE.right([])
   const io = createStepIo(planned.staged.program.save)
   return pipe(

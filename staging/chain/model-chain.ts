@@ -5,7 +5,7 @@ import { bindAlone } from '../lowering/segment/bind'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createBuilder, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
-import { learningTensors, stateNames, tensorsOf, updateParameter } from '../lowering/scope/parameters'
+import { trainableTensors, stateNames, tensorsOf, updateParameter } from '../lowering/scope/parameters'
 import { emitBackward } from '../lowering/segment/backward'
 import { emitForward } from '../lowering/segment/forward'
 import { forwardPass } from '../lowering/segment/segment-code'
@@ -77,7 +77,7 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
 const residentBytesOf = ({ parameters, objective, parameterBytes }: ModelScope): number => {
   const bytes = (tensors: readonly { readonly elements: number }[]): number =>
     tensors.reduce((sum, { elements }) => sum + elements * parameterBytes, 0)
-  const learning = parameters.flatMap(learningTensors)
+  const learning = parameters.flatMap(trainableTensors)
   const states = objective.kind === 'train' ? stateNames(objective.optimizer).length : 0
   return (
     bytes(parameters.flatMap((both) => (both === undefined ? [] : tensorsOf(both)))) +

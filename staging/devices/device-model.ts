@@ -82,5 +82,5 @@ export interface LinkRates {
 }
 
 /** Whether copies and computing beside each other take less time than one after the other. */
-export const copiesBeside = ({ linkBytesPerSecond: link, copyBytesPerSecond: copy }: DeviceModel): boolean =>
+export const overlapsCopies = ({ linkBytesPerSecond: link, copyBytesPerSecond: copy }: DeviceModel): boolean =>
   copy === undefined || link.toDevice < copy.toDevice || link.toHost < copy.toHost

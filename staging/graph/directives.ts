@@ -1,6 +1,6 @@
 import type { Graph } from './graph'
 import type { TileAxis } from '../program/program'
-import { gridMade } from './tiling'
+import { effectiveGrid } from './tiling'
 import type { Grid, Span } from '../plans/plan'
 
 /** Where the model asks for a checkpoint: before these nodes. */
@@ -35,6 +35,6 @@ export const requestedTiles = (graph: Graph): readonly RequestedTiles[] => {
     .filter(({ from, to }) => graph.directives.some(({ kind, at }) => kind === 'tile' && from <= at && at < to))
     .map((span) => {
       const wanted = gridWanted(graph, span)
-      return { ...span, wanted, grid: gridMade(graph, span, wanted) }
+      return { ...span, wanted, grid: effectiveGrid(graph, span, wanted) }
     })
 }

@@ -18,7 +18,7 @@ export interface Parameter {
   readonly initial?: number
 }
 
-export const isLearnable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
+export const isTrainable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
 
 /** How an op normalises its input: by a mean and a variance of each group of channels. */
 export interface Statistics {

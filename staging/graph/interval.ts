@@ -11,7 +11,7 @@ export const hull = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.
  * How many tiles become of `tiles` wanted, since all but the last are equal: 7 rows in 5 tiles are
  * 4, of 2, 2, 2 and 1 rows.
  */
-export const tilesMade = (extent: number, tiles: number): number => Math.ceil(extent / Math.ceil(extent / tiles))
+export const effectiveTileCount = (extent: number, tiles: number): number => Math.ceil(extent / Math.ceil(extent / tiles))
 
 /**
  * The owned parts of a dimension: ranges of ceil(extent / tiles) coordinates, the last one shorter;
@@ -19,7 +19,7 @@ export const tilesMade = (extent: number, tiles: number): number => Math.ceil(ex
  */
 export const partition = (extent: number, tiles: number): readonly Interval[] => {
   const size = Math.ceil(extent / tiles)
-  return Array.from({ length: tilesMade(extent, tiles) }, (_, index) => ({
+  return Array.from({ length: effectiveTileCount(extent, tiles) }, (_, index) => ({
     from: index * size,
     to: Math.min(extent, (index + 1) * size)
   }))

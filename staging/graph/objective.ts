@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
-import { isLearnable, type Graph } from './graph'
+import { isTrainable, type Graph } from './graph'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -60,7 +60,7 @@ export type Objective = Training | { readonly kind: 'gradients' } | { readonly k
 export const microBatches = (objective: Objective): number => (objective.kind === 'train' ? (objective.accumulate ?? 1) : 1)
 
 /** Whether gradients are kept over the step and parameters updated in a section of their own. */
-export const updatesLater = (objective: Objective): boolean =>
+export const hasSeparateUpdate = (objective: Objective): boolean =>
   objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined)
 
 /** Prefixes are whole dotted parts of a parameter's name. */
@@ -98,7 +98,7 @@ const firstAndLast = (names: readonly string[]): string =>
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
   if (objective.kind !== 'train') return undefined
   const { accumulate = 1, clipNorm = 1, groups = [], rowWeights } = objective
-  const names = graph.parameters.filter(isLearnable).map(({ name }) => name)
+  const names = graph.parameters.filter(isTrainable).map(({ name }) => name)
   const loss = graph.nodes[graph.nodes.length - 1]!
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`

@@ -4,7 +4,7 @@ import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './statistics'
 import { tileAxes, type TileAxis } from '../program/program'
 import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './region'
-import { hull, partition, partitionAlongside, tilesMade, type Interval } from './interval'
+import { hull, partition, partitionAlongside, effectiveTileCount, type Interval } from './interval'
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 
@@ -22,12 +22,12 @@ export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
   const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
   return {
     inputs: [...read].sort((a, b) => a - b),
-    outputs: outputs.filter((tensor) => crossesAfter(graph, tensor, to))
+    outputs: outputs.filter((tensor) => isLiveAfter(graph, tensor, to))
   }
 }
 
 /** Whether something from a position on reads a tensor. */
-export const crossesAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
+export const isLiveAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
   readers[tensor]!.some((reader) => reader >= position)
 
 /**
@@ -66,8 +66,8 @@ export const ownedExtent = (last: Node, axis: TileAxis): number => (reduces(last
 /**
  * The tiles that become of a grid: at most as many as there are rows, and all but the last equal.
  */
-export const gridMade = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid => {
-  const made = (axis: TileAxis): number => tilesMade(ownedExtent(nodes[to - 1]!, axis), grid[axis])
+export const effectiveGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid => {
+  const made = (axis: TileAxis): number => effectiveTileCount(ownedExtent(nodes[to - 1]!, axis), grid[axis])
   return { B: made('B'), H: made('H'), W: made('W') }
 }
 
@@ -202,7 +202,7 @@ const advancesBetween = (before: AxisTile, after: AxisTile): ReadonlyMap<number,
 
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
- * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see `tilesMade`).
+ * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see `effectiveTileCount`).
  */
 export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined => {
   const parts = ownedParts(graph, span, axis, tiles)

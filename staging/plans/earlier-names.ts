@@ -25,8 +25,17 @@ const renameFields = (thing: string, names: Readonly<Record<string, string>>, va
   })
 }
 
+/** A row of a swap schedule, its tensor by today's name. */
+const renameTensor = (value: unknown): RenamedPlan => {
+  const [, first = '', layer] = isFields(value) && typeof value.tensor === 'string' ? (/^(\w+)( of .*)$/.exec(value.tensor) ?? []) : []
+  const now = Object.hasOwn(earlierNames.tensor, first) ? earlierNames.tensor[first] : undefined
+  return isFields(value) && now !== undefined
+    ? { plan: { ...value, tensor: now + layer }, renamed: [`${first} (now ${now})`] }
+    : { plan: value, renamed: [] }
+}
+
 /**
- * A plan in which the earlier names of fields are replaced by those of today; all else is as it
+ * A plan in which the earlier names of fields and tensors are replaced by those of today; all else is as it
  * was.
  */
 export const renameEarlierFields = (value: unknown): E.Either<string, RenamedPlan> =>
@@ -34,7 +43,8 @@ export const renameEarlierFields = (value: unknown): E.Either<string, RenamedPla
     renameFields('a plan', earlierNames.plan, value),
     E.chain(({ plan, renamed }) => {
       if (!isFields(plan)) return E.right({ plan, renamed })
-      const { segments, placement } = plan
+      const { segments, placement, swapSchedule } = plan
+      const rows = Array.isArray(swapSchedule) ? swapSchedule.map(renameTensor) : []
       return pipe(
         E.Do,
         E.bind('segments', () =>
@@ -46,10 +56,11 @@ export const renameEarlierFields = (value: unknown): E.Either<string, RenamedPla
         E.map((parts) => ({
           plan: {
             ...plan,
+            ...(Array.isArray(swapSchedule) && { swapSchedule: rows.map((one) => one.plan) }),
             ...(Array.isArray(segments) && { segments: parts.segments.map((one) => one.plan) }),
             ...(Object.hasOwn(plan, 'placement') && { placement: parts.placement.plan })
           },
-          renamed: [...new Set([renamed, ...parts.segments.map((one) => one.renamed), parts.placement.renamed].flat())]
+          renamed: [...new Set([renamed, ...[...rows, ...parts.segments, parts.placement].map((one) => one.renamed)].flat())]
         }))
       )
     })

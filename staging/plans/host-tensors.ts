@@ -1,7 +1,7 @@
 import { validateHostRows, validateRematerializations } from '../../dsl'
 import type { Graph } from '../graph/graph'
 import type { Segment, Span } from './plan'
-import { crossesAfter, endsOf } from '../graph/tiling'
+import { isLiveAfter, endsOf } from '../graph/tiling'
 
 /**
  * Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in
@@ -11,7 +11,7 @@ export const validateRematerialize = (graph: Graph, segments: readonly Segment[]
   const mistake = validateRematerializations(segments, place)
   if (mistake !== undefined || segments[place]!.rematerialize !== true) return mistake
   const before = segments.find((segment, at) => at > place && segment.rematerialize !== true)!
-  const far = endsOf(graph, segments[place]!).outputs.find((tensor) => crossesAfter(graph, tensor, before.to))
+  const far = endsOf(graph, segments[place]!).outputs.find((tensor) => isLiveAfter(graph, tensor, before.to))
   return far === undefined
     ? undefined
     : `rematerialize: the output of ${graph.nodes[far - 1]!.name} is read after segment ${before.from}..${before.to}, so it must be kept`
@@ -41,7 +41,7 @@ export const validatePrefetch = (graph: Graph, segments: readonly Segment[], seg
  */
 export const validateHostTensor = (graph: Graph, segments: readonly Segment[], { to }: Segment, position: number): string | undefined => {
   const { name, access } = graph.nodes[position]!
-  if (!crossesAfter(graph, position + 1, to)) return `hostTensors: the output of ${name} does not leave this segment`
+  if (!isLiveAfter(graph, position + 1, to)) return `hostTensors: the output of ${name} does not leave this segment`
   if (access.H.kind === 'reduce') return `hostTensors: the output of ${name} has no rows of its own`
   const touching = [position, ...graph.readers[position + 1]!]
   return segments

@@ -40,7 +40,7 @@ const segment = t.readonly(
  * layer on. A transfer starts right before its moment. Where a tensor is listed again, it waits
  * once more between two uses in backward: the host still has it, and only the swap-in moves it.
  */
-const hostStay = t.readonly(
+const swapIntervalCodec = t.readonly(
   t.type({
     /** 'output of LAYER', 'indices of LAYER' or 'input of LAYER'. */
     tensor: t.string,
@@ -94,7 +94,7 @@ const plan = t.readonly(
     order: t.readonlyArray(t.number),
     segments: t.readonlyArray(segment),
     /** What stays on the host for a while; all else that is kept stays on the device. */
-    swapSchedule: t.readonlyArray(hostStay),
+    swapSchedule: t.readonlyArray(swapIntervalCodec),
     placement
   })
 )
@@ -124,7 +124,7 @@ export type MemoryPlan = t.TypeOf<typeof memoryPlan>
 export type Segment = t.TypeOf<typeof segment>
 export type PlacementChoice = t.TypeOf<typeof placement>
 export const staticPlacement: PlacementChoice = { allocator: 'static' }
-export type SwapInterval = t.TypeOf<typeof hostStay>
+export type SwapInterval = t.TypeOf<typeof swapIntervalCodec>
 export type SwapSchedule = readonly SwapInterval[]
 
 /** A plan in which nothing waits on the host and buffers are placed statically. */

@@ -4,7 +4,7 @@ import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
 import { depthFirst } from '../graph/order'
 import { workspacesWithin } from './free-workspace'
-import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Schedule, type StageInterval } from './swap-intervals'
+import { freedWhenNeeded, occupancy, targets, withSchedules, withSwapIntervals, type Schedule, type StageInterval } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { CandidateEstimate, Search, Segmentation, Strategy } from './strategy'
 import { layerOf } from './vdnn'
@@ -36,7 +36,7 @@ const reclaimed: readonly Op[] = ['linear', 'dropout', 'softmaxCrossEntropy', 'p
  * `target` bytes would be live, and what is still in flight at the end of forward is then waited
  * for.
  */
-export const dymemStays = (graph: Graph, timeline: Timeline, target: number): readonly StageInterval[] => {
+export const dymemSwapIntervals = (graph: Graph, timeline: Timeline, target: number): readonly StageInterval[] => {
   const upTo = fetchedUpTo(graph, timeline)
   const open = timeline.tensors
     .filter(({ forward, backward }) => forward + 1 < backward && !reclaimed.includes(layerOf(graph, timeline, forward).op))
@@ -57,7 +57,7 @@ const targetCount = 48
 const schedulesWithin =
   (graph: Graph, bytes: readonly number[]) =>
   (seen: Timeline): readonly Schedule[] =>
-    bytes.map((target) => () => dymemStays(graph, seen, target))
+    bytes.map((target) => () => dymemSwapIntervals(graph, seen, target))
 
 /** The layer's least of what is free where it runs, forward and backward. */
 const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): ((position: number) => number) => {
@@ -79,7 +79,7 @@ const withFreeWorkspace = (search: Search): readonly CandidateEstimate[] => {
   const [none, most] = [0, unlimitedBytes].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))
   const segmentsWithin = workspacesWithin(lowering)
   const found = new Map<string, { readonly segments: Segmentation; readonly bytes: number[] }>()
-  const live = occupancy(none!, dymemStays(graph, none!, 0))
+  const live = occupancy(none!, dymemSwapIntervals(graph, none!, 0))
   for (const target of [none!, most!].flatMap((seen) => targets(seen, targetCount / 2))) {
     const free = live.map((bytes) => target - bytes)
     const segments = segmentsWithin(leastFree(none!, graph.nodes.length, free))
@@ -98,7 +98,7 @@ export const dymem: Strategy = {
   kind: 'swapping',
   all: (search) => {
     const { graph, device } = search.lowering
-    const whole = withStays(search, wholeGraph(graph), (seen) => schedulesWithin(graph, targets(seen, targetCount))(seen))
+    const whole = withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesWithin(graph, targets(seen, targetCount))(seen))
     return device.algorithms === undefined ? whole : [...withFreeWorkspace(search), ...whole]
   }
 }

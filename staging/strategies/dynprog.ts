@@ -6,7 +6,7 @@ import type { DeviceModel } from '../devices/device-model'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import { lazy } from '../memoize'
 import type { Span } from '../plans/plan'
-import { greedySchedules, greedyStays, targetCount } from './greedy'
+import { greedySchedules, greedySwapIntervals, targetCount } from './greedy'
 import { noWait, occupancy, targets, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
@@ -75,12 +75,12 @@ const slots = 500
  * DYNPROG (Beaumont 2020, section 5.3): the no-wait, ordered schedule of the set of activations
  * that is best where transfers free memory byte by byte. GREEDY's where the chain has none.
  */
-export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly StageInterval[] => {
+export const dynprogSwapIntervals = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly StageInterval[] => {
   const memory = target - timeline.residentBytes
   if (memory >= peakBytes(chain)) return []
   // A step's tensors are smaller than a chain's activations, so that a set may fit where no
   // operation of the chain does.
-  if (memory < leastBytes(chain)) return greedyStays(timeline, target)
+  if (memory < leastBytes(chain)) return greedySwapIntervals(timeline, target)
   const offloads = offloadSet(chain, memory, slots)
   return noWait(
     timeline,
@@ -94,6 +94,6 @@ export const dynprogStays = (timeline: Timeline, { chain, activations }: StepCha
  */
 export const dynprog: Strategy = swappingWhole((seen, graph, link) => {
   const chain = stepChain(seen, stageSpans(graph), link)
-  const sets = targets(seen, targetCount).map((target) => lazy(() => dynprogStays(seen, chain, target)))
+  const sets = targets(seen, targetCount).map((target) => lazy(() => dynprogSwapIntervals(seen, chain, target)))
   return [...sets, ...greedySchedules(seen)]
 })

@@ -7,7 +7,7 @@ import { swappingWhole } from './whole-model'
  * GREEDY (Beaumont 2020, section 4.2): the no-wait, ordered schedule that offloads the first k
  * activations, for the smallest k whose bytes bring the peak down to `target`.
  */
-export const greedyStays = (timeline: Timeline, target: number): readonly StageInterval[] => {
+export const greedySwapIntervals = (timeline: Timeline, target: number): readonly StageInterval[] => {
   let excess = Math.max(...occupancy(timeline, [])) - target
   const first = timeline.tensors.filter(({ bytes }) => {
     const isNeeded = excess > 0
@@ -20,6 +20,6 @@ export const greedyStays = (timeline: Timeline, target: number): readonly StageI
 export const targetCount = 48
 
 export const greedySchedules = (seen: Timeline): readonly Schedule[] =>
-  targets(seen, targetCount).map((target) => () => greedyStays(seen, target))
+  targets(seen, targetCount).map((target) => () => greedySwapIntervals(seen, target))
 
 export const greedy: Strategy = { ...swappingWhole(greedySchedules), partOf: 'dynprog' }

@@ -1,7 +1,7 @@
 import type { Graph, Node } from '../graph/graph'
 import type { TileAxis } from '../program/program'
 import { inputInterval } from '../graph/region'
-import { tilesMade, type Interval } from '../graph/interval'
+import { effectiveTileCount, type Interval } from '../graph/interval'
 import { fusedTiledAxes, ownedExtent } from '../graph/tiling'
 import { tileCount, type Grid, type Span } from '../plans/plan'
 
@@ -16,7 +16,7 @@ const longestAspect = 2.5
 
 /** The numbers of tiles that these counts make of a dimension. */
 const upTo = (extent: number): readonly number[] => [
-  ...new Set(counts.filter((count) => count <= extent).map((count) => tilesMade(extent, count)))
+  ...new Set(counts.filter((count) => count <= extent).map((count) => effectiveTileCount(extent, count)))
 ]
 
 const aspect = (height: number, width: number): number => Math.max(height / width, width / height)

@@ -1,7 +1,7 @@
 import type { Graph } from '../graph/graph'
 import { sourceOrder, isRectifier } from '../graph/order'
 import { untiled, type Span } from '../plans/plan'
-import { withStays } from './swap-intervals'
+import { withSwapIntervals } from './swap-intervals'
 import { lmsSchedules } from './lms'
 import { wholeGraph } from './plain'
 import type { Search, Segmentation, Strategy } from './strategy'
@@ -76,7 +76,7 @@ export const lmsHybrid: Strategy = {
   order: sourceOrder,
   kind: 'swapping',
   all: (search) => [
-    ...withStays(search, wholeGraph(search.lowering.graph), (seen) => lmsSchedules(seen)),
-    ...checkpointLists(search).flatMap((segments) => withStays(search, segments, (seen) => lmsSchedules(seen, coarsely)))
+    ...withSwapIntervals(search, wholeGraph(search.lowering.graph), (seen) => lmsSchedules(seen)),
+    ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
   ]
 }

@@ -59,7 +59,7 @@ const freedSoon = (open: readonly UnfreedInterval[]): readonly StageInterval[] =
   open.map((stay) => ({ ...stay, freed: stay.tensor.forward + 1 }))
 
 /** TFLMS's swaps: bytes are given up as soon as can be. */
-export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonly StageInterval[] => {
+export const lmsSwapIntervals = (timeline: Timeline, parameters: LmsParameters): readonly StageInterval[] => {
   const open = openStays(timeline, parameters)
   return [...freedSoon(open), ...open.flatMap(({ tensor }) => laterStays(tensor, parameters))]
 }
@@ -68,7 +68,7 @@ export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonl
  * The same, each tensor swapped in once, and bytes given up as late as that leaves the peak as it
  * is: then computing waits less, but what lies where is less tidy.
  */
-export const lateStays = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
+export const lateSwapIntervals = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
   const open = openStays(timeline, parameters)
   return freedWhenNeeded(timeline, open, peakOf(timeline, freedSoon(open)))
 }
@@ -109,9 +109,9 @@ export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor }
     () => [],
     ...thresholds.flatMap((swapoutThreshold) =>
       aheads.flatMap((swapinAhead) => {
-        const grouped = (swapinGroupby: number) => () => lmsStays(timeline, { swapoutThreshold, swapinAhead, swapinGroupby })
+        const grouped = (swapinGroupby: number) => () => lmsSwapIntervals(timeline, { swapoutThreshold, swapinAhead, swapinGroupby })
         const together = grouped(Infinity)
-        const late = () => lateStays(timeline, { swapoutThreshold, swapinAhead })
+        const late = () => lateSwapIntervals(timeline, { swapoutThreshold, swapinAhead })
         const count = together().length
         return [together, late, ...groups.map(grouped).filter((stays) => stays().length > count)]
       })

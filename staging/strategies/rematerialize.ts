@@ -34,7 +34,7 @@ const repeating = (segments: Segmentation, groups: readonly Span[]): Segmentatio
  * al.'s checkpoints, for what cannot be computed again tile by tile since statistics stand
  * between). Those come first that keep most for the time that they take.
  */
-export const withRepeats = (
+export const withRematerialization = (
   { lowering: { graph }, estimate }: Search,
   segments: Segmentation,
   tensorBytes: (tensor: number) => number,

@@ -7,7 +7,7 @@ import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
 import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
-import { withRepeats } from './rematerialize'
+import { withRematerialization } from './rematerialize'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
@@ -68,7 +68,7 @@ export const sftOffload: Strategy = {
       ownBytes
         .filter((bytes) => onHost.size === 0 || onHost.size === onHostFor(bytes).size)
         .flatMap(fastestWithin(search, onHost))
-        .flatMap((segments) => [segments, ...withRepeats(search, segments, tensorBytes, onHost)])
+        .flatMap((segments) => [segments, ...withRematerialization(search, segments, tensorBytes, onHost)])
     )
     const different = new Map(segmentations.map((segments) => [JSON.stringify(segments), segments]))
     return [...different.values()].flatMap((segments) =>

@@ -107,7 +107,7 @@ export const freedWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterv
  * The backward half: each swap-in, in the order in which backward reads, starts as early as
  * `target` bytes allow.
  */
-export const fetchedEarly = (timeline: Timeline, stays: readonly StageInterval[], target: number): readonly StageInterval[] => {
+export const fetchEarly = (timeline: Timeline, stays: readonly StageInterval[], target: number): readonly StageInterval[] => {
   const live = [...occupancy(timeline, stays)]
   let earliest = 0
   return [...stays]
@@ -130,7 +130,7 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
   const open = tensors
     .filter(({ forward, backward }) => forward + 1 < backward)
     .map((tensor) => ({ tensor, swapOut: tensor.written + 1, swapIn: tensor.backward }))
-  return fetchedEarly(timeline, freedWhenNeeded(timeline, open, target), target)
+  return fetchEarly(timeline, freedWhenNeeded(timeline, open, target), target)
 }
 
 /**
@@ -215,7 +215,7 @@ export const withSchedules = (
 }
 
 /** Swap schedules for each variant of a segmentation. */
-export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly CandidateEstimate[] =>
+export const withSwapIntervals = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly CandidateEstimate[] =>
   withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
 
 /**

@@ -15,7 +15,7 @@ export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): 
  * the next layer waits for that. In backward each layer starts one swap-in, of the nearest layer
  * that misses something, no further ahead than the next convolution (their findPrefetchLayer).
  */
-export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly StageInterval[] => {
+export const vdnnSwapIntervals = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly StageInterval[] => {
   const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
   const offloaded = timeline.tensors.filter(
     ({ forward, backward }) => forward + 1 < backward && offloads(layerOf(graph, timeline, forward).op)
@@ -43,5 +43,5 @@ export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: strin
  * inputs alone (vDNN_conv), or of all (vDNN_all).
  */
 export const vdnn: Strategy = swappingWhole((seen, graph) =>
-  [() => false, (op: string) => op === 'conv2d', () => true].map((offloads) => () => vdnnStays(graph, seen, offloads))
+  [() => false, (op: string) => op === 'conv2d', () => true].map((offloads) => () => vdnnSwapIntervals(graph, seen, offloads))
 )

@@ -2,7 +2,7 @@ import type { DeviceModel } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
 import { sourceOrder } from '../graph/order'
-import { withStays, type Schedule } from './swap-intervals'
+import { withSwapIntervals, type Schedule } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 
@@ -18,6 +18,6 @@ export const swappingWhole = (
   kind: 'swapping',
   all: (search) => {
     const { graph, device } = search.lowering
-    return withStays(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
+    return withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
   }
 })

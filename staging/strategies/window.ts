@@ -28,7 +28,7 @@ const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number)
  * where more than `target` bytes would be live; (c) what the layer has used is swapped out, unless
  * the window has it again or nothing reads it any more (Fig. 2d).
  */
-export const windowStays = (timeline: Timeline, target: number, windowBytes: number): readonly StageInterval[] => {
+export const windowSwapIntervals = (timeline: Timeline, target: number, windowBytes: number): readonly StageInterval[] => {
   const ends = windowEnds(timeline, windowBytes)
   const live = [...occupancy(timeline, [])]
   const leaving: { readonly tensor: SwappableTensor; readonly swapOut: number; readonly freed?: number }[] = []
@@ -61,6 +61,6 @@ const targetCount = 32
 
 export const window: Strategy = swappingWhole((seen) =>
   targets(seen, targetCount).flatMap((target) =>
-    shares.map((share) => () => windowStays(seen, target, share * (target - seen.residentBytes)))
+    shares.map((share) => () => windowSwapIntervals(seen, target, share * (target - seen.residentBytes)))
   )
 )

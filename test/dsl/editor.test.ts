@@ -83,7 +83,7 @@ editor('every option of every layer has words', () => {
   const files = ['dsl/arguments.ts', 'dsl/ops/index.ts'].map((file) => service.getProgram()!.getSourceFile(join(root, file))!)
   const rows = files
     .flatMap(({ statements }) => statements.filter(ts.isInterfaceDeclaration))
-    .filter(({ name }) => ['OpArguments', 'MarkArguments'].includes(name.text))
+    .filter(({ name }) => ['OpArguments', 'DirectiveArguments'].includes(name.text))
   const options = rows.flatMap((row) =>
     checker
       .getTypeAtLocation(row)

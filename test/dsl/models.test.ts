@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert'
 import { checkpointWithin, flatLayers, trace, type Layers, type Model, type Shape } from '../../dsl'
 import { builtIn, darknet19, vgg16, type Head } from '../../models'
 import { buildGraph } from '../../staging'
-import { isLearnable, type Parameter } from '../../staging/graph/graph'
+import { isTrainable, type Parameter } from '../../staging/graph/graph'
 import { compile, exportedTypes, type Compilation } from './compile'
 
 /** Weights, biases and running statistics of a model for two images of 224 x 224. */
@@ -21,7 +21,7 @@ const stateOf = (model: Model): readonly Parameter[] => {
 const elements = ({ shape }: Parameter): number => shape.reduce((product, extent) => product * extent, 1)
 const learnable = (model: Model): number =>
   stateOf(model)
-    .filter(isLearnable)
+    .filter(isTrainable)
     .reduce((total, parameter) => total + elements(parameter), 0)
 
 const named = (model: Model, ops: readonly string[]): readonly string[] =>
@@ -46,7 +46,7 @@ for (const [name, expected] of Object.entries(golden))
     const state = stateOf(builtIn[name]!({ classes: 1000, head: 'classic' }))
     const lines = state.map((parameter) => `${parameter.name} ${parameter.shape.join('x')}\n`).sort()
     assert.is(
-      state.filter(isLearnable).reduce((total, parameter) => total + elements(parameter), 0),
+      state.filter(isTrainable).reduce((total, parameter) => total + elements(parameter), 0),
       expected.parameters
     )
     assert.is(state.length, expected.tensors)

@@ -6,7 +6,7 @@ import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from 
 import { initialise } from '../../src/weights/initialise'
 import { buildGraph, verify } from '../../staging'
 import { gradients, trainSteps, type Gradients } from '../golden/execute'
-import { randomSegments, withLoading, withRepeats, withStreams } from '../staging/random-segments'
+import { randomSegments, withLoading, withRematerialization, withStreams } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
 
@@ -18,7 +18,7 @@ test('random nets in bands of rows that pass from and to the host, or are made a
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, graph, ...execution } = randomExecution(seed)
       const whole = randomSegments(draw, graph, ['H'], 5)
-      const segments = withLoading(draw, graph, withRepeats(draw, graph, withStreams(draw, graph, whole)))
+      const segments = withLoading(draw, graph, withRematerialization(draw, graph, withStreams(draw, graph, whole)))
       streamed += segments.reduce((sum, { hostTensors = [] }) => sum + hostTensors.length, 0)
       repeated += segments.filter(({ rematerialize }) => rematerialize).length
       loading += segments.filter(({ from, prefetch }) => from > 0 && prefetch).length

@@ -8,7 +8,7 @@ import { withoutDropout } from '../../staging/graph/graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
-import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
+import { randomSegments, withRematerialization, withStreams } from '../staging/random-segments'
 import { testsDevice } from '../devices'
 import { propertyRuns } from '../property-runs'
 import { devices, imagesOf, outcome, training } from './image-steps'
@@ -37,7 +37,7 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
       const { draw, graph, ...random } = randomExecution(seed)
       const inBands = draw(0, 1) === 1
       const segments = inBands
-        ? withRepeats(draw, graph, withStreams(draw, graph, randomSegments(draw, graph, ['H'])))
+        ? withRematerialization(draw, graph, withStreams(draw, graph, randomSegments(draw, graph, ['H'])))
         : randomSegments(draw, graph)
       streams += segments.filter((segment) => segment.hostTensors !== undefined).length
       const lowering = {

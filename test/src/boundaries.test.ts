@@ -22,12 +22,14 @@ const srcMayImport = new Map(
     ([, folder, imports]) => [folder!, [...imports!.matchAll(/`([\w-]+)\/`/g)].map(([, imported]) => imported!)] as const
   )
 )
-const srcFolders = readdirSync(join(root, 'src'), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []))
-/** A module of a folder of src. */
-const moduleIn = (folder: string): string => {
-  const name = readdirSync(join(root, 'src', folder)).find((one) => /(?<!\.d)\.ts$/.test(one))!
-  return `../${folder}/${name.replace(/\.ts$/, '')}`
-}
+/** A module of each folder of src that has some; src/packaging is of scripts. */
+const srcModules = new Map(
+  readdirSync(join(root, 'src'), { withFileTypes: true }).flatMap((one) => {
+    const file = one.isDirectory() && readdirSync(join(root, 'src', one.name)).find((name) => /(?<!\.d)\.ts$/.test(name))
+    return file ? [[one.name, `../${one.name}/${file.replace(/\.ts$/, '')}`]] : []
+  })
+)
+const srcFolders = [...srcModules.keys()]
 
 /** A module of each folder that has no index. */
 const modules: { readonly [F in string]?: string } = { examples: 'own-model', bench: 'median', test: 'property-runs' }
@@ -62,7 +64,7 @@ const cases = [
   ...[...srcMayImport].flatMap(([folder, imports]) => [
     ...srcFolders
       .filter((other) => other !== folder)
-      .map((other) => [`src/${folder}/new.ts`, moduleIn(other), imports.includes(other)] as const),
+      .map((other) => [`src/${folder}/new.ts`, srcModules.get(other)!, imports.includes(other)] as const),
     [`src/${folder}/new.ts`, '../cli', false] as const
   ])
 ]

@@ -32,7 +32,7 @@ const load = async (path: string): Promise<LoadedPlan> => {
 
 const files = {
   rows: 'loadsAhead (now prefetch), repeats (now rematerialize), streams (now hostTensors)',
-  swapped: 'residence (now swapSchedule), chunkBytes (now pageBytes)'
+  swapped: 'residence (now swapSchedule), winners (now indices), chunkBytes (now pageBytes)'
 }
 
 for (const [name, found] of Object.entries(files)) {

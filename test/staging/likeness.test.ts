@@ -8,7 +8,7 @@ import type { Source } from '../../staging/lowering/scope/scope'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { createModelScope } from '../../staging/lowering/segment/create-scope'
 import { createPool } from '../../staging/lowering/ir/builder'
-import { structuralHashes } from '../../staging/lowering/cost/structural-hash'
+import { structuralIds } from '../../staging/lowering/cost/structural-hash'
 import { propertyRuns } from '../property-runs'
 import { drawsOf } from './random-nets'
 
@@ -34,7 +34,7 @@ test('segments that are alike are estimated as each would be by itself', () => {
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom(...graphs), fc.constantFrom(...objectives), (seed, graph, objective) => {
       const draw = drawsOf(seed)
       const lowering = { graph, device: referenceModel('float32'), objective, source: image }
-      const likeness = structuralHashes(createModelScope(lowering, createPool()))
+      const likeness = structuralIds(createModelScope(lowering, createPool()))
       const estimate = segmentEstimator(lowering)
       const length = draw(1, 14)
       const spans = Array.from({ length: graph.nodes.length - length + 1 }, (_, from) => ({ from, to: from + length }))

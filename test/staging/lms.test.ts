@@ -14,7 +14,7 @@ import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { sourceOrder } from '../../staging/graph/order'
 import { createCandidate, type Candidate } from '../../staging/search'
 import { peakOf, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
-import { lmsSchedules, lmsStays, type LmsParameters } from '../../staging/strategies/lms'
+import { lmsSchedules, lmsSwapIntervals, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
 import { must } from '../golden/execute'
 
@@ -37,7 +37,7 @@ const timeline = buildTimeline(lowering, whole)
 const lowered = (stays: readonly StageInterval[]): Candidate =>
   createCandidate(lowering, createPlan(sourceOrder(graph), whole, { swapSchedule: createSwapSchedule(timeline, stays) }))
 const stays = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
-  lmsStays(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
+  lmsSwapIntervals(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
 const copies = (candidate: Candidate, engine: string): number =>
   candidate.program().step.code.filter((one) => one.kind === 'copy' && one.engine === engine).length
 

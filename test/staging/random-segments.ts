@@ -2,14 +2,14 @@ import type { Graph, Grid, Segment } from '../../staging'
 import { fusedTiledAxes } from '../../staging'
 import type { TileAxis } from '../../staging/program/program'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from '../../staging/plans/host-tensors'
-import { endsOf, gridMade, ownedExtent, segmentTiling } from '../../staging/graph/tiling'
+import { endsOf, effectiveGrid, ownedExtent, segmentTiling } from '../../staging/graph/tiling'
 import type { Draw } from './random-nets'
 
 const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: readonly TileAxis[]): Grid => {
   const allowed = fusedTiledAxes(graph, { from, to })
   const count = (axis: 'B' | 'H' | 'W'): number =>
     allowed.includes(axis) && axes.includes(axis) ? draw(1, Math.min(6, ownedExtent(graph.nodes[to - 1]!, axis))) : 1
-  const grid = gridMade(graph, { from, to }, { B: count('B'), H: count('H'), W: count('W') })
+  const grid = effectiveGrid(graph, { from, to }, { B: count('B'), H: count('H'), W: count('W') })
   return segmentTiling(graph, { from, to }, grid) === undefined ? { B: 1, H: 1, W: 1 } : grid
 }
 
@@ -40,7 +40,7 @@ export const randomSegments = (
 }
 
 /** These segments, of which some now run forward once more before backward. */
-export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
+export const withRematerialization = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.reduceRight<readonly Segment[]>((after, segment, place) => {
     const repeating: Segment = { ...segment, rematerialize: true }
     const all = [...segments.slice(0, place), repeating, ...after]

@@ -18,13 +18,13 @@ import { stageSpans } from '../../staging/chain/stage-spans'
 import type { Graph } from '../../staging/graph/graph'
 import { buildTimeline, type Timeline } from '../../staging/lowering/cost/timeline'
 import type { Instruction } from '../../staging/program/program'
-import { dymemStays } from '../../staging/strategies/dymem'
-import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'
-import { greedyStays } from '../../staging/strategies/greedy'
+import { dymemSwapIntervals } from '../../staging/strategies/dymem'
+import { dynprogSwapIntervals, stepChain } from '../../staging/strategies/dynprog'
+import { greedySwapIntervals } from '../../staging/strategies/greedy'
 import { estimatedNanoseconds, occupancy, peakOf, type StageInterval } from '../../staging/strategies/swap-intervals'
-import { lateStays, lmsStays } from '../../staging/strategies/lms'
-import { vdnnStays } from '../../staging/strategies/vdnn'
-import { windowStays } from '../../staging/strategies/window'
+import { lateSwapIntervals, lmsSwapIntervals } from '../../staging/strategies/lms'
+import { vdnnSwapIntervals } from '../../staging/strategies/vdnn'
+import { windowSwapIntervals } from '../../staging/strategies/window'
 import { inSystems } from '../in-systems'
 import { convolutions } from './convolutions'
 
@@ -85,29 +85,29 @@ test('computing waits where bytes are freed and where backward reads, for transf
 })
 
 test('vDNN: inputs leave while their layer runs, and come back one layer ahead', () => {
-  const stays = vdnnStays(allConvolutions, seen, () => true)
+  const stays = vdnnSwapIntervals(allConvolutions, seen, () => true)
   assert.equal(figures(stays), [
     ['output of 0', 1, 2, 5],
     ['output of 1', 2, 3, 4]
   ])
-  const inputsOfConvolutions = vdnnStays(graphOf('conv2d', 'relu', 'conv2d', 'conv2d'), seen, (op) => op === 'conv2d')
+  const inputsOfConvolutions = vdnnSwapIntervals(graphOf('conv2d', 'relu', 'conv2d', 'conv2d'), seen, (op) => op === 'conv2d')
   assert.equal(figures(inputsOfConvolutions), [['output of 1', 2, 3, 4]])
 })
 
 test('the schedule-window: in at its front, oldest out where there is too much, not what it still sees', () => {
   // Windows end at stages 1, 1, 3, 4, 5, 5, 7, 7: the second output comes back into the window
   // before its bytes were needed.
-  assert.equal(figures(windowStays(seen, 25, 40)), [['output of 0', 2, 2, 6]])
-  assert.equal(figures(windowStays(seen, 35, 40)), [])
-  assert.equal(figures(windowStays(seen, 15, 0)), [
+  assert.equal(figures(windowSwapIntervals(seen, 25, 40)), [['output of 0', 2, 2, 6]])
+  assert.equal(figures(windowSwapIntervals(seen, 35, 40)), [])
+  assert.equal(figures(windowSwapIntervals(seen, 15, 0)), [
     ['output of 1', 3, 3, 5],
     ['output of 0', 2, 2, 6]
   ])
 })
 
 test('GREEDY: the first tensors whose bytes are too many, out at once, freed when needed', () => {
-  assert.equal(figures(greedyStays(seen, 35)), [])
-  assert.equal(figures(greedyStays(seen, 25)), [['output of 0', 1, 2, 6]])
+  assert.equal(figures(greedySwapIntervals(seen, 35)), [])
+  assert.equal(figures(greedySwapIntervals(seen, 25)), [['output of 0', 1, 2, 6]])
 })
 
 test('DYNPROG: of a step as a chain, a set that waits least, and no more than that', () => {
@@ -123,12 +123,12 @@ test('DYNPROG: of a step as a chain, a set that waits least, and no more than th
     beta: 10
   })
   // Ten bytes too many: one activation, where GREEDY takes the first two.
-  const stays = dynprogStays(seven, chain, 50)
+  const stays = dynprogSwapIntervals(seven, chain, 50)
   assert.equal([stays.length, stays[0]!.tensor.bytes, peakOf(seven, stays), estimatedNanoseconds(seven, stays, link)], [1, 10, 50, 14e9])
-  assert.is(greedyStays(seven, 50).length, 2)
-  assert.equal(figures(dynprogStays(seven, chain, 60)), [])
+  assert.is(greedySwapIntervals(seven, 50).length, 2)
+  assert.equal(figures(dynprogSwapIntervals(seven, chain, 60)), [])
   // Less than any operation needs: all that is ever free goes.
-  assert.is(dynprogStays(seven, chain, 20).length, 5)
+  assert.is(dynprogSwapIntervals(seven, chain, 20).length, 5)
 })
 
 test('the chain of a step has its peak, its time and all that it keeps, each once', () => {
@@ -148,21 +148,22 @@ test('the chain of a step has its peak, its time and all that it keeps, each onc
 })
 
 test('LMS: what is read again far away, back some layers before', () => {
-  const lms = (swapoutThreshold: number, swapinAhead: number) => lmsStays(seen, { swapoutThreshold, swapinAhead, swapinGroupby: Infinity })
+  const lms = (swapoutThreshold: number, swapinAhead: number) =>
+    lmsSwapIntervals(seen, { swapoutThreshold, swapinAhead, swapinGroupby: Infinity })
   assert.equal(figures(lms(5, 0)), [['output of 0', 1, 2, 6]])
   assert.equal(figures(lms(4, 1)), [
     ['output of 0', 1, 2, 5],
     ['output of 1', 2, 3, 4]
   ])
   // The peak stays as it is where the first never leaves.
-  assert.equal(figures(lateStays(seen, { swapoutThreshold: 5, swapinAhead: 2 })), [])
-  assert.equal(figures(lateStays(seen, { swapoutThreshold: 5, swapinAhead: 0 })), [['output of 0', 1, 2, 6]])
+  assert.equal(figures(lateSwapIntervals(seen, { swapoutThreshold: 5, swapinAhead: 2 })), [])
+  assert.equal(figures(lateSwapIntervals(seen, { swapoutThreshold: 5, swapinAhead: 0 })), [['output of 0', 1, 2, 6]])
 })
 
 test('Dymem: no waiting before bytes are needed, at most two convolutions ahead', () => {
-  assert.equal(figures(dymemStays(allConvolutions, seen, 25)), [['output of 0', 1, 2, 5]])
+  assert.equal(figures(dymemSwapIntervals(allConvolutions, seen, 25)), [['output of 0', 1, 2, 5]])
   // Layers 0 and 1 are no convolutions: what they read comes back as soon as backward begins.
-  assert.equal(figures(dymemStays(graphOf('relu', 'relu', 'conv2d', 'conv2d'), seen, 25)), [['output of 0', 1, 2, 4]])
+  assert.equal(figures(dymemSwapIntervals(graphOf('relu', 'relu', 'conv2d', 'conv2d'), seen, 25)), [['output of 0', 1, 2, 4]])
 })
 
 const swapping = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog'] as const

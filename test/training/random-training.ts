@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/Either'
 import type { AnyLayer, Layers } from '../../dsl'
 import { buildGraph, type Graph, type Node, type Optimizer } from '../../staging'
-import { isLearnable } from '../../staging/graph/graph'
+import { isTrainable } from '../../staging/graph/graph'
 import type { Execution } from '../golden/execute'
 import { drawsOf, netKind, randomNet, type Draw } from '../staging/random-nets'
 import type { Batch } from './execute'
@@ -115,7 +115,7 @@ export const randomTraining = (seed: number, kept: Kept = {}): RandomTraining =>
 }
 
 /** Names of what learns. */
-export const learnable = ({ parameters }: Graph): readonly string[] => parameters.filter(isLearnable).map(({ name }) => name)
+export const learnable = ({ parameters }: Graph): readonly string[] => parameters.filter(isTrainable).map(({ name }) => name)
 
 /** Batches behind each other, as one. */
 export const joined = (batches: readonly Batch[]): Batch => ({

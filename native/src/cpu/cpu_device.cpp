@@ -156,7 +156,7 @@ class CpuDevice : public Device {
   }
 
   std::size_t indicesBytes(const Kernel& kernel) override {
-    return memoised(kernel, [&] { return cpu::maxPoolWinnersBytes(decode<Pool>(kernel)); });
+    return memoised(kernel, [&] { return cpu::maxPoolIndicesBytes(decode<Pool>(kernel)); });
   }
 
   Layout activationLayout(std::int64_t channels, bool input) override {

@@ -83,7 +83,7 @@ Launch compileReference(KernelKind kind, const Pool& p) {
 
 }  // namespace
 
-std::size_t maxPoolWinnersBytes(const Pool& p) {
+std::size_t maxPoolIndicesBytes(const Pool& p) {
   if (!fits(p)) return reference::indicesBytes(p);
   return static_cast<std::size_t>(activationElements(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth));
 }

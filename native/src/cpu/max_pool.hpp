@@ -6,7 +6,7 @@
 
 namespace tilefold::cpu {
 
-std::size_t maxPoolWinnersBytes(const Pool& p);
+std::size_t maxPoolIndicesBytes(const Pool& p);
 Implementation compileMaxPool(KernelKind kind, const Pool& p);
 
 }  // namespace tilefold::cpu

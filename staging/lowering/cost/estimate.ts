@@ -9,7 +9,7 @@ import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../..
 import { bindAlone } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import { createBuilder, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
-import { structuralHashes } from './structural-hash'
+import { structuralIds } from './structural-hash'
 import { createModelScope, type Lowering } from '../segment/create-scope'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
@@ -87,7 +87,7 @@ export const segmentEstimator = (
 
 /** Keys of segments: the same for those that are alike and run in the same way. */
 const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
-  const likeness = structuralHashes(scope)
+  const likeness = structuralIds(scope)
   return (segment, streamed) => {
     const { from, grid, recompute, reorder, winograd = [], workspace, prefetch, rematerialize } = segment
     const onHost = endsOnHost(scope.graph, segment, streamed).map((tensor) => tensor - from)

@@ -7,7 +7,7 @@ import type { ModelScope } from '../scope/scope'
  * Numbers spans of nodes. Those with the same number are lowered to the same kernels over buffers
  * of the same sizes: deep networks repeat their blocks.
  */
-export const structuralHashes = ({ graph, layouts, parameters, requiresGrad }: ModelScope): ((span: Span) => number) => {
+export const structuralIds = ({ graph, layouts, parameters, requiresGrad }: ModelScope): ((span: Span) => number) => {
   const [ofNodes, ofSpans] = [numbering(), numbering()]
   const ofTensor = (tensor: number): readonly unknown[] => [layouts[tensor], requiresGrad[tensor]]
   const nodes = graph.nodes.map(({ op, args, input, output }, position) => {

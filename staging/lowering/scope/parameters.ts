@@ -1,9 +1,9 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { transposedWindowOf, windowOf } from '../../../dsl'
 import type { ConvolutionShape } from '../../devices/device-model'
-import { isLearnable, type Node, type Parameter } from '../../graph/graph'
+import { isTrainable, type Node, type Parameter } from '../../graph/graph'
 import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
-import { findLearning, updatesLater, type Optimizer } from '../../graph/objective'
+import { findLearning, hasSeparateUpdate, type Optimizer } from '../../graph/objective'
 import { tileCount, type Segment } from '../../plans/plan'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
@@ -56,7 +56,7 @@ export const parameterTensors = (
     if (parameter === undefined) return undefined
     const { name, shape } = parameter
     const [out, inPerGroup = 1, height = 1, width = 1] = shape as readonly [number, number?, number?, number?]
-    const learning = isLearnable(parameter) ? findLearning(objective, name) : undefined
+    const learning = isTrainable(parameter) ? findLearning(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
     const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'persistent')
@@ -71,7 +71,7 @@ export const parameterTensors = (
       learning,
       buffer: resident({ kind: 'parameter', parameter: name }),
       gradient:
-        learning !== undefined && updatesLater(objective) ? resident({ kind: 'state', parameter: name, state: 'gradient' }) : undefined
+        learning !== undefined && hasSeparateUpdate(objective) ? resident({ kind: 'state', parameter: name, state: 'gradient' }) : undefined
     }
   }
   return { weight: tensor('weight'), bias: tensor('bias'), mean: tensor('runningMean'), variance: tensor('runningVariance') }
@@ -82,7 +82,7 @@ export const tensorsOf = ({ weight, bias, mean, variance }: NodeParameters): rea
   [weight, bias, mean, variance].filter((tensor) => tensor !== undefined)
 
 /** Those of a node's parameters that are not frozen. */
-export const learningTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>
+export const trainableTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>
   parameters === undefined ? [] : tensorsOf(parameters).filter(({ learning }) => learning !== undefined)
 
 /** Copies a parameter (or a tensor of its form) from one layout to another. */

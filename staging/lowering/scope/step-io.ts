@@ -1,4 +1,4 @@
-import { isLearnable, type Graph } from '../../graph/graph'
+import { isTrainable, type Graph } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
 import { exchangedBytes, parameterType, type Exchanged } from '../../program/program'
 import { alignUp } from '../../placement/placement'
@@ -48,7 +48,7 @@ export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): 
     ...(objective.kind === 'gradients'
       ? [
           ...(float ? [{ name: 'grad.input', type, shape: graph.input }] : []),
-          ...graph.parameters.filter(isLearnable).map(({ name, shape }) => ({ name: `grad.${name}`, type, shape }))
+          ...graph.parameters.filter(isTrainable).map(({ name, shape }) => ({ name: `grad.${name}`, type, shape }))
         ]
       : [])
   ])

@@ -3,7 +3,7 @@ import type { Buffer } from '../ir/builder'
 import type { Body } from '../ir/tile-tensor'
 import type { Step } from '../scope/op-step'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { learningTensors } from '../scope/parameters'
+import { trainableTensors } from '../scope/parameters'
 import type { ModelScope, TileScope } from '../scope/scope'
 import { emitTileBackward } from '../tile/backward'
 import type { BoundGradients } from '../tile/bound-gradients'
@@ -12,7 +12,7 @@ import type { HostGradient } from '../tile/host-gradients'
 import { updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
-import { broughtGradients, createHostGradients, leaveToHost } from './host-gradients'
+import { broughtGradients, createHostGradients, storeGradientsToHost } from './host-gradients'
 import { zeroInputGradients } from './input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
 import {
@@ -47,7 +47,7 @@ const bindGradients = (
     sumOf,
     partial: isTiled,
     backwardWeights,
-    done: (parameters) => (isTiled ? undefined : finish(learningTensors(parameters)))
+    done: (parameters) => (isTiled ? undefined : finish(trainableTensors(parameters)))
   }
 }
 
@@ -102,7 +102,7 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   const runTile = (body: Body, slot: TileScope['slot']): void => emitTile(backward, { ...inside, slot }, body, kept, gradients)
   emitTiles(scope, code, backward.pass, runTile, broughtGradients(backward, hostGradients))
   if (isTiled) backward.finish(summedByTiles(backward))
-  leaveToHost(backward, hostGradients, reductions, inside)
+  storeGradientsToHost(backward, hostGradients, reductions, inside)
   for (const tensor of ends.outputs) hostTensors.get(tensor)?.pending.forEach((one) => one.finish())
   finishReductions(backward, reductions, inside)
 }

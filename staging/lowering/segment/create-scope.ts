@@ -8,7 +8,7 @@ import type { ModelScope, Source } from '../scope/scope'
 import { createBuilder, type Pool } from '../ir/builder'
 import { createMoments } from '../ops/create-moments'
 import { loweringOf } from '../ops'
-import { learningTensors, parameterTensors } from '../scope/parameters'
+import { trainableTensors, parameterTensors } from '../scope/parameters'
 
 /** What is lowered, for what and on which device. */
 export interface Lowering {
@@ -29,7 +29,7 @@ const tensorLayouts = ({ graph, device }: Lowering): readonly Layout[] => {
 const wantedGradients = (graph: Graph, parameters: ModelScope['parameters'], ofInput: boolean): readonly boolean[] => {
   const wanted = [ofInput]
   graph.nodes.forEach(({ inputs }, position) =>
-    wanted.push(learningTensors(parameters[position]).length > 0 || inputs.some((tensor) => wanted[tensor]))
+    wanted.push(trainableTensors(parameters[position]).length > 0 || inputs.some((tensor) => wanted[tensor]))
   )
   return wanted
 }

@@ -69,7 +69,7 @@ export const broughtGradients = ({ scope, code }: SegmentBackward, hostGradients
 /**
  * After the tiles: what is on the host now, and what the segments before this one must do to it.
  */
-export const leaveToHost = (
+export const storeGradientsToHost = (
   backward: SegmentBackward,
   hostGradients: readonly HostGradient[],
   reductions: Reductions,

@@ -3,7 +3,7 @@ import type { Normalisation } from '../../graph/statistics'
 import { at, none, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
 import { imagesApart, rowsOfTile, sumBytes } from '../ops/moment-addresses'
-import { learningTensors } from '../scope/parameters'
+import { trainableTensors } from '../scope/parameters'
 import type { SegmentScope } from '../scope/scope'
 import { isPending } from '../tile/moments'
 import { emitPendingGradient, emitReductionParameters } from '../tile/reduction-backward'
@@ -39,7 +39,7 @@ const createSums = (backward: SegmentBackward, positions: readonly number[]): Re
     positions.flatMap((position) => {
       const node = nodeAt(backward, position)
       const { name, inputs, input, statistics } = node
-      const isWanted = learningTensors(scope.parameters[position]).length > 0 || (statistics.gathered && scope.requiresGrad[inputs[0]!]!)
+      const isWanted = trainableTensors(scope.parameters[position]).length > 0 || (statistics.gathered && scope.requiresGrad[inputs[0]!]!)
       return isWanted
         ? [[position, scope.builder.buffer(tileIdentity('sums', name), imagesApart(node) * input[1] * sumBytes)] as const]
         : []
@@ -88,7 +88,7 @@ export const sumsAt = (backward: SegmentBackward, { sums }: Reductions, position
 /** The gradients of a normalisation's parameters, once its sums are complete. */
 export const finishReduction = ({ scope, sumOf, finish }: SegmentBackward, { sums }: Reductions, position: number): void => {
   emitReductionParameters(scope, position, at(sums.get(position)!), { sumOf })
-  finish(learningTensors(scope.parameters[position]))
+  finish(trainableTensors(scope.parameters[position]))
 }
 
 /** After the tiles: what waited for all of them, but for what waits on the host still. */

@@ -1,7 +1,7 @@
 import type { Buffer } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
-import { learningTensors } from '../scope/parameters'
+import { trainableTensors } from '../scope/parameters'
 import type { ModelScope } from '../scope/scope'
 import type { Pass } from '../tile/bound-segment'
 import { zeroBuffer, type SegmentCode } from './segment-code'
@@ -33,7 +33,7 @@ export const parametersWhere = (
  * normalisations they come from sums.
  */
 export const summedByTiles = (backward: SegmentBackward): readonly ParameterTensor[] =>
-  parametersWhere(backward, (position) => backward.scope.graph.nodes[position]!.statistics === undefined).flatMap(learningTensors)
+  parametersWhere(backward, (position) => backward.scope.graph.nodes[position]!.statistics === undefined).flatMap(trainableTensors)
 
 /** A place for the sum of each parameter's gradient that has none across sections. */
 export const createParameterSums = (
@@ -42,7 +42,7 @@ export const createParameterSums = (
 ): ReadonlyMap<ParameterTensor, Buffer> =>
   new Map(
     positions
-      .flatMap((position) => learningTensors(parameters[position]))
+      .flatMap((position) => trainableTensors(parameters[position]))
       .map((tensor) => [
         tensor,
         tensor.gradient ?? builder.buffer({ kind: 'gradient', parameter: tensor.name }, tensor.elements * parameterBytes)

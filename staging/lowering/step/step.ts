@@ -1,5 +1,5 @@
 import { elementsOf } from '../../graph/extents'
-import { updatesLater } from '../../graph/objective'
+import { hasSeparateUpdate } from '../../graph/objective'
 import type { SwapSchedule, Segment } from '../../plans/plan'
 import type { Exchanged } from '../../program/program'
 import { segmentTiling } from '../../graph/tiling'
@@ -11,7 +11,7 @@ import { emitEvaluation } from './evaluate'
 import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
 import { createModelScope, type Lowering } from '../segment/create-scope'
-import { learningTensors, reorderParameter, updateParameter } from '../scope/parameters'
+import { trainableTensors, reorderParameter, updateParameter } from '../scope/parameters'
 import { createPersistentTensors, statesOf, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
@@ -99,9 +99,9 @@ export const emitSections = (
   const step = emitStep(scope, bound, persistentTensors)
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(scope) }]
   if (objective.kind !== 'train') return sections
-  if (updatesLater(objective)) {
+  if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
-    emitUpdate(update, objective, scope.parameters.flatMap(learningTensors), statesOf(persistentTensors))
+    emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), statesOf(persistentTensors))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections

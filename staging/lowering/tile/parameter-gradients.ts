@@ -2,7 +2,7 @@ import { microBatches } from '../../graph/objective'
 import { at, none, type UnplacedOperand } from '../ir/builder'
 import { copyElements } from '../scope/copies'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
-import { learningTensors } from '../scope/parameters'
+import { trainableTensors } from '../scope/parameters'
 import type { ModelScope } from '../scope/scope'
 import type { BoundGradients, ParameterTarget } from './bound-gradients'
 
@@ -24,7 +24,7 @@ export const parameterTargets = (
     if (parameter === undefined) return nowhere
     if (parameter.learning === undefined)
       // Kernels give a bias its gradient beside that of its weight, wanted or not.
-      return role === 'weight' && learningTensors(parameters).length > 0
+      return role === 'weight' && trainableTensors(parameters).length > 0
         ? { ...nowhere, address: ownBuffer(parameter, 'unwanted') }
         : nowhere
     const sum = at(sumOf(parameter))

@@ -1,5 +1,5 @@
 import { isLoss } from '../../graph/graph'
-import { crossesAfter } from '../../graph/tiling'
+import { isLiveAfter } from '../../graph/tiling'
 import type { Span } from '../../plans/plan'
 import { loweringOf } from '../ops'
 import type { ModelScope } from '../scope/scope'
@@ -31,7 +31,7 @@ interface Described {
 const readersInside = ({ scope, span: { from, to } }: Described, tensor: number): readonly number[] =>
   scope.graph.readers[tensor]!.filter((reader) => from <= reader && reader < to)
 
-const leaves = ({ scope, span: { from, to } }: Described, tensor: number): boolean => tensor > from && crossesAfter(scope.graph, tensor, to)
+const leaves = ({ scope, span: { from, to } }: Described, tensor: number): boolean => tensor > from && isLiveAfter(scope.graph, tensor, to)
 
 /**
  * Whether the op is a rectifier whose input nothing else reads, and that the op before can apply.

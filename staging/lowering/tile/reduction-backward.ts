@@ -5,7 +5,7 @@ import { imagesApart } from '../ops/moment-addresses'
 import { normalisationKernel } from '../ops/normalisation-kernel'
 import { copyPart } from '../scope/copies'
 import type { Step } from '../scope/op-step'
-import { learningTensors } from '../scope/parameters'
+import { trainableTensors } from '../scope/parameters'
 import { allOf } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
@@ -66,7 +66,7 @@ export const emitReductionParameters = (
   gradients: Pick<BoundGradients, 'sumOf'>
 ): void => {
   const parameters = scope.parameters[position]
-  if (learningTensors(parameters).length === 0) return
+  if (trainableTensors(parameters).length === 0) return
   const node = scope.graph.nodes[position] as Normalisation
   const targetOf = parameterTargets(scope, { ...gradients, partial: false })
   const [weight, bias] = [targetOf(parameters, 'weight'), targetOf(parameters, 'bias')]

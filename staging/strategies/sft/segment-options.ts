@@ -1,4 +1,4 @@
-import { copiesBeside } from '../../devices/device-model'
+import { overlapsCopies } from '../../devices/device-model'
 import { lazy, memoizeByNumber } from '../../memoize'
 import type { SegmentEstimate } from '../../lowering/cost/estimate'
 import { requestedTiles } from '../../graph/directives'
@@ -101,7 +101,7 @@ export const createSegmentOptions = (
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
     const inRows = endsOnHost(graph, span, onHost).length > 0
     /** Whether what passes in bands takes less time beside computing. */
-    const beside = inRows && copiesBeside(device)
+    const beside = inRows && overlapsCopies(device)
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'prefetch'>[] =
       span.from === 0 && source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]

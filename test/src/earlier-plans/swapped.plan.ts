@@ -38,7 +38,7 @@ export default planFor(model)({
     { tensor: 'output of 1', swapOut: 'forward 2', freed: 'forward 4', swapIn: 'backward 3' },
     { tensor: 'output of 3', swapOut: 'forward 4', freed: 'forward 6', swapIn: 'backward 5' },
     { tensor: 'output of 5', swapOut: 'forward 6', freed: 'forward 7', swapIn: 'backward 6' },
-    { tensor: 'indices of 6', swapOut: 'forward 7', freed: 'forward 7', swapIn: 'backward 7' }
+    { tensor: 'winners of 6', swapOut: 'forward 7', freed: 'forward 7', swapIn: 'backward 7' }
   ],
   placement: { allocator: 'virtual', chunkBytes: 65536 },
   predicted: { peakHostBytes: 475136, plainPeakBytes: 667168, stepMilliseconds: 22.015, lowerBoundMilliseconds: 21.6437, haloOverhead: 0 }
