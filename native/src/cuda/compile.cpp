@@ -27,26 +27,28 @@ class CompiledBody : public CompiledKernel {
 // With activations of type T.
 template <class T>
 std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& context) {
-  for (const auto compileFamily : {compileAveragePool<T>,
-                                   compileClipping<T>,
-                                   compileCopyRows<T>,
-                                   compileCrossEntropy<T>,
-                                   compileExpression<T>,
-                                   compileGlobalAveragePool<T>,
-                                   compileGlobalMaxPool<T>,
-                                   compileImage<T>,
-                                   compileMaxPool<T>,
-                                   compileMoments<T>,
-                                   compileMovement<T>,
-                                   compileNormalise<T>,
-                                   compileNormaliseBackwardReduce<T>,
-                                   compileOptimizer<T>,
-                                   compilePixelLoss<T>,
-                                   compilePointwise<T>,
-                                   compileReorder<T>,
-                                   compileResampling<T>,
-                                   compileSquaredError<T>,
-                                   compileTileBias<T>})
+  using CompileFamily = std::unique_ptr<CompiledKernel> (*)(const Kernel&, const Context&);
+  constexpr CompileFamily families[] = {compileAveragePool<T>,
+                                        compileClipping<T>,
+                                        compileCopyRows<T>,
+                                        compileCrossEntropy<T>,
+                                        compileExpression<T>,
+                                        compileGlobalAveragePool<T>,
+                                        compileGlobalMaxPool<T>,
+                                        compileImage<T>,
+                                        compileMaxPool<T>,
+                                        compileMoments<T>,
+                                        compileMovement<T>,
+                                        compileNormalise<T>,
+                                        compileNormaliseBackwardReduce<T>,
+                                        compileOptimizer<T>,
+                                        compilePixelLoss<T>,
+                                        compilePointwise<T>,
+                                        compileReorder<T>,
+                                        compileResampling<T>,
+                                        compileSquaredError<T>,
+                                        compileTileBias<T>};
+  for (const CompileFamily compileFamily : families)
     if (auto compiled = compileFamily(kernel, context)) return compiled;
   throw Failure(std::string("the cuda device has no kernel ") + kernelInfo(kernel.kind).name + " of its own");
 }
