@@ -13,7 +13,10 @@ export interface Prebuilt {
 /** x86-64-v3: Intel since 2013, AMD since 2015. */
 const haswell = ['avx2', 'bmi2', 'f16c', 'fma']
 
-/** All that there are; of several for a machine the first that is installed is taken, and the last is enough. */
+/**
+ * All that there are; of several for a machine the first that is installed is taken, and the last
+ * is enough.
+ */
 export const prebuilts = [
   { name: '@tilefold/linux-x64-cuda', system: 'linux', processor: 'x64', instructions: haswell },
   { name: '@tilefold/linux-x64', system: 'linux', processor: 'x64', instructions: haswell },

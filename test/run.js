@@ -92,7 +92,9 @@ const endedCpuSeconds = () => {
 const knowsCpuSeconds = existsSync('/proc/self/stat')
 let seenCpuSeconds = 0
 
-/** Runs a command, and answers with its status, what it printed and the CPU seconds that it took. */
+/**
+ * Runs a command, and answers with its status, what it printed and the CPU seconds that it took.
+ */
 const run = (command, args) =>
   new Promise((resolve) => {
     let cpuSeconds

@@ -23,7 +23,9 @@ export interface OutputPointwise<N extends string> extends Pointwise<N> {
  * A layer that computes each element by itself, from an expression in TypeScript:
  *
  *     const hardswish = pointwise('hardswish', (x) => x.mul(x.add(3).clamp(0, 6)).div(6))
- *     const scale = pointwise('scale', (x, { weight }) => x.mul(weight), { weight: { initial: 1, perChannel: true } })
+ *     const scale = pointwise('scale', (x, { weight }) => x.mul(weight), {
+ *       weight: { initial: 1, perChannel: true }
+ *     })
  *
  * It is differentiated, tiled, verified and run on every device. `name` stands in plans and
  * messages. Parameters are one number, or one a channel, and are trained. Steps: at most 256, each

@@ -14,8 +14,8 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // Maps a part over what `address` leads to, with its pages, which would otherwise come one by one,
-  // each by a fault. Whether it could; errno says why not.
+  // Maps a part over what `address` leads to, with its pages, which would otherwise come one by
+  // one, each by a fault. Whether it could; errno says why not.
   bool mapOver(void* address, std::size_t offset, std::size_t bytes) const;
   std::size_t bytes() const { return bytes_; }
 

@@ -158,7 +158,8 @@ export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemor
       const pixels: Outcome<DecodedImage['pixels']> =
         bytes <= inMemory
           ? pipe(
-              // A session marks its images as untransferable, and Node 24 cannot end with a Buffer of sharp's that is.
+              // A session marks its images as untransferable, and Node 24 cannot end with a Buffer
+              // of sharp's that is.
               decode(stored, wanted, (image) => image.raw({ depth: 'uchar' }).toUint8Array()),
               TE.chainFirstEitherK(({ info }) => checked(info)),
               TE.map(({ data }) => data)

@@ -27,7 +27,9 @@ const compile = () => {
   }
 }
 
-/** An ECMAScript module with the same exports as a CommonJS one, which both kinds of users share. */
+/**
+ * An ECMAScript module with the same exports as a CommonJS one, which both kinds of users share.
+ */
 const wrap = (name, target) => {
   const names = Object.keys(require(join(dist, `${target}.js`)))
   const from = `../${target}.js`

@@ -1,7 +1,9 @@
 import * as E from 'fp-ts/Either'
 import type { Failure, Outcome } from '../failure'
 
-/** A failure as an Error, for promises that are rejected with it: it has all that the failure has. */
+/**
+ * A failure as an Error, for promises that are rejected with it: it has all that the failure has.
+ */
 export class FailureError extends Error implements Failure {
   override readonly name = 'FailureError'
   declare readonly code: Failure['code']

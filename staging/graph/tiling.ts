@@ -202,7 +202,8 @@ const advancesBetween = (before: AxisTile, after: AxisTile): ReadonlyMap<number,
 
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
- * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see `effectiveTileCount`).
+ * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see
+ * `effectiveTileCount`).
  */
 export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined => {
   const parts = ownedParts(graph, span, axis, tiles)

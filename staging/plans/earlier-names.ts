@@ -35,8 +35,8 @@ const renameTensor = (value: unknown): RenamedPlan => {
 }
 
 /**
- * A plan in which the earlier names of fields and tensors are replaced by those of today; all else is as it
- * was.
+ * A plan in which the earlier names of fields and tensors are replaced by those of today; all else
+ * is as it was.
  */
 export const renameEarlierFields = (value: unknown): E.Either<string, RenamedPlan> =>
   pipe(

@@ -92,6 +92,20 @@ test('comments cite nothing that is not there', () =>
     []
   ))
 
+/** Lines of comments, but for commands, what a test expects, and what a tool writes or reads. */
+const commentsOf = (path: string): readonly string[] =>
+  read(path)
+    .split('\n')
+    .filter((line) => /^\s*(?:\/\/|\/?\*+ )/.test(line) && !/expects: |npx ts-node|eslint-disable|Made by /.test(line))
+
+test('comments are within 100 columns', () =>
+  assert.equal(
+    ['dsl', 'staging', 'src', ...citing].flatMap((folder) =>
+      codeOf(folder).flatMap((path) => commentsOf(path).flatMap((line) => (line.length > 100 ? [`${path}: ${line.trim()}`] : [])))
+    ),
+    []
+  ))
+
 test('commands in documents are those of the command line, with its options', () => {
   const commands = [...read('docs/command-line.md').matchAll(/^### ([a-z ]+)$/gm)].map(([, name]) => name!)
   const known = new Set([...read('docs/command-line.md').matchAll(/`(--[a-z-]+)/g)].map(([, option]) => option!))

@@ -15,8 +15,10 @@ import {
   seq
 } from '../../dsl'
 
-/** What random plans are made for: marks, names inside names, a pool after its rectifier (one that starts a
- * branch, too), blocks in blocks, and ops that stop tiles or need statistics. */
+/**
+ * What random plans are made for: marks, names inside names, a pool after its rectifier (one that
+ * starts a branch, too), blocks in blocks, and ops that stop tiles or need statistics.
+ */
 export const planned = model({
   name: 'planned',
   input: [2, 3, 16, 16],

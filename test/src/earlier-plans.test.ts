@@ -1,6 +1,6 @@
 /**
- * Plan files that an earlier version wrote, whose fields have other names now: `earlier-plans/` holds
- * them as they were written.
+ * Plan files that an earlier version wrote, whose fields have other names now: `earlier-plans/`
+ * holds them as they were written.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -22,8 +22,10 @@ export const randomChain = (draw: Draw, stages: number, mostBytes: number): Chai
 export const allSets = (stages: number): readonly OffloadSet[] =>
   Array.from({ length: 2 ** stages }, (_, bits) => Array.from({ length: stages }, (_, i) => ((bits >> i) & 1) === 1))
 
-/** What happened so far: `done` operations of 2 stages, the next one with `left` milliseconds to run (0: not started), and of each x_i how
- * many bytes went to the host plus how many came back. */
+/**
+ * What happened so far: `done` operations of 2 stages, the next one with `left` milliseconds to run
+ * (0: not started), and of each x_i how many bytes went to the host plus how many came back.
+ */
 interface State {
   readonly done: number
   readonly left: number

@@ -19,7 +19,9 @@ const forArm64 = [
   'DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends libdnnl-dev:arm64'
 ].join(' && ')
 
-/** Without SVE: with its 2048 bits under qemu, a kernel that oneDNN 3.7.2 compiles ends the process. */
+/**
+ * Without SVE: with its 2048 bits under qemu, a kernel that oneDNN 3.7.2 compiles ends the process.
+ */
 const emulator = 'qemu-aarch64 -cpu cortex-a72'
 
 testIn('debian13-arm64', 'trixie', packages, 'arm64: the core is cross-compiled, and its tests pass under qemu', (root) => {

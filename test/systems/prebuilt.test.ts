@@ -8,7 +8,9 @@ import { script, testIn } from './roots'
 const prebuilt = mkdtempSync(join(tmpdir(), 'tilefold-prebuilt-'))
 process.on('exit', () => rmSync(prebuilt, { recursive: true, force: true }))
 
-/** This Node: those of nodejs.org and of npm's package `node` need glibc 2.28 and libstdc++ only. */
+/**
+ * This Node: those of nodejs.org and of npm's package `node` need glibc 2.28 and libstdc++ only.
+ */
 const node = dirname(process.execPath)
 
 const releases = { 'debian11-bare': 'bullseye', 'debian12-bare': 'bookworm', 'debian13-bare': 'trixie' }

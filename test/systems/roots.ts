@@ -22,7 +22,9 @@ export interface Root {
   readonly run: (command: string, folders?: readonly string[]) => string
 }
 
-/** Runs one of this checkout's scripts; answers with what it printed, or with why it cannot here. */
+/**
+ * Runs one of this checkout's scripts; answers with what it printed, or with why it cannot here.
+ */
 export const script = (path: string, args: readonly string[]): { readonly output: string } | { readonly impossible: string } => {
   const { status, stdout, stderr } = run('bash', [path, ...args])
   if (status === impossible) return { impossible: stderr.trim().split('\n').at(-1) ?? '' }

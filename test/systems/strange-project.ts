@@ -39,7 +39,9 @@ const successful = (cwd: string, command: string, args: readonly string[]): stri
   return stdout
 }
 
-/** The .tgz of the library and of the addon that was built here; TILEFOLD_TARBALLS has them already. */
+/**
+ * The .tgz of the library and of the addon that was built here; TILEFOLD_TARBALLS has them already.
+ */
 const tarballs = (): readonly string[] => {
   const packed = process.env['TILEFOLD_TARBALLS'] ?? join(folder, 'packed')
   if (!existsSync(packed)) {

@@ -1,6 +1,8 @@
-// What oneDNN is asked for here: convolutions in float32 by kernels that it compiles when it runs. In place of its own lists, which
-// name every implementation of every primitive and so link them all: a twentieth of the code, compiled in a tenth of the time.
-// The order is that of cpu_convolution_list.cpp. Where nothing fits: "unimplemented", as where only a slow reference would.
+// What oneDNN is asked for here: convolutions in float32 by kernels that it compiles when it runs.
+// In place of its own lists, which name every implementation of every primitive and so link them
+// all: a twentieth of the code, compiled in a tenth of the time. The order is that of
+// cpu_convolution_list.cpp. Where nothing fits: "unimplemented", as where only a slow reference
+// would.
 #include "common/impl_list_item.hpp"
 #include "cpu/cpu_engine.hpp"
 #include "cpu/x64/jit_avx2_1x1_convolution.hpp"

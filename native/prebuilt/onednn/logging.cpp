@@ -1,4 +1,5 @@
-// Debian's source comes without spdlog. This stands in for its log file, of which no user of the addon knows.
+// Debian's source comes without spdlog. This stands in for its log file, of which no user of the
+// addon knows.
 #include "common/logging.hpp"
 
 namespace dnnl {

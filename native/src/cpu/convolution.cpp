@@ -18,10 +18,10 @@ Layout firstSupported(KernelKind kind, Convolution c, const std::vector<Layout>&
   return fitsStrips(kind, c) ? c.weightLayout : Layout::plain;
 }
 
-// oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another: over 1024 x 1024 pixels it keeps four
-// digits, ours all, and ours is faster from 32 x 32 on. Groups would leave our matrices half empty,
-// and few channels few matrices to share among the threads; but where four blocks of an image are
-// over 2 GiB oneDNN's addresses overflow (2.6.3).
+// oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another: over 1024 x 1024
+// pixels it keeps four digits, ours all, and ours is faster from 32 x 32 on. Groups would leave our
+// matrices half empty, and few channels few matrices to share among the threads; but where four
+// blocks of an image are over 2 GiB oneDNN's addresses overflow (2.6.3).
 bool prefersBlocks(KernelKind kind, const Convolution& c, int threads) {
   if (kind != KernelKind::convolutionBackwardWeights) return false;
   constexpr std::int64_t worthwhile = 32 * 32, overflowing = std::int64_t{1} << 23;

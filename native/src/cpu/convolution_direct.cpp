@@ -49,8 +49,8 @@ class PaddedBias {
   std::vector<float> padded_;
 };
 
-// Where oneDNN counts an image's elements in 32 bits, it divides by what it counted when it looks for
-// a forward kernel.
+// Where oneDNN counts an image's elements in 32 bits, it divides by what it counted when it looks
+// for a forward kernel.
 bool countsToZero(const Convolution& c) {
   if (!countsIn32Bits) return false;
   constexpr std::int64_t range = std::int64_t{1} << 32;
