@@ -67,7 +67,7 @@ const policies = [
 const element = (type, folder) => ({ type, partialMatch: false, pattern: `${folder}/**` })
 
 module.exports = typescript.config(
-  { ignores: ['node_modules/', 'native/build*/', 'test/rejected/', 'out/'] },
+  { ignores: ['node_modules/', 'native/build*/', 'test/rejected/', 'out/', 'dist/'] },
   {
     files: ['**/*.ts'],
     extends: [...typescript.configs.recommended],
