@@ -5,6 +5,11 @@
 
 #include "processor.hpp"
 
+#if !defined(__clang__) && __GNUC__ < 12
+// All that returns a vector is inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 namespace tilefold::cpu {
 
 // Vectors of `Block` floats; the compiler splits them where registers are narrower.
@@ -12,8 +17,8 @@ template <int Block>
 struct Lanes {
   typedef float Floats __attribute__((vector_size(Block * sizeof(float))));
   typedef std::int32_t Integers __attribute__((vector_size(Block * sizeof(std::int32_t))));
-#ifdef __clang__
-  // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full
+#if defined(__clang__) || __GNUC__ < 12
+  // These forget `aligned(4)` at a reference, and take the address for one of the vector's full
   // alignment.
   typedef float Type __attribute__((vector_size(Block * sizeof(float))));
   TILEFOLD_INLINE static Type at(const float* address) {
