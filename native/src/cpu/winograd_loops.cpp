@@ -168,7 +168,7 @@ void transformTaps(const float* weights, float* transformed, std::int64_t positi
 }
 
 void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels, std::int64_t rowStride) {
-  forProcessor([=, &finish]() TILEFOLD_INLINED {
+  forProcessor([=]() TILEFOLD_INLINED {
     const float* start = finish.start;
     transformBothWays<6, 4>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, fromPoints,
                             [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
@@ -192,7 +192,7 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
 }
 
 void multiply(const Product& product) {
-  forProcessor([=, &product]() TILEFOLD_INLINED {
+  forProcessor([=]() TILEFOLD_INLINED {
     switch (product.vectors) {
       case 1:
         return multiplyBy<1>(product);
@@ -207,7 +207,7 @@ void multiply(const Product& product) {
 }
 
 void accumulate(const GradientProduct& product) {
-  forProcessor([=, &product]() TILEFOLD_INLINED {
+  forProcessor([=]() TILEFOLD_INLINED {
     switch (product.vectors) {
       case 1:
         return accumulateBy<1>(product);
