@@ -83,7 +83,7 @@ export const addonFile = (): E.Either<string, string> => {
   return chooseAddon(machine, {
     version: manifest.version,
     leastNode: manifest.engines.node.replace('>=', ''),
-    isClone: existsSync(join(root, 'package')),
+    isClone: existsSync(join(root, 'src', 'packaging')),
     local: existing(join(root, 'native', 'build', 'Release', 'tilefold.node')),
     addonOf
   })

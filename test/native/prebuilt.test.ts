@@ -1,5 +1,6 @@
 /** Where the addon comes from, and the sentence for each reason why there is none. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
@@ -67,6 +68,18 @@ test('package.json names the packages that may bring an addon, all of its own ve
 
 const folder = temporaryFolder()
 const built = readFileSync(join(root, 'native', 'build', 'Release', 'tilefold.node'))
+
+test('a clone in which nothing is built says how to build it', () => {
+  const clone = join(folder, 'clone')
+  const isBuilt = (path: string): boolean => path.startsWith(join(root, 'native', 'build'))
+  for (const part of ['package.json', 'tsconfig.json', 'dsl', 'models', 'native', 'src', 'staging'])
+    cpSync(join(root, part), join(clone, part), { recursive: true, filter: (path) => !isBuilt(path) })
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
+  const { TILEFOLD_ADDON: _, ...env } = process.env
+  const args = [join(clone, 'src', 'tilefold.js'), 'plan', 'vgg11', '--input', '1x3x64x64']
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
+  assert.equal([stderr, stdout, status], ['the native addon is not built: build it with "npm run build".\n', '', 2])
+})
 
 /** The command with a changed copy of the addon, and what it says of that. */
 const saidOf = async (name: string, bytes: Uint8Array): Promise<string> => {
