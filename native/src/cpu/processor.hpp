@@ -27,10 +27,11 @@ std::int64_t machineBlock();
 
 namespace tilefold::cpu {
 
-// Runs `body`, a lambda that is TILEFOLD_INLINED and holds copies of the scalars that it reads.
-template <class Body>
-auto forProcessor(Body body) {
-  return body();
+// Runs `body`, a lambda that is TILEFOLD_INLINED, with `arguments`. Loops that end soon take all
+// that they read as arguments and capture nothing.
+template <class Body, class... Arguments>
+auto forProcessor(Body body, Arguments... arguments) {
+  return body(arguments...);
 }
 
 }  // namespace tilefold::cpu

@@ -12,20 +12,21 @@ namespace tilefold::cpu {
 // Whether oneDNN uses AVX-512 too, so that ONEDNN_MAX_CPU_ISA limits both.
 bool usesAvx512();
 
-// By value: compilers keep in registers what no other code can reach.
-template <class Body>
-TILEFOLD_AVX512 auto withAvx512(Body body) {
-  return body();
+// Arguments travel in registers. What a lambda captures would be written to the stack and read at
+// once, which costs as much as a short loop.
+template <class Body, class... Arguments>
+TILEFOLD_AVX512 auto withAvx512(Body body, Arguments... arguments) {
+  return body(arguments...);
 }
 
-template <class Body>
-TILEFOLD_AVX2 auto withAvx2(Body body) {
-  return body();
+template <class Body, class... Arguments>
+TILEFOLD_AVX2 auto withAvx2(Body body, Arguments... arguments) {
+  return body(arguments...);
 }
 
-template <class Body>
-auto forProcessor(const Body& body) {
-  return usesAvx512() ? withAvx512(body) : withAvx2(body);
+template <class Body, class... Arguments>
+auto forProcessor(Body body, Arguments... arguments) {
+  return usesAvx512() ? withAvx512(body, arguments...) : withAvx2(body, arguments...);
 }
 
 }  // namespace tilefold::cpu

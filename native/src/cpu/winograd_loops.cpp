@@ -141,84 +141,97 @@ TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
 }  // namespace
 
 void transformWindow(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride) {
-  forProcessor([=]() TILEFOLD_INLINED {
-    transformBothWays<6, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, toPoints,
-                            [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
-  });
+  forProcessor(
+      [](auto pixels, auto rowStride, auto transformed, auto positionStride) TILEFOLD_INLINED {
+        transformBothWays<6, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, toPoints,
+                                [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+      },
+      pixels, rowStride, transformed, positionStride);
 }
 
 void transformGradient(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum) {
-  forProcessor([=]() TILEFOLD_INLINED {
-    Vector total = at(sum);
-    for (int i = 0; i < 4; ++i) {
-      const float* row = pixels + i * rowStride;
-      total += (at(row) + at(row + lanes)) + (at(row + 2 * lanes) + at(row + 3 * lanes));
-    }
-    at(sum) = total;
-    transformBothWays<4, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, gradientToPoints,
-                            [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
-  });
+  forProcessor(
+      [](auto pixels, auto rowStride, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
+        Vector total = at(sum);
+        for (int i = 0; i < 4; ++i) {
+          const float* row = pixels + i * rowStride;
+          total += (at(row) + at(row + lanes)) + (at(row + 2 * lanes) + at(row + 3 * lanes));
+        }
+        at(sum) = total;
+        transformBothWays<4, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, gradientToPoints,
+                                [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+      },
+      pixels, rowStride, transformed, positionStride, sum);
 }
 
 void transformTaps(const float* weights, float* transformed, std::int64_t positionStride) {
-  forProcessor([=]() TILEFOLD_INLINED {
-    transformBothWays<3, 6>([=](int i, int j) { return weights + (i * 3 + j) * lanes; }, tapsToPoints,
-                            [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
-  });
+  forProcessor(
+      [](auto weights, auto transformed, auto positionStride) TILEFOLD_INLINED {
+        transformBothWays<3, 6>([=](int i, int j) { return weights + (i * 3 + j) * lanes; }, tapsToPoints,
+                                [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+      },
+      weights, transformed, positionStride);
 }
 
 void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels, std::int64_t rowStride) {
-  forProcessor([=]() TILEFOLD_INLINED {
-    const float* start = finish.start;
-    transformBothWays<6, 4>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, fromPoints,
-                            [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
-    if (finish.slope == 1) return;
-    for (int i = 0; i < 4; ++i) {
-      float* row = pixels + i * rowStride;
-      const auto value = [=](std::int64_t k) { return row[k]; };
-      rectifyEach(4 * lanes, finish.slope, value, value, row);
-    }
-  });
+  forProcessor(
+      [](auto products, auto positionStride, auto start, auto slope, auto pixels, auto rowStride) TILEFOLD_INLINED {
+        transformBothWays<6, 4>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, fromPoints,
+                                [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
+        if (slope == 1) return;
+        for (int i = 0; i < 4; ++i) {
+          float* row = pixels + i * rowStride;
+          const auto value = [=](std::int64_t k) { return row[k]; };
+          rectifyEach(4 * lanes, slope, value, value, row);
+        }
+      },
+      products, positionStride, finish.start, finish.slope, pixels, rowStride);
 }
 
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
-  forProcessor([=]() TILEFOLD_INLINED {
-    transformBothWays<6, 3>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, tapsFromPoints,
-                            [=](int i, int j, const Vector& value) {
-                              double* sum = sums + (i * 3 + j) * tapStride;
-                              for (int lane = 0; lane < lanes; ++lane) sum[lane] += static_cast<double>(value[lane]);
-                            });
-  });
+  forProcessor(
+      [](auto products, auto positionStride, auto sums, auto tapStride) TILEFOLD_INLINED {
+        transformBothWays<6, 3>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, tapsFromPoints,
+                                [=](int i, int j, const Vector& value) {
+                                  double* sum = sums + (i * 3 + j) * tapStride;
+                                  for (int lane = 0; lane < lanes; ++lane) sum[lane] += static_cast<double>(value[lane]);
+                                });
+      },
+      products, positionStride, sums, tapStride);
 }
 
 void multiply(const Product& product) {
-  forProcessor([=]() TILEFOLD_INLINED {
-    switch (product.vectors) {
-      case 1:
-        return multiplyBy<1>(product);
-      case 2:
-        return multiplyBy<2>(product);
-      case 3:
-        return multiplyBy<3>(product);
-      default:
-        return multiplyBy<4>(product);
-    }
-  });
+  forProcessor(
+      [](auto product) TILEFOLD_INLINED {
+        switch (product->vectors) {
+          case 1:
+            return multiplyBy<1>(*product);
+          case 2:
+            return multiplyBy<2>(*product);
+          case 3:
+            return multiplyBy<3>(*product);
+          default:
+            return multiplyBy<4>(*product);
+        }
+      },
+      &product);
 }
 
 void accumulate(const GradientProduct& product) {
-  forProcessor([=]() TILEFOLD_INLINED {
-    switch (product.vectors) {
-      case 1:
-        return accumulateBy<1>(product);
-      case 2:
-        return accumulateBy<2>(product);
-      case 3:
-        return accumulateBy<3>(product);
-      default:
-        return accumulateBy<4>(product);
-    }
-  });
+  forProcessor(
+      [](auto product) TILEFOLD_INLINED {
+        switch (product->vectors) {
+          case 1:
+            return accumulateBy<1>(*product);
+          case 2:
+            return accumulateBy<2>(*product);
+          case 3:
+            return accumulateBy<3>(*product);
+          default:
+            return accumulateBy<4>(*product);
+        }
+      },
+      &product);
 }
 
 }  // namespace tilefold::cpu::winograd
