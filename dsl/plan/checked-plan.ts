@@ -1,7 +1,8 @@
 import type { Lte } from '../shapes/arithmetic'
 import type { Entries, Entry, Flat, Known, WithLoss } from '../flat/entries'
 import type { Model } from '../model'
-import type { Plan, PlanFigures, PlanSwapInterval, PlanPlacement, planPrecisions, planStrategies } from './plan'
+import type { PlanSwapInterval, PlanPlacement } from './plan'
+import type { PlanFigures, PlanFile, planPrecisions, planStrategies } from './plan-file'
 import type { EarlierPlacementFields, EarlierPlanFields, WrittenPlan } from './earlier-names'
 import type { CheckedGrids } from './checked-grids'
 import type { InOrder, CheckedOrder } from './checked-order'
@@ -19,13 +20,13 @@ export type PartialPlan = Partial<WrittenPlan>
  * wrong. What staging and plan-rules.ts do at run time, with the same sentences; where a type is
  * wider than one value, only run time knows.
  */
-export type CheckedPlan<M extends Model, P> = [keyof P] extends [keyof Plan | keyof EarlierPlanFields]
+export type CheckedPlan<M extends Model, P> = [keyof P] extends [keyof PlanFile | keyof EarlierPlanFields]
   ? [Missing<P>] extends [never]
     ? P extends WrittenPlan
       ? CheckedFields<M, P>
       : unknown
     : Invalid<`${Missing<P>} is missing`>
-  : UnknownFields<Omit<P, keyof EarlierPlanFields>, Plan, 'a plan has no field'>
+  : UnknownFields<Omit<P, keyof EarlierPlanFields>, PlanFile, 'a plan has no field'>
 
 type Demanded = readonly [
   ...['model', 'input', 'layers', 'order', 'strategy', 'device', 'objective', 'graph', 'budget', 'peak', 'segments', 'predicted']
@@ -52,7 +53,7 @@ type CheckedFields<M extends Model, P extends WrittenPlan> =
 interface CheckedMade<M extends Model, P extends WrittenPlan> {
   readonly model: CheckedName<M['name'], P['model']>
   readonly strategy: OneOf<'strategy', P['strategy'], typeof planStrategies>
-  readonly device: UnknownFields<P['device'], Plan['device'], 'the device has no field'> & {
+  readonly device: UnknownFields<P['device'], PlanFile['device'], 'the device has no field'> & {
     readonly precision: OneOf<'device.precision', P['device']['precision'], typeof planPrecisions>
   }
   readonly objective: CheckedObjective<P['objective']>

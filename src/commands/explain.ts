@@ -1,12 +1,13 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Explanation, explain as explainRequest } from '../../staging'
+import { type Explanation, explainGraph } from '../../staging'
 import type { Outcome } from '../failure'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
-import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
+import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { resolveSetup } from '../plans/resolve-setup'
 import { watchingOf } from '../plans/watching'
 import { trainingObjective } from '../training/training-objective'
@@ -17,9 +18,11 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
-    TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
-    TE.chain((request) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure)))
+    TE.chainEitherK(({ setup, objective }) => buildSetupGraph(setup, objective, imageSource)),
+    TE.chainFirst((built) => measureFirst(built, watchingOf(options))),
+    TE.bindTo('built'),
+    TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
+    TE.chainEitherK(({ built: { graph }, request }) => E.mapLeft(stagingFailure)(explainGraph(graph, request)))
   )
 )
 

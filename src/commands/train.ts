@@ -104,7 +104,7 @@ const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRe
     loss,
     stepMs,
     peakDeviceBytes,
-    predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+    predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

@@ -1,5 +1,4 @@
 import type { AnyLayer, Layers, Model } from '../../dsl'
-import { withLoss } from '../../staging'
 
 /** The arguments of a container that hold layers. */
 interface Held {
@@ -34,13 +33,4 @@ const withArguments = (op: AnyLayer['op'], args: object) => (layer: AnyLayer) =>
 export const frozenModel = ({ name, layers }: Model): Model => ({
   name,
   layers: mapOps(layers, withArguments('batchNorm', { frozen: true }))
-})
-
-/**
- * The model with a factor for each class in its loss over pixels; it gets that loss where it has
- * none.
- */
-export const withClassWeights = (model: Model, input: readonly number[], classWeights: readonly number[]): Model => ({
-  ...model,
-  layers: mapOps(withLoss(model, input), withArguments('pixelCrossEntropy', { classWeights }))
 })

@@ -1,15 +1,13 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Graph } from '../../staging'
+import { type Graph, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/decode-image'
-import { withClassWeights } from '../model/model-layers'
 import { mostSteps } from '../options/limits'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
-import type { RunnableSetup } from '../plans/setup'
+import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { watchingOf } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { leastExtent } from './batches'
@@ -72,14 +70,9 @@ const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Spl
   ...(options.validation === undefined ? {} : { evaluate: true as const })
 })
 
-/** The class weights of pixels are a part of the model. */
-const setupFor = (
-  { setup }: TrainingRequest,
-  { training }: Split,
-  { input }: Graph,
-  weights: readonly number[] | undefined
-): RunnableSetup =>
-  weights === undefined || imageLabels(training) !== undefined ? setup : { ...setup, model: withClassWeights(setup.model, input, weights) }
+/** The class weights of pixels are a part of the graph. */
+const weighted = (built: SetupGraph, { training }: Split, weights: readonly number[] | undefined): SetupGraph =>
+  weights === undefined || imageLabels(training) !== undefined ? built : { ...built, graph: withClassWeights(built.graph, weights) }
 
 const findState = (
   { options: { state, resume }, notify }: TrainingRequest,
@@ -108,8 +101,8 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.bindTo('split'),
     TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
     TE.let('objective', ({ split }) => objectiveFor(request, split)),
-    TE.bind('graph', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective))),
-    TE.bind('classes', ({ graph, split }) => TE.fromEither(classesOf(graph, split))),
+    TE.bind('unweighted', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('classes', ({ unweighted, split }) => TE.fromEither(classesOf(unweighted.graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
     ),
@@ -120,11 +113,11 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
           : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
-    TE.chainFirst(({ split, graph }) => checkImages(split, leastExtent(cropOf(graph), options.rotate), request)),
+    TE.chainFirst(({ split, unweighted }) => checkImages(split, leastExtent(cropOf(unweighted.graph), options.rotate), request)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
-    TE.let('weightedSetup', ({ split, graph, classWeights }) => setupFor(request, split, graph, classWeights)),
-    TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...watchingOf(options) }, objective, imageSource)),
-    TE.bind('planned', ({ weightedSetup, objective }) => TE.fromEither(planNetwork(weightedSetup, objective, imageSource))),
+    TE.let('built', ({ split, unweighted, classWeights }) => weighted(unweighted, split, classWeights)),
+    TE.chainFirst(({ built }) => measureFirst(built, watchingOf(options))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
     TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
     TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),

@@ -88,7 +88,7 @@ export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['reader
 }
 
 /** A graph that computes the same function every time; nodes stay where they are. */
-export const withoutDropout = (graph: Graph): Graph => ({
+export const withoutDropout = <G extends Graph>(graph: G): G => ({
   ...graph,
   nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
 })

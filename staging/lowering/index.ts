@@ -4,13 +4,14 @@ import { microBatches } from '../graph/objective'
 import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
 import { inOrder } from '../graph/order'
-import type { Graph } from '../graph/graph'
+import type { DeviceModel } from '../devices/device-model'
+import type { StepGraph } from '../graph/step-graph'
 import type { Plan } from '../plans/plan'
 import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
 import { simulate } from '../program/simulate'
 import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
-import { createModelScope, type Lowering } from './segment/create-scope'
+import { createModelScope } from './segment/create-scope'
 import { place, placeBuffers } from './placement/place'
 import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
@@ -28,12 +29,13 @@ const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly numbe
   lifetimes.map(({ buffer: { identity, bytes, role } }, index) => ({ name: bufferText(identity), offset: offsets[index]!, bytes, role }))
 
 /**
- * What a search looks at: of many only the most promising are placed, and fewer still become
- * Programs. Each answer is found when asked for.
+ * A plan for a graph on a device, lowered: what a search looks at. Of many only the most promising
+ * are placed, and fewer still become Programs, so each answer is found when asked for.
  */
 export interface Lowered {
+  readonly plan: Plan
   /** The graph in the order in which it runs. */
-  readonly graph: Graph
+  readonly graph: StepGraph
   /** Parameters and optimizer state. */
   readonly residentBytes: number
   /**
@@ -64,14 +66,15 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 ]
 
 /**
- * Lowers a plan for a graph as written, on a device: instructions for every tile, with their
- * buffers placed; sections never run at the same time. The plan's tiles must see more than padding,
- * and its swapSchedule must be possible (see check-plan.ts).
+ * Lowers a plan for a graph, as the model has it written, on a device: instructions for every tile,
+ * with their buffers placed; sections never run at the same time. The plan's tiles must see more
+ * than padding, and its swapSchedule must be possible (see check-plan.ts).
  */
-export const lower = (source: Lowering, { order, segments, swapSchedule, placement: choice }: Plan): Lowered => {
-  const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
+export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lowered => {
+  const { order, segments, swapSchedule = [], placement } = plan
+  const graph = inOrder(source, order)
   const pool = createPool()
-  const scope = createModelScope(lowering, pool)
+  const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
   const sections = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, swapSchedule)
   const all = sections.flatMap(({ code }) => code)
@@ -83,7 +86,7 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
   const onDevice = placedOn(
     'device',
     persistentTensors.map(({ buffer }) => buffer),
-    (lifetimes) => placeBuffers(choice, codes, lifetimes, pool)
+    (lifetimes) => placeBuffers(placement, codes, lifetimes, pool)
   )
   const onHost = placedOn('host', [], place)
   const liveAtPeak = (): readonly Buffer[] => {
@@ -103,12 +106,12 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
       { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, exchanged: entries }
     ])
     return {
-      precision: lowering.device.precision,
-      threads: lowering.device.threads,
+      precision: device.precision,
+      threads: device.threads,
       hostBytes,
       peakBytes,
       ...(chunks && { chunks }),
-      input: lowering.graph.input,
+      input: graph.input,
       buffers: buffersOf(lifetimes, offsets),
       hostBuffers: buffersOf(onHost.lifetimes(), hostOffsets),
       persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {
@@ -125,11 +128,12 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
     const index = sections.findIndex((section) => section.name === name)
     if (index === -1) return undefined
     return {
-      code: choice.allocator === 'virtual' ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+      code: placement !== undefined ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
     }
   }
   return {
-    graph: lowering.graph,
+    plan,
+    graph,
     residentBytes: persistentBytes(persistentTensors),
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,
@@ -139,11 +143,7 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
     lifetimes: onDevice.lifetimes,
     liveAtPeak,
     milliseconds: lazy(() =>
-      simulate(
-        { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
-        lowering.device,
-        microBatches(lowering.objective)
-      )
+      simulate({ step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels }, device, microBatches(graph.objective))
     ),
     program: lazy(program)
   }

@@ -1,3 +1,5 @@
+import type { DeviceModel } from '../../devices/device-model'
+import type { StepGraph } from '../../graph/step-graph'
 import { maxLive } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
 import type { Kernel } from '../../kernels/kernels'
@@ -10,7 +12,7 @@ import { bindAlone } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import { createBuilder, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { structuralIds } from './structural-hash'
-import { createModelScope, type Lowering } from '../segment/create-scope'
+import { createModelScope } from '../segment/create-scope'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass } from '../segment/segment-code'
@@ -55,17 +57,18 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
  * all segments that are alike.
  */
 export const segmentEstimator = (
-  lowering: Lowering
+  graph: StepGraph,
+  device: DeviceModel
 ): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
   const pool = createPool()
-  const scope = createModelScope(lowering, pool)
+  const scope = createModelScope(graph, device, pool)
   const timed = withoutScratch(scope)
   const keyOf = segmentKeys(scope)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
   const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
     const key = `${from},${to},${axis},${grid[axis]}`
-    if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(lowering.graph, { from, to }, axis, grid[axis]))
+    if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(graph, { from, to }, axis, grid[axis]))
     return knownRuns.get(key)
   }
   return (segment, streamed = new Set()) => {
@@ -137,13 +140,17 @@ const timeSegment = (
  * What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more
  * than padding. Answers are remembered as an estimator's.
  */
-export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => CostBuilder) => {
-  const scope = withoutScratch(createModelScope(lowering, createPool()))
+export const segmentTimer = (
+  graph: StepGraph,
+  device: DeviceModel,
+  onHost: ReadonlySet<number> = new Set()
+): ((segment: Segment) => CostBuilder) => {
+  const scope = withoutScratch(createModelScope(graph, device, createPool()))
   const keyOf = segmentKeys(scope)
   const known = new Map<string, CostBuilder>()
   return (segment) => {
     const key = keyOf(segment, onHost)
-    const watch = known.get(key) ?? timeSegment(scope, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
+    const watch = known.get(key) ?? timeSegment(scope, segment, segmentTiling(graph, segment, segment.grid)!, onHost)
     known.set(key, watch)
     return watch
   }
@@ -153,16 +160,16 @@ export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = n
  * Bytes of the largest scratch that a segment's kernels take, undefined where the device refuses
  * one of them; its tiles must see more than padding.
  */
-export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number | undefined) => {
-  const scope = createModelScope(lowering, createPool())
+export const segmentScratch = (graph: StepGraph, device: DeviceModel): ((segment: Segment) => number | undefined) => {
+  const scope = createModelScope(graph, device, createPool())
   return (segment) => {
     let largest: number | undefined = 0
     const scratchBytes = (kernel: Kernel): number | undefined => {
-      const bytes = lowering.device.scratchBytes(kernel)
+      const bytes = device.scratchBytes(kernel)
       largest = largest === undefined || bytes === undefined ? undefined : Math.max(largest, bytes)
       return bytes
     }
-    timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)
+    timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(graph, segment, untiled)!)
     return largest
   }
 }

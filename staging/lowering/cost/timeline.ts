@@ -1,3 +1,5 @@
+import type { DeviceModel } from '../../devices/device-model'
+import type { StepGraph } from '../../graph/step-graph'
 import type { NodeBuffer } from '../ir/buffer-identity'
 import { alignUp } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
@@ -6,7 +8,6 @@ import { memoizeByNumber } from '../../memoize'
 import { computingNanoseconds, nanoseconds } from '../../program/simulate'
 import type { UnplacedInstruction } from '../ir/builder'
 import { savedTensors } from '../step/saved-tensors'
-import type { Lowering } from '../segment/create-scope'
 import { persistentBytes } from '../scope/persistent-tensors'
 import { lowerStep } from '../step/step'
 
@@ -74,8 +75,8 @@ export interface Timeline {
 }
 
 /** The timeline of a step in which nothing is swapped. */
-export const buildTimeline = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
-  const { pool, persistentTensors, step } = lowerStep(lowering, segments)
+export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]): Timeline => {
+  const { pool, persistentTensors, step } = lowerStep(graph, device, segments)
   const { code, nodes } = step
   const begins = [...step.timepoints].sort(([a], [b]) => a - b)
   /** Stages without code of their own are passed over. */
@@ -87,7 +88,7 @@ export const buildTimeline = (lowering: Lowering, segments: readonly Segment[]):
     )
   const kept = savedTensors(step, pool)
 
-  const launch = memoizeByNumber((kernel: number) => nanoseconds(lowering.device, pool.kernels[kernel]!))
+  const launch = memoizeByNumber((kernel: number) => nanoseconds(device, pool.kernels[kernel]!))
   const timeOf = (list: readonly UnplacedInstruction[]): number =>
     list.reduce((sum, one) => {
       if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
@@ -114,7 +115,7 @@ export const buildTimeline = (lowering: Lowering, segments: readonly Segment[]):
         liveBytes: Math.max(...all.slice(from, to)),
         hostBytes: Math.max(...onHost.slice(from, to)),
         nanoseconds: timeOf(code.slice(from, to)),
-        busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, lowering.device)
+        busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, device)
       }
     }),
     turn: stages.findIndex(([timepoint]) => timepoint >= nodes),

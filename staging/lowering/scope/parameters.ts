@@ -46,7 +46,7 @@ const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTransp
 export const parameterTensors = (
   node: Node,
   sourceLayout: Layout,
-  { device, builder, parameterBytes, objective }: Pick<ModelScope, 'device' | 'builder' | 'parameterBytes' | 'objective'>
+  { graph: { objective }, device, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'device' | 'builder' | 'parameterBytes'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
   const groups = node.op === 'conv2d' || node.op === 'convTranspose2d' ? (node.args.groups ?? 1) : 1

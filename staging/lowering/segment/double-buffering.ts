@@ -21,11 +21,11 @@ export const broughtBand = ({ activationBytes }: ModelScope, whole: WholeTensor,
 
 /** What a pass over a segment's tiles brings of its inputs. */
 const broughtInputs = (scope: ModelScope, { hostTensors, ...code }: SegmentCode, pass: Pass): readonly Brought[] => {
-  const { source, graph, layouts, activationBytes } = scope
+  const { graph, layouts, activationBytes } = scope
   return code.ends.inputs.filter(pass.isRead).flatMap((tensor): readonly Brought[] => {
     const whole = hostTensors.get(tensor)?.tensor
     if (whole !== undefined) return [broughtBand(scope, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
-    if (tensor > 0 || source.kind !== 'image') return []
+    if (tensor > 0 || graph.source.kind !== 'image') return []
     const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), activationBytes)
     return [{ origin: 'images', identity: { kind: 'image' }, bytesIn }]
   })

@@ -51,7 +51,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
  * joinSegments later.
  */
 export const createSegmentOptions = (
-  { lowering: { graph, source, device }, estimate, variants: createVariants }: Search,
+  { graph, device, estimate, variants: createVariants }: Search,
   positions: readonly number[],
   { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
@@ -104,7 +104,7 @@ export const createSegmentOptions = (
     const beside = inRows && overlapsCopies(device)
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'prefetch'>[] =
-      span.from === 0 && source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
+      span.from === 0 && graph.source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
