@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cmath>
 
-#include "engines.hpp"
-#include "kernel_fields.hpp"
-#include "operand.hpp"
-#include "padding.hpp"
-#include "progress.hpp"
+#include "../engines/engines.hpp"
+#include "../kernels/kernel_fields.hpp"
+#include "../program/operand.hpp"
+#include "../kernels/padding.hpp"
+#include "../engines/progress.hpp"
 
 namespace tilefold {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "arena.hpp"
-#include "failure.hpp"
+#include "../failure.hpp"
 #include "memory_file.hpp"
 
 namespace tilefold {

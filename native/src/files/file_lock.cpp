@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "failure.hpp"
+#include "../failure.hpp"
 
 namespace tilefold {
 namespace {

@@ -1,7 +1,7 @@
 #include "operand.hpp"
 
-#include "expression.hpp"
-#include "kernel_fields.hpp"
+#include "../kernels/expression.hpp"
+#include "../kernels/kernel_fields.hpp"
 
 namespace tilefold {
 namespace {

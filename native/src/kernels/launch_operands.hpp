@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "bfloat16.hpp"
-#include "device.hpp"
+#include "../device.hpp"
 #include "resampling.hpp"
 
 namespace tilefold {

@@ -5,8 +5,8 @@
 
 #include "code_reader.hpp"
 #include "kernel_decoder.hpp"
-#include "kernel_fields.hpp"
-#include "whole.hpp"
+#include "../kernels/kernel_fields.hpp"
+#include "../whole.hpp"
 
 namespace tilefold {
 namespace {

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "device.hpp"
-#include "engines.hpp"
-#include "program.hpp"
-#include "progress.hpp"
+#include "../device.hpp"
+#include "../engines/engines.hpp"
+#include "../program/program.hpp"
+#include "../engines/progress.hpp"
 
 namespace tilefold {
 

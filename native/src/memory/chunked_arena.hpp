@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "memory_file.hpp"
-#include "program.hpp"
+#include "../program/program.hpp"
 
 namespace tilefold {
 

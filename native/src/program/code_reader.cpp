@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "mappings.hpp"
-#include "whole.hpp"
+#include "../whole.hpp"
 
 namespace tilefold {
 namespace {

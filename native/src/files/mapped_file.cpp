@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "failure.hpp"
+#include "../failure.hpp"
 
 namespace tilefold {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace tilefold {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "available_memory.hpp"
-#include "failure.hpp"
+#include "../failure.hpp"
 #include "pattern.hpp"
 
 namespace tilefold {

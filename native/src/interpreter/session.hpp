@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "devices.hpp"
+#include "../devices.hpp"
 #include "interpreter.hpp"
-#include "worker.hpp"
+#include "../engines/worker.hpp"
 
 namespace tilefold {
 

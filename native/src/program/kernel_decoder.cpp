@@ -1,7 +1,7 @@
 #include "kernel_decoder.hpp"
 
 #include "check_kernel.hpp"
-#include "whole.hpp"
+#include "../whole.hpp"
 
 namespace tilefold {
 

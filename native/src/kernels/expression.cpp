@@ -4,8 +4,8 @@
 #include <bitset>
 #include <string>
 
-#include "failure.hpp"
-#include "whole.hpp"
+#include "../failure.hpp"
+#include "../whole.hpp"
 
 namespace tilefold {
 namespace {

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "device.hpp"
-#include "kernels.hpp"
+#include "../device.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace tilefold {
 

@@ -1,6 +1,6 @@
 // Proves that a kernel's numbers fit together, so that devices may trust them.
 #pragma once
-#include "kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace tilefold {
 

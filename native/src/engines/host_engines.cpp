@@ -4,8 +4,8 @@
 #include <cstring>
 #include <optional>
 
-#include "arena.hpp"
-#include "chunked_arena.hpp"
+#include "../memory/arena.hpp"
+#include "../memory/chunked_arena.hpp"
 #include "engines.hpp"
 #include "link.hpp"
 

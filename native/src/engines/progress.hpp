@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "program.hpp"
+#include "../program/program.hpp"
 
 namespace tilefold {
 

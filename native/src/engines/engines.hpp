@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "device.hpp"
-#include "program.hpp"
+#include "../device.hpp"
+#include "../program/program.hpp"
 #include "progress.hpp"
 #include "worker.hpp"
 

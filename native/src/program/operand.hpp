@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "device.hpp"
-#include "kernels.hpp"
+#include "../device.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace tilefold {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <math.h>
 
-#include "generated/operations.hpp"
+#include "../generated/operations.hpp"
 #include "host_device.hpp"
 
 namespace tilefold {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "expression.hpp"
-#include "kernel_fields.hpp"
+#include "../kernels/expression.hpp"
+#include "../kernels/kernel_fields.hpp"
 
 namespace tilefold {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "failure.hpp"
-#include "generated/kernels.hpp"
+#include "../failure.hpp"
+#include "../generated/kernels.hpp"
 #include "layout.hpp"
 
 namespace tilefold {

@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "program.hpp"
+#include "../program/program.hpp"
 
 namespace tilefold {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "whole.hpp"
+#include "../whole.hpp"
 
 namespace tilefold {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "failure.hpp"
+#include "../failure.hpp"
 
 namespace tilefold {
 

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <vector>
 
-#include "failure.hpp"
+#include "../failure.hpp"
 
 namespace tilefold {
 namespace {
