@@ -71,7 +71,7 @@ const buildAddon = () => {
   const build = join(root, 'native', 'build')
   // Where configuring failed, for want of a library, CMake would take it for done.
   if (!['build.ninja', 'Makefile'].some((file) => existsSync(join(build, file)))) rmSync(build, { recursive: true, force: true })
-  run('npm', ['run', '--silent', 'build'])
+  run(join('node_modules', '.bin', 'cmake-js'), ['build', '--directory', 'native'])
   // A change that alters nothing in the addon would otherwise build again every time.
   utimesSync(addon, new Date(), new Date())
 }
