@@ -1,4 +1,5 @@
 import { bufferText, type BufferIdentity } from './lowering/ir/buffer-identity'
+import { bufferLayers } from './lowering/ir/buffer-kind'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
@@ -10,7 +11,8 @@ import type { Buffer } from './lowering/ir/builder'
 import { segmentTimer } from './lowering/cost/estimate'
 import { lower, type Lowered } from './lowering'
 import { microBatches } from './graph/objective'
-import { tileCount, untiled, type Segment } from './plans/plan'
+import type { Segment } from './plans/plan'
+import { tileCount, untiled } from './graph/span'
 import type { PlanSearch } from './search'
 import { decideGraph, type Decision } from './decide'
 import { predictPlan, type PredictedPlan } from './stage'
@@ -81,12 +83,6 @@ export interface Explanation extends PredictedPlan {
   readonly waitingMilliseconds: number
 }
 
-/** The layer whose tensor, parameter or gradient a buffer is; undefined where it is nobody's. */
-const layerOf = ({ nodes }: Graph): ((identity: BufferIdentity) => string | undefined) => {
-  const owners = new Map(nodes.flatMap(({ name, parameters }) => parameters.map((parameter) => [parameter.name, name] as const)))
-  return (identity) => ('node' in identity ? identity.node : 'parameter' in identity ? owners.get(identity.parameter) : undefined)
-}
-
 const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-gradient', 'micro-batch-gradient']
 
 const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
@@ -96,7 +92,7 @@ const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
 }
 
 const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
-  const layer = layerOf(graph)
+  const layer = bufferLayers(graph)
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
     const what = kindOf(buffer)

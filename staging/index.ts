@@ -11,7 +11,7 @@ export {
   type OffloadStrategy,
   type Offloaded
 } from './chain'
-export { buildChain, type ModelChain } from './chain/model-chain'
+export { buildChain, type ModelChain } from './model-chain'
 export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './devices/device-model'
 export type { StagingError } from './error'
 export {
@@ -25,7 +25,7 @@ export {
   type DeviceFile
 } from './devices/file-model'
 export { explain, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
-export { buildGraph, withClassWeights } from './graph/build-graph'
+export { buildGraph, withClassWeights } from './ops/build-graph'
 export { graphHash, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
@@ -48,20 +48,11 @@ export { swapScheduleTexts } from './plans/timepoints'
 export type { Plan, PlanPlacement, Segment, SwapInterval, SwapSchedule } from './plans/plan'
 export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
-export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plans/plan-file'
-export { elementSizes, opcodes, sectionNames, spaces, tileAxes } from './program/program'
-export type {
-  Address,
-  DevicePrecision,
-  Exchanged,
-  Instruction,
-  Precision,
-  Program,
-  PersistentTensor,
-  Section,
-  SectionName,
-  Space
-} from './program/program'
+export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plan-file'
+export { opcodes, sectionNames, spaces, tileAxes } from './program/program'
+export { elementSizes } from './kernels/precision'
+export type { Address, Exchanged, Instruction, Program, PersistentTensor, Section, SectionName, Space } from './program/program'
+export type { DevicePrecision, Precision } from './kernels/precision'
 export { recording, findUnrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
@@ -72,6 +63,7 @@ export type { Source, StepGraph } from './graph/step-graph'
 export { verify, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusedTiledAxes } from './graph/tiling'
-export { tileCount, type Grid } from './plans/plan'
+export { tileCount, type Grid } from './graph/span'
 export { productFlops } from './kernels/roofline'
 export { printProgram } from './program/print-program'
+export { stepTimeline, type BufferSpan, type EngineSpan, type StepTimeline } from './devices/step-timeline'

@@ -3,11 +3,11 @@ import { pipe } from 'fp-ts/function'
 import type { Model, PlanStrategy } from '../dsl'
 import type { DeviceModel } from './devices/device-model'
 import { inputError, type StagingError } from './error'
-import { buildGraph } from './graph/build-graph'
+import { buildGraph } from './ops/build-graph'
 import type { Graph } from './graph/graph'
 import { checkObjective, type Objective } from './graph/objective'
 import type { Source } from './graph/step-graph'
-import { checkInputs, checkTiles } from './plans/check-plan'
+import { checkInputs, checkTiles } from './check-plan'
 import type { Plan, PlanPlacement } from './plans/plan'
 
 /** Bytes, or a fraction of the peak of strategy plain: everything kept, and direct kernels. */

@@ -1,4 +1,5 @@
 import { bufferText } from './ir/buffer-identity'
+import { bufferKind, bufferLayers } from './ir/buffer-kind'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
 import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
@@ -8,7 +9,7 @@ import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
 import type { Plan } from '../plans/plan'
 import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
-import { simulate } from '../program/simulate'
+import { simulate } from '../devices/simulate'
 import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
 import { createModelScope } from './segment/create-scope'
@@ -25,8 +26,14 @@ const largestOf = (live: readonly Buffer[]): string => {
   return largest === undefined ? 'the parameters' : bufferText(largest.identity)
 }
 
-const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
-  lifetimes.map(({ buffer: { identity, bytes, role } }, index) => ({ name: bufferText(identity), offset: offsets[index]!, bytes, role }))
+const buffersOf = (graph: StepGraph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {
+  const layerOf = bufferLayers(graph)
+  return lifetimes.map(({ buffer: { identity, bytes, role } }, index) => {
+    const layer = layerOf(identity)
+    const of = { kind: bufferKind(identity), ...(layer === undefined ? {} : { layer }) }
+    return { name: bufferText(identity), offset: offsets[index]!, bytes, role, ...of }
+  })
+}
 
 /**
  * A plan for a graph on a device, lowered: what a search looks at. Of many only the most promising
@@ -112,8 +119,8 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       peakBytes,
       ...(chunks && { chunks }),
       input: graph.input,
-      buffers: buffersOf(lifetimes, offsets),
-      hostBuffers: buffersOf(onHost.lifetimes(), hostOffsets),
+      buffers: buffersOf(graph, lifetimes, offsets),
+      hostBuffers: buffersOf(graph, onHost.lifetimes(), hostOffsets),
       persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),

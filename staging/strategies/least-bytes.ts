@@ -8,7 +8,7 @@ import { createModelScope } from '../lowering/segment/create-scope'
 import { createPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
 import { endsOf, segmentTiling } from '../graph/tiling'
-import { untiled } from '../plans/plan'
+import { untiled } from '../graph/span'
 import type { Segmentation } from './strategy'
 
 /**

@@ -2,7 +2,7 @@ import { unlimitedBytes } from '../lowering/scope/workspace'
 import { segmentScratch } from '../lowering/cost/estimate'
 import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
-import { untiled } from '../plans/plan'
+import { untiled } from '../graph/span'
 import type { Variants } from './strategy'
 
 /**

@@ -16,7 +16,7 @@ import {
 } from '../../staging'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { sourceOrder } from '../../staging/graph/order'
-import { createStepGraph } from '../../staging/graph/build-graph'
+import { createStepGraph } from '../../staging/ops/build-graph'
 import { lower } from '../../staging/lowering'
 import { inSystems } from '../in-systems'
 import { propertyRuns } from '../property-runs'

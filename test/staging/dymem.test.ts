@@ -9,7 +9,7 @@ import { conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu, residu
 import { builtIn } from '../../models'
 import { buildGraph, isConvolution, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Graph } from '../../staging/graph/graph'
-import { createStepGraph } from '../../staging/graph/build-graph'
+import { createStepGraph } from '../../staging/ops/build-graph'
 import type { StepGraph } from '../../staging/graph/step-graph'
 import { lower, type Lowered } from '../../staging/lowering'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'

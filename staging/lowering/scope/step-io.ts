@@ -1,6 +1,7 @@
 import { isTrainable } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
-import { exchangedBytes, parameterType, type Exchanged } from '../../program/program'
+import { exchangedBytes, type Exchanged } from '../../program/program'
+import { parameterType } from '../../kernels/precision'
 import { alignUp } from '../../placement/placement'
 import type { StepGraph } from '../../graph/step-graph'
 import type { StepIo } from './scope'
