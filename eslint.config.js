@@ -95,6 +95,7 @@ const stagingMayImport = {
   lowering: [
     'devices',
     'graph',
+    'kernels',
     'lowering/ir',
     'lowering/placement',
     'lowering/scope',

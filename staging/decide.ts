@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { budgetError, hostBudgetError } from './budget-errors'
+import { budgetError, hostBudgetError, refusedError } from './budget-errors'
 import { planningDevice } from './devices/algorithms'
 import type { DeviceModel } from './devices/device-model'
 import { inputError, type StagingError } from './error'
@@ -80,7 +80,9 @@ const withLimits = ({ budget: asked, memory }: PlanRequest, prepared: Prepared):
     : E.right({ ...prepared, budget })
 }
 
-/** A given plan, lowered: its tiles as they can be made. Fails where it cannot run or does not fit. */
+/**
+ * A given plan, lowered: its tiles as they can be made. Fails where it cannot run or does not fit.
+ */
 const chooseGiven = (
   given: Plan,
   exactKernels: true | undefined,
@@ -92,9 +94,10 @@ const chooseGiven = (
   const segments = given.segments.map((segment) => ({ ...segment, grid: effectiveGrid(running, segment, segment.grid) }))
   const lowered = lower(graph, { ...given, segments }, device)
   if (lowered.hostBytes() > hostBudget) return E.left(hostBudgetError(graph, 'the given plan', hostBudget, lowered.hostBytes()))
+  if (lowered.refusedKernel() !== undefined) return E.left(refusedError(graph, device, 'the given plan'))
   return lowered.peakBytes() <= budget
     ? E.right(lowered)
-    : E.left(budgetError(graph, device, 'the given plan', budget, { budget: lowered.peakBytes(), lowered }))
+    : E.left(budgetError(graph, 'the given plan', budget, { budget: lowered.peakBytes(), lowered }))
 }
 
 /** The fastest plan of a strategy's. */
@@ -106,10 +109,12 @@ const chooseBest = (
   const chosen = answers.within(budget)
   if (chosen !== undefined) return E.right(chosen)
   const needed = hostBudget === undefined ? undefined : answers.leastHost(budget)
+  if (needed !== undefined) return E.left(hostBudgetError(graph, planner, hostBudget!, needed))
+  const least = answers.least()
   return E.left(
-    needed === undefined
-      ? budgetError(graph, device, planner, budget, answers.least())
-      : hostBudgetError(graph, planner, hostBudget!, needed)
+    least === undefined && answers.refusedKernel() !== undefined
+      ? refusedError(graph, device, planner)
+      : budgetError(graph, planner, budget, least)
   )
 }
 
@@ -131,8 +136,8 @@ const decidePrepared = (request: PlanRequest, prepared: Prepared): E.Either<Stag
   )
 
 /**
- * Decides for a graph that `buildRequestGraph` has built. Fails with one sentence: a given plan that
- * is none for the graph, or a budget that nothing fits, with the smallest that would do.
+ * Decides for a graph that `buildRequestGraph` has built. Fails with one sentence: a given plan
+ * that is none for the graph, or a budget that nothing fits, with the smallest that would do.
  */
 export const decideGraph = (graph: Graph, request: PlanRequest): E.Either<StagingError, Decision> =>
   pipe(

@@ -3,6 +3,8 @@ import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { DeviceModel } from './devices/device-model'
 import type { StepGraph } from './graph/step-graph'
+import type { KernelKind } from './kernels/kernels'
+import { unlimitedBytes } from './lowering/scope/workspace'
 import type { LeastPlan } from './budget-errors'
 import { microBatches } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
@@ -24,6 +26,8 @@ export interface PlanSearch {
   readonly within: (budget: number, slowest?: number) => Lowered | undefined
   /** The smallest budget for which there is an answer, and that answer. */
   readonly least: () => LeastPlan | undefined
+  /** Where there is no answer to any budget: a kernel that the device refuses, if that is why. */
+  readonly refusedKernel: () => KernelKind | undefined
   /**
    * The fewest bytes on the host with which anything fits the budget; undefined where nothing does.
    */
@@ -52,9 +56,14 @@ interface Lowerable extends Omit<PlanEstimate, 'plan' | 'nanoseconds'> {
 /** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
 const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): PlanSearch => {
   const prospects = lazy(all)
-  const mayFit = lazy(() => prospects().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
-  const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Lowered): boolean =>
-    mayLieIn(budget, liveBytes()) && mayLieIn(hostBudget, liveHostBytes()) && peakBytes() <= budget && hostBytes() <= hostBudget
+  const mayRun = lazy(() => prospects().filter(({ refusedKernel }) => refusedKernel === undefined))
+  const mayFit = lazy(() => mayRun().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
+  const isWithin = (budget: number, { refusedKernel, liveBytes, liveHostBytes, peakBytes, hostBytes }: Lowered): boolean =>
+    refusedKernel() === undefined &&
+    mayLieIn(budget, liveBytes()) &&
+    mayLieIn(hostBudget, liveHostBytes()) &&
+    peakBytes() <= budget &&
+    hostBytes() <= hostBudget
   const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
     [...among].sort((a, b) => bytes(a) - bytes(b))
   return {
@@ -78,12 +87,20 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
       }
       return least && { budget: least.peakBytes(), lowered: least }
     },
+    refusedKernel: () => {
+      for (const { refusedKernel, lowered } of prospects()) {
+        const refused = refusedKernel ?? lowered().refusedKernel()
+        if (refused !== undefined) return refused
+      }
+      return undefined
+    },
     leastHost: (budget) => {
-      const small = prospects().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
+      const small = mayRun().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
       let least: number | undefined
       for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
         if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break
-        if (mayLieIn(budget, lowered().liveBytes()) && lowered().peakBytes() <= budget)
+        const { refusedKernel, liveBytes, peakBytes } = lowered()
+        if (refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
           least = Math.min(least ?? Infinity, lowered().hostBytes())
       }
       return least
@@ -111,7 +128,8 @@ const ladderAnswers = (
   search: Search,
   segmentations: (target: number) => readonly Segmentation[],
   lowered: (segments: Segmentation) => Lowered,
-  mostBytes: number
+  mostBytes: number,
+  refusedKernel: () => KernelKind | undefined
 ): PlanSearch => {
   const targets: number[] = []
   for (let rest = firstTarget; rest < 2 * mostBytes; rest *= targetRatio) targets.push(search.residentBytes + Math.floor(rest))
@@ -134,7 +152,9 @@ const ladderAnswers = (
     for (let rung = startFor(budget); rung >= 0; rung--) {
       const candidates = candidatesAt(rung)
       if (candidates.length === 0) return undefined
-      const fitting = candidates.find(({ liveBytes, peakBytes }) => mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
+      const fitting = candidates.find(
+        ({ refusedKernel, liveBytes, peakBytes }) => refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
+      )
       if (fitting !== undefined) return fitting
     }
     return undefined
@@ -142,6 +162,7 @@ const ladderAnswers = (
   return {
     within,
     leastHost: (budget) => within(budget)?.hostBytes(),
+    refusedKernel,
     least: () => {
       let [low, high] = [0, top]
       while (low < high) {
@@ -215,6 +236,7 @@ const createStrategySearch = (
           deviceBytes: bytesOf(segments),
           hostBytes: 0,
           milliseconds: lazy(() => common() + estimated(segments)),
+          refusedKernel: undefined,
           lowered: () => onDevice(segments)
         }))
       )
@@ -229,8 +251,10 @@ const createStrategySearch = (
       )
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
-      const [fastest] = withVariants(search.variants, wholeGraph(graph))
-      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plain.peakBytes(), onDevice(fastest!).liveBytes()))
+      const [segments] = withVariants(search.variants, wholeGraph(graph))
+      const { refusedKernel, liveBytes } = onDevice(segments!)
+      const mostBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
+      return ladderAnswers(search, strategy.within(search), onDevice, mostBytes, refusedKernel)
     }
   }
 }
@@ -278,6 +302,7 @@ const fastestAnswers = (all: readonly (PlanSearch & Pick<Strategy, 'kind'>)[], l
       all
         .flatMap((answers) => answers.least() ?? [])
         .reduce<LeastPlan | undefined>((least, one) => (least === undefined || one.budget < least.budget ? one : least), undefined),
+    refusedKernel: () => all.map((answers) => answers.refusedKernel()).find((kernel) => kernel !== undefined),
     leastHost: (budget) =>
       all
         .flatMap((answers) => answers.leastHost(budget) ?? [])

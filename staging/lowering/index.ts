@@ -1,4 +1,4 @@
-import { bufferText } from './ir/buffer-identity'
+import { findRefused, bufferText } from './ir/buffer-identity'
 import { bufferKind, bufferLayers } from './ir/buffer-kind'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
@@ -6,6 +6,7 @@ import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
 import { inOrder } from '../graph/order'
 import type { DeviceModel } from '../devices/device-model'
+import type { KernelKind } from '../kernels/kernels'
 import type { StepGraph } from '../graph/step-graph'
 import type { Plan } from '../plans/plan'
 import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
@@ -51,6 +52,11 @@ export interface Lowered {
    */
   readonly liveBytes: () => number
   readonly liveHostBytes: () => number
+  /**
+   * A kernel that the device refuses, so that no memory is enough for the plan: bytes leave out its
+   * scratch. Undefined where the device takes all kernels.
+   */
+  readonly refusedKernel: () => KernelKind | undefined
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: () => number
   /** Highest byte that the step touches in the host pool, plus one. */
@@ -142,6 +148,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     plan,
     graph,
     residentBytes: persistentBytes(persistentTensors),
+    refusedKernel: lazy(() => findRefused(onDevice.lifetimes())),
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,
     peakBytes: () => onDevice.placement().peakBytes,

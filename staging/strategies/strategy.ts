@@ -2,6 +2,7 @@ import type { Graph } from '../graph/graph'
 import type { StepGraph } from '../graph/step-graph'
 import type { DeviceModel } from '../devices/device-model'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
+import type { KernelKind } from '../kernels/kernels'
 import type { Order } from '../graph/order'
 import type { Timeline } from '../lowering/cost/timeline'
 import type { Plan, Segment } from '../plans/plan'
@@ -40,6 +41,8 @@ export interface PlanEstimate {
   readonly hostBytes: number
   /** Of a step, of one micro-batch where gradients are accumulated. */
   readonly nanoseconds: () => number
+  /** A kernel that the device refuses, so that the plan cannot run; undefined where there is none. */
+  readonly refusedKernel: KernelKind | undefined
 }
 
 /**

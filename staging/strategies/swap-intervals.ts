@@ -203,12 +203,16 @@ export const withSchedules = (
   schedulesOf: SchedulesOf
 ): readonly PlanEstimate[] => {
   const seen = timeline(segments)
-  return schedulesOf(seen).map((stays): PlanEstimate => {
+  const { refusedKernel } = seen
+  // Whatever waits on the host, the kernel is refused.
+  const schedules = refusedKernel === undefined ? schedulesOf(seen) : [() => []]
+  return schedules.map((stays): PlanEstimate => {
     const live = liveBytes(seen, stays())
     return {
       plan: () => ({ order, segments, swapSchedule: createSwapSchedule(seen, stays()) }),
       deviceBytes: live.device,
       hostBytes: live.host,
+      refusedKernel,
       nanoseconds: lazy(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))
     }
   })

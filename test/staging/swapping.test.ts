@@ -40,6 +40,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
     }),
     turn: outputs.length + 1,
     residentBytes: 0,
+    refusedKernel: undefined,
     tensors: outputs.map((bytes, made) => ({
       name: `output of ${made}`,
       identity: { kind: 'output', node: `${made}`, form: 'tile' },

@@ -2,7 +2,8 @@ import type { DeviceModel } from '../../devices/device-model'
 import type { StepGraph } from '../../graph/step-graph'
 import { maxLive } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
-import type { Kernel } from '../../kernels/kernels'
+import type { Kernel, KernelKind } from '../../kernels/kernels'
+import { findRefused } from '../ir/buffer-identity'
 import { lazy } from '../../memoize'
 import { type Segment } from '../../plans/plan'
 import { untiled } from '../../graph/span'
@@ -27,6 +28,8 @@ export interface SegmentBytes {
   readonly backwardBytes: number
   /** What stays from forward until backward. */
   readonly keptBytes: number
+  /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
+  readonly refusedKernel: KernelKind | undefined
 }
 
 /**
@@ -186,7 +189,8 @@ const bytesOf = (scope: ModelScope, pool: Pool, segment: Segment, tiling: Segmen
   return {
     forwardBytes: maxLive(forward).bytes,
     backwardBytes: maxLive(backward).bytes,
-    keptBytes: across.reduce((sum, { bytes }) => sum + bytes, 0)
+    keptBytes: across.reduce((sum, { bytes }) => sum + bytes, 0),
+    refusedKernel: findRefused(local)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { StepGraph } from '../../graph/step-graph'
-import type { NodeBuffer } from '../ir/buffer-identity'
+import type { KernelKind } from '../../kernels/kernels'
+import { findRefused, type NodeBuffer } from '../ir/buffer-identity'
 import { alignUp } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
 import type { Segment } from '../../plans/plan'
@@ -68,8 +69,10 @@ export interface Timeline {
   readonly stages: readonly Stage[]
   /** The first stage of backward. */
   readonly turn: number
-  /** Parameters and optimizer state. */
+  /** Bytes of parameters and optimizer state. */
   readonly residentBytes: number
+  /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
+  readonly refusedKernel: KernelKind | undefined
   /** In the order in which they are made. */
   readonly tensors: readonly SwappableTensor[]
 }
@@ -120,6 +123,7 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
     }),
     turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
     residentBytes: persistentBytes(persistentTensors),
+    refusedKernel: findRefused(lifetimes),
     tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
       const inStages = firstReads.map((position): Read => {

@@ -75,7 +75,8 @@ export const createSegmentOptions = (
     return {
       segment,
       addedBytes: lazy(() => {
-        const { forwardBytes, backwardBytes } = estimated.bytes()
+        const { forwardBytes, backwardBytes, refusedKernel } = estimated.bytes()
+        if (refusedKernel !== undefined) return Infinity
         // The last segment's forward is a part of its backward, even where nothing is learnt.
         const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
         return Math.max(after + forwardBytes, backward)
