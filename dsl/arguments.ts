@@ -19,7 +19,7 @@ export interface TileArguments {
   readonly W?: number
 }
 
-/** Marks say how to run what stands around them, and compute nothing. */
+/** Directives say how to run what stands around them, and compute nothing. */
 export interface DirectiveArguments {
   /** Ends a segment. */
   readonly checkpoint: CheckpointArguments
@@ -51,7 +51,7 @@ export interface Arguments extends OpArguments, DirectiveArguments, ContainerArg
 
 /** What layer P is told. */
 export type ArgsOf<P extends keyof Arguments> = Arguments[P]
-export type Mark = keyof DirectiveArguments
+export type Directive = keyof DirectiveArguments
 
 /** Any layer as data: what staging walks. */
 export interface AnyLayer {

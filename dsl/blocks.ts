@@ -38,5 +38,5 @@ export const parallel = <const B extends readonly Layers[]>(branches: B): Layer<
   layer<'parallel', Parallel<B>>('parallel', { branches })
 
 /** x, and what `layers` make of it after it along the channels (Huang et al., 2016). */
-export const dense = <const L extends Layers>(layers: L): Layer<'parallel', Parallel<readonly [readonly [], L]>> =>
+export const denseBlock = <const L extends Layers>(layers: L): Layer<'parallel', Parallel<readonly [readonly [], L]>> =>
   layer<'parallel', Parallel<readonly [readonly [], L]>>('parallel', { branches: [[], layers] })

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { createRequire } from 'node:module'
 import { storedPrecision, type DevicePrecision } from '../staging/program/program'
 import { addonFile } from './addon-file'
-import { answerOf, deviceError, type DeviceError } from './error'
+import { decodeAnswer, deviceError, type DeviceError } from './error'
 import { loadFailure } from './prebuilt'
 
 /** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */
@@ -74,19 +74,19 @@ const withShortSpins = <A>(load: () => A): A => {
   }
 }
 
-const missing = (sentence: string): DeviceError => deviceError('missing', sentence)
+const missingAddon = (sentence: string): DeviceError => deviceError('missing', sentence)
 
 const load = (): E.Either<DeviceError, Addon> =>
   pipe(
     addonFile(),
-    E.mapLeft(missing),
+    E.mapLeft(missingAddon),
     E.chain((path) =>
       E.tryCatch(
         () => ({ value: withShortSpins(() => createRequire(__filename)(path) as unknown) }),
-        (error) => missing(loadFailure(path, error instanceof Error ? error.message : String(error)))
+        (error) => missingAddon(loadFailure(path, error instanceof Error ? error.message : String(error)))
       )
     ),
-    E.chain(answerOf(addonCodec))
+    E.chain(decodeAnswer(addonCodec))
   )
 
 let loaded: E.Either<DeviceError, Addon> | undefined
@@ -99,7 +99,7 @@ export type DeviceName = 'reference' | 'cpu' | 'cuda'
 /** What products of float32 values are computed in: tf32 is of the cuda device alone. */
 export type MathMode = 'float32' | 'tf32'
 
-export const mathOf = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
+export const mathMode = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
 
 /** A device to be asked about kernels. */
 export interface DeviceChoice {
@@ -119,7 +119,7 @@ export const openDevice = (choice: DeviceChoice): E.Either<DeviceError, NativeDe
     pipe(
       loadAddon(),
       E.chain((addon) =>
-        answerOf(nativeDevice)(addon.openDevice({ device, precision: storedPrecision(precision), math: mathOf(precision), threads }))
+        decodeAnswer(nativeDevice)(addon.openDevice({ device, precision: storedPrecision(precision), math: mathMode(precision), threads }))
       )
     )
   opened.set(key, found)
@@ -145,7 +145,7 @@ const propertiesCodec = t.readonly(
 export type DeviceProperties = t.TypeOf<typeof propertiesCodec>
 
 export const deviceProperties = (device: NativeDevice): E.Either<DeviceError, DeviceProperties> =>
-  answerOf(propertiesCodec)(device.properties())
+  decodeAnswer(propertiesCodec)(device.properties())
 
 const versionsCodec = t.readonly(
   t.type({ library: t.string, version: t.string, instructionSet: t.string, processors: t.number }),
@@ -158,7 +158,7 @@ export type Versions = t.TypeOf<typeof versionsCodec>
 export const versions = (): E.Either<DeviceError, Versions> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(versionsCodec)(addon.versions()))
+    E.chain((addon) => decodeAnswer(versionsCodec)(addon.versions()))
   )
 
 const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bound: t.string }))], 'available memory')
@@ -172,5 +172,5 @@ export type AvailableMemory = t.TypeOf<typeof availableCodec>
 export const availableMemory = (): E.Either<DeviceError, AvailableMemory> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(availableCodec)(addon.availableMemory()))
+    E.chain((addon) => decodeAnswer(availableCodec)(addon.availableMemory()))
   )

@@ -7,7 +7,7 @@ import { memoize } from '../staging/memoize'
 import { elementSizes } from '../staging/program/program'
 import { roofline, type Rates } from '../staging/kernels/roofline'
 import { openDevice, versions, type NativeDevice } from './addon'
-import { unwrapAnswer, askedConvolution, bytesAnswer, encodeToFloats, layoutsOf } from './device-answers'
+import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, queryLayouts } from './device-answers'
 import type { DeviceError } from './error'
 
 /**
@@ -21,13 +21,13 @@ const ratesOf = (instructionSet: string, threads: number): Rates => ({
 })
 
 const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceModel => {
-  const layouts = layoutsOf(device)
+  const layouts = queryLayouts(device)
   // A copy reads and writes each byte.
   const copyRates = { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
   /** Asked for its scratch, a device refuses the kernels that it does not have. */
   const byWinograd = (shape: ConvolutionShape): Kernel => {
     const { top, bottom, left, right } = shape.padding
-    const unpadded = askedConvolution(shape, layouts.activationLayout(shape.outChannels, false))
+    const unpadded = probeConvolution(shape, layouts.activationLayout(shape.outChannels, false))
     return {
       ...unpadded,
       inHeight: unpadded.inHeight - top - bottom,

@@ -17,12 +17,12 @@ const failed = t.type({
 })
 
 /** What the addon answers: `{ value }` of the given form, or `{ error }`. */
-export const answerOf =
+export const decodeAnswer =
   <A>(codec: t.Type<A, unknown>) =>
   (answer: unknown): E.Either<DeviceError, A> => {
     if (failed.is(answer)) return E.left(answer.error)
     const value = (answer as { readonly value?: unknown } | undefined)?.value
     return codec.is(value)
       ? E.right(value)
-      : E.left(deviceError('device', `the addon unwrapAnswer with no ${codec.name}: build it again with "npm run build"`))
+      : E.left(deviceError('device', `the addon answered with no ${codec.name}: build it again with "npm run build"`))
   }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { call, loadAddon } from './addon'
-import { answerOf, type DeviceError } from './error'
+import { decodeAnswer, type DeviceError } from './error'
 
 /**
  * How long the process may still run after a Ctrl-C: `not` at all; `briefly`, to end by itself; as
@@ -10,7 +10,7 @@ import { answerOf, type DeviceError } from './error'
  */
 export type Wait = 'not' | 'briefly' | 'long' | 'ended'
 
-export interface Farewell {
+export interface InterruptReply {
   /** The process's exit status, where it does not end by itself. */
   readonly status: number
   /** What is written to standard error and output before that. */
@@ -26,9 +26,9 @@ export interface Farewell {
  * keeps nobody waiting. The first SIGINT calls `onInterrupt`; after the wait, and at the second
  * SIGINT, the process ends with the farewell.
  */
-export const watchInterrupts = (farewell: Farewell, onInterrupt: () => void): E.Either<DeviceError, (wait: Wait) => void> =>
+export const watchInterrupts = (farewell: InterruptReply, onInterrupt: () => void): E.Either<DeviceError, (wait: Wait) => void> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(call)(addon.watchInterrupts(farewell, onInterrupt))),
+    E.chain((addon) => decodeAnswer(call)(addon.watchInterrupts(farewell, onInterrupt))),
     E.map((set) => (wait) => void set(wait))
   )

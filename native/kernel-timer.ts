@@ -4,10 +4,10 @@ import * as t from 'io-ts'
 import type { Kernel } from '../staging/kernels/kernels'
 import { deviceProperties, openDevice, versions, type DeviceChoice } from './addon'
 import { encodeKernels } from './encode'
-import { answerOf, type DeviceError } from './error'
+import { decodeAnswer, type DeviceError } from './error'
 
-const timesAnswer = answerOf(t.readonlyArray(t.union([t.number, t.string]), 'times'))
-const linkAnswer = answerOf(t.readonly(t.type({ toDevice: t.number, toHost: t.number }), 'rates of the link'))
+const timesAnswer = decodeAnswer(t.readonlyArray(t.union([t.number, t.string]), 'times'))
+const linkAnswer = decodeAnswer(t.readonly(t.type({ toDevice: t.number, toHost: t.number }), 'rates of the link'))
 
 /**
  * Kernels that one call measures: a GPU takes memory for all of them at once, and some milliseconds

@@ -37,13 +37,13 @@ export interface Machine {
 export interface Installation {
   readonly version: string
   /** The oldest Node that is served, such as 20.17. */
-  readonly leastNode: string
+  readonly minNode: string
   /** Whether it is a clone of the repository, where the addon is built. */
   readonly isClone: boolean
   /** The addon that was built here. */
   readonly local: string | undefined
   /** The addon of a package of this name that is installed. */
-  readonly addonOf: (name: string) => string | undefined
+  readonly findAddon: (name: string) => string | undefined
 }
 
 /** How to get an addon where no package brings one. */
@@ -53,34 +53,34 @@ const numbers = (version: string): readonly number[] => version.replace(/^v/, ''
 
 const isOlder = (version: string, least: string): boolean => {
   const [major = 0, minor = 0] = numbers(version)
-  const [leastMajor = 0, leastMinor = 0] = numbers(least)
-  return major < leastMajor || (major === leastMajor && minor < leastMinor)
+  const [minMajor = 0, minMinor = 0] = numbers(least)
+  return major < minMajor || (major === minMajor && minor < minMinor)
 }
 
 /** The addon to load, or one sentence on why there is none and what to do. */
 export const chooseAddon = (machine: Machine, installation: Installation): E.Either<string, string> => {
-  const { version, leastNode, isClone, local, addonOf } = installation
-  if (isOlder(machine.node, leastNode))
-    return E.left(`Tilefold needs Node ${leastNode} or newer, and this is ${machine.node}: install one from https://nodejs.org`)
+  const { version, minNode, isClone, local, findAddon } = installation
+  if (isOlder(machine.node, minNode))
+    return E.left(`Tilefold needs Node ${minNode} or newer, and this is ${machine.node}: install one from https://nodejs.org`)
   const place = `${machine.system}-${machine.processor}`
-  const isMeant = ({ system, processor }: Prebuilt): boolean => system === machine.system && processor === machine.processor
-  const lacking = ({ instructions }: Prebuilt): readonly string[] => {
+  const fitsMachine = ({ system, processor }: Prebuilt): boolean => system === machine.system && processor === machine.processor
+  const missingInstructions = ({ instructions }: Prebuilt): readonly string[] => {
     const known = instructions.length === 0 ? undefined : machine.instructions()
     return known === undefined ? [] : instructions.filter((one) => !known.includes(one))
   }
-  const installed = prebuilts.filter(({ name }) => addonOf(name) !== undefined)
-  const meant = installed.filter(isMeant)
-  const fitting = meant.find((one) => lacking(one).length === 0)
-  const found = (fitting && addonOf(fitting.name)) ?? local
+  const installed = prebuilts.filter(({ name }) => findAddon(name) !== undefined)
+  const meant = installed.filter(fitsMachine)
+  const fitting = meant.find((one) => missingInstructions(one).length === 0)
+  const found = (fitting && findAddon(fitting.name)) ?? local
   if (found !== undefined) return E.right(found)
   if (isClone) return E.left('the native addon is not built: build it with "npm run build"')
   const [unfit] = meant
   if (unfit !== undefined)
     return E.left(
       `${unfit.name} needs a processor with ${unfit.instructions.join(', ')} (Intel since 2013, AMD since 2015), ` +
-        `and this one lacks ${lacking(unfit).join(', ')}: take another machine, or ${buildRemedy}`
+        `and this one lacks ${missingInstructions(unfit).join(', ')}: take another machine, or ${buildRemedy}`
     )
-  const plain = prebuilts.filter(isMeant).at(-1)
+  const plain = prebuilts.filter(fitsMachine).at(-1)
   if (plain === undefined) return E.left(`there is no prebuilt addon for ${place}: ${buildRemedy}`)
   const [other] = installed
   return E.left(

@@ -6,7 +6,7 @@ import { markAsUntransferable } from 'node:worker_threads'
 import type { Precision, Program, SectionName } from '../staging/program/program'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
-import { answerOf, type DeviceError } from './error'
+import { decodeAnswer, type DeviceError } from './error'
 import type { MappedPixels } from './pixels'
 
 /**
@@ -99,10 +99,10 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly timesKernels: boolean
 }
 
-const kernelTimesAnswer = answerOf(t.readonlyArray(t.number))
-const peakAnswer = answerOf(t.number)
-const runAnswer = answerOf(t.number)
-const promiseAnswer = answerOf(
+const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
+const peakAnswer = decodeAnswer(t.number)
+const runAnswer = decodeAnswer(t.number)
+const promiseAnswer = decodeAnswer(
   new t.Type<Promise<unknown>>(
     'promise',
     (value): value is Promise<unknown> => value instanceof Promise,
@@ -172,7 +172,7 @@ const createSession = (native: NativeSession): Session => {
 export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceError, Session> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(nativeSession)(addon.openSession(options))),
+    E.chain((addon) => decodeAnswer(nativeSession)(addon.openSession(options))),
     E.map(createSession)
   )
 

@@ -1,4 +1,4 @@
-import type { Mark, Op } from '../arguments'
+import type { Directive, Op } from '../arguments'
 import type { OutputShape } from '../ops'
 import type { Resizing } from '../shapes/segment'
 import type { Shape } from '../shapes/shape'
@@ -47,30 +47,30 @@ type ExtentsOf<X, S extends Image, Start extends Image> = X extends { readonly o
         ? readonly [readonly [readonly [S[0], number, H, W]], readonly [S[0], number, H, W]]
         : Extents
       : readonly [readonly [S], S]
-    : N extends Mark
+    : N extends Directive
       ? readonly [readonly [], S]
       : A extends { readonly layer: infer Inner }
         ? ExtentsOf<Inner, S, Start>
         : A extends { readonly layers: infer Inner }
           ? ExtentsFrom<Inner, S, Start>
           : A extends { readonly main: infer M; readonly shortcut: infer T }
-            ? Joined<readonly [M, T], S>
+            ? BlockExtents<readonly [M, T], S>
             : A extends { readonly main: infer M; readonly gate: infer G }
-              ? Joined<readonly [M, G], S>
+              ? BlockExtents<readonly [M, G], S>
               : A extends { readonly branches: infer B }
-                ? Joined<B, S>
+                ? BlockExtents<B, S>
                 : Extents
   : Extents
 
 /** Branches end with the extents of the first, or are broadcast to them. */
-type Joined<
+type BlockExtents<
   B,
   S extends Image,
   Out extends readonly Image[] = readonly [],
   End extends Image | undefined = undefined
 > = B extends readonly [infer First, ...infer Rest]
   ? ExtentsFrom<First, S, S> extends readonly [infer Inner extends readonly Image[], infer Last extends Image]
-    ? Joined<Rest, S, readonly [...Out, ...Inner], End extends Image ? End : Last>
+    ? BlockExtents<Rest, S, readonly [...Out, ...Inner], End extends Image ? End : Last>
     : never
   : End extends Image
     ? readonly [readonly [...Out, End], End]

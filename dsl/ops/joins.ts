@@ -96,10 +96,10 @@ export type ConcatShape<Inputs extends readonly Shape[]> = Inputs extends readon
   infer Second extends Shape,
   ...infer Rest extends readonly Shape[]
 ]
-  ? Joined<First, readonly [Second, ...Rest], First[1] & number>
+  ? ConcatenatedShape<First, readonly [Second, ...Rest], First[1] & number>
   : `concat: joins at least two branches, not ${Inputs['length']}`
 
-type Joined<First extends Shape, Rest extends readonly Shape[], Channels extends number> = Rest extends readonly [
+type ConcatenatedShape<First extends Shape, Rest extends readonly Shape[], Channels extends number> = Rest extends readonly [
   infer S extends Shape,
   ...infer Others extends readonly Shape[]
 ]
@@ -108,7 +108,7 @@ type Joined<First extends Shape, Rest extends readonly Shape[], Channels extends
     : 0 extends First['length'] | S['length']
       ? 'concat: nothing can follow a loss'
       : Agree<WithChannels<First, 1>, WithChannels<S, 1>> extends true
-        ? Joined<First, Others, Add<Channels, S[1] & number>>
+        ? ConcatenatedShape<First, Others, Add<Channels, S[1] & number>>
         : `concat: the branches differ, ${ShowShape<First>} and ${ShowShape<S>}`
   : WithChannels<First, Channels>
 

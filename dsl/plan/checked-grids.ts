@@ -16,17 +16,17 @@ type Segments = readonly PlanSegment[]
  */
 export type CheckedGrids<E, O extends readonly number[], L, S extends Shape, G extends Segments> = number extends S['length'] | G['length']
   ? unknown
-  : true extends { readonly [K in keyof G]: IsMany<G[K]['grid'], S> }[number]
+  : true extends { readonly [K in keyof G]: MayExceed<G[K]['grid'], S> }[number]
     ? E extends Entries
       ? GridsIn<E, O, FlatExtents<L, S>, G>
       : unknown
     : unknown
 
-type Far = 32
-type IsMany<G extends PlanSegment['grid'], S extends Shape> = [
+type ClearlyEnough = 32
+type MayExceed<G extends PlanSegment['grid'], S extends Shape> = [
   Lte<G['B'], S[0] & number>,
-  G['H'] extends 1 ? true : Lte<Mul<Far, G['H']>, S[2] & number>,
-  G['W'] extends 1 ? true : Lte<Mul<Far, G['W']>, S[3] & number>
+  G['H'] extends 1 ? true : Lte<Mul<ClearlyEnough, G['H']>, S[2] & number>,
+  G['W'] extends 1 ? true : Lte<Mul<ClearlyEnough, G['W']>, S[3] & number>
 ] extends [true, true, true]
   ? false
   : true

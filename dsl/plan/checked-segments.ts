@@ -3,7 +3,7 @@ import type { Entries, Entry } from '../flat/entries'
 import type { PlanGrid, PlanSegment } from './plan'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
-import type { Places, UnknownFields } from './sentences'
+import type { Unchecked, UnknownFields } from './sentences'
 import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
 import type { Invalid } from '../typing/tensor'
 
@@ -34,7 +34,7 @@ type SegmentsFrom<
     : FieldError<G, At, Rest, E, F> extends infer Y
       ? unknown extends Y
         ? SegmentsFrom<Rest, E, F, G['to'], readonly [...Passed, unknown]>
-        : readonly [...Passed, Y, ...Places<Rest>]
+        : readonly [...Passed, Y, ...Unchecked<Rest>]
       : never
   : unknown
 
@@ -161,7 +161,7 @@ type WinogradError<G extends PlanSegment, E extends Entries, F extends readonly 
   ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
     ? W extends readonly Names[]
       ? unknown
-      : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : Unfit<G, W[K], E, F> } }
+      : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : WinogradRefusal<G, W[K], E, F> } }
     : never
   : unknown
 
@@ -198,16 +198,16 @@ type One<Word extends string> = Word extends 's1' | 's1x1' | 'd1' | 'd1x1' | 'g1
       : false
     : true
 
-type Unfit<G extends PlanSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
+type WinogradRefusal<G extends PlanSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
   ? unknown
   : Extract<E[number], readonly [Name, ...unknown[]]> extends infer X
     ? [X] extends [Entry]
       ? [X] extends [never]
-        ? Outside<G, Name, E, 'winograd'>
+        ? NotInSegment<G, Name, E, 'winograd'>
         : X[1] extends 'conv2d'
           ? Name extends NamesWithin<E, F, G['from'], G['to']>
             ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides and dilations of 1 and one group`>
-            : Outside<G, Name, E, 'winograd'>
+            : NotInSegment<G, Name, E, 'winograd'>
           : Invalid<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${X[1]}`>
       : never
     : never
@@ -216,7 +216,7 @@ type NamesWithin<E extends Entries, F extends readonly unknown[], K, To, Names =
   ? Names
   : NamesWithin<E, F, F[K & number], To, Names | E[K & number][0]>
 /** Why a segment has no layer of this name. */
-type Outside<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
+type NotInSegment<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
   ? unknown
   : Name extends E[number][0]
     ? Invalid<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
@@ -253,9 +253,13 @@ type HostTensorError<G extends PlanSegment, E extends Entries, F extends readonl
   readonly hostTensors: infer W extends readonly [string, ...string[]]
 }
   ? NamesWithin<E, F, G['from'], G['to']> extends infer Names extends string
-    ? { readonly hostTensors: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E, 'hostTensors'> } }
+    ? {
+        readonly hostTensors: {
+          readonly [K in keyof W]: W[K] extends Names ? CheckedHostRows<G, W[K]> : NotInSegment<G, W[K], E, 'hostTensors'>
+        }
+      }
     : never
   : unknown
-type InBands<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
+type CheckedHostRows<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
   ? unknown
   : Invalid<`${ShowSegment<G>}: hostTensors: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>

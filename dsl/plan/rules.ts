@@ -78,14 +78,14 @@ export const validateOrder = (layers: readonly PlannedLayer[], order: readonly n
   return undefined
 }
 
-type Asked = Dim | 'C'
-const without = (dims: readonly Asked[], allowed: readonly Asked[]): readonly Asked[] => dims.filter((dim) => !allowed.includes(dim))
+type TileDim = Dim | 'C'
+const without = (dims: readonly TileDim[], allowed: readonly TileDim[]): readonly TileDim[] => dims.filter((dim) => !allowed.includes(dim))
 
 /** Why the layers from position `from` up to `to` cannot run together in tiles along `dims`. */
 const validateTiles = (
   layers: readonly PlannedLayer[],
   { from, to }: Pick<PlanSegment, 'from' | 'to'>,
-  dims: readonly Asked[]
+  dims: readonly TileDim[]
 ): string | undefined =>
   firstDefined(layers.slice(from, to), ({ op, args, inputs }, place) => {
     const { inside, last } = opRecords[op].segment
@@ -101,7 +101,7 @@ const validateTiles = (
   })
 
 /** Nothing tiles along C, and asking for it is refused by name. */
-const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly Asked[] =>
+const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly TileDim[] =>
   (['B', 'C', 'H', 'W'] as const).filter((dim) => (grid[dim] ?? 1) !== 1)
 
 const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isLast: boolean): string | undefined => {
@@ -250,12 +250,12 @@ const validateHostBytes = ({ swapSchedule = [], segments, predicted }: Plan): st
     : `predicted: peakHostBytes cannot be 0 where the ${tensor} waits on the host`
 }
 
-const leastPageBytes = 4096
+const minPageBytes = 4096
 
 const validatePlacement = ({ placement }: Plan): string | undefined =>
-  placement === undefined || (placement.pageBytes > 0 && placement.pageBytes % leastPageBytes === 0)
+  placement === undefined || (placement.pageBytes > 0 && placement.pageBytes % minPageBytes === 0)
     ? undefined
-    : `placement: pages of ${placement.pageBytes} bytes are no multiple of ${leastPageBytes}`
+    : `placement: pages of ${placement.pageBytes} bytes are no multiple of ${minPageBytes}`
 
 /** The layers as they run; what an exchange puts into another's place reads what that one read. */
 export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>

@@ -1,5 +1,5 @@
 import type { Lte } from './arithmetic'
-import type { Mark } from '../arguments'
+import type { Directive } from '../arguments'
 import { opRecords, type Op, type OpArguments } from '../ops'
 import { allDims, type Dim } from '../ops/op-record'
 import type { Option } from '../ops/options'
@@ -85,4 +85,4 @@ type Shown<D extends string, F extends string> = D extends F ? ` ${D}` : ''
 type Spaced<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
 
 /** Whether this says how to run what stands around it, and computes nothing. */
-export const isDirective = (op: string): op is Mark => op === 'checkpoint' || op === 'tile'
+export const isDirective = (op: string): op is Directive => op === 'checkpoint' || op === 'tile'

@@ -1,6 +1,6 @@
-import type { Ended, Walked, WalkToEnd } from './walk'
+import type { CheckModelEnd, WalkFromStart, WalkToEnd } from './walk'
 import type { Layers } from '../arguments'
-import type { FoundIn } from './error-place'
+import type { LocateErrorInList } from './error-place'
 import type { RepeatedName, Repeats } from '../flat/repeated-name'
 import type { Invalid, InputOf, LayersOf, Start } from './tensor'
 
@@ -10,15 +10,15 @@ import type { Invalid, InputOf, LayersOf, Start } from './tensor'
  */
 type NotStrict = 'the compiler option strictNullChecks is off: put "strict": true into tsconfig.json'
 /** Y, where the compiler can tell it. */
-export type Strictly<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
+export type RequireStrict<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
 
 /**
  * What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with
  * the sentence in its place.
  */
-export type Fit<X, L extends Layers> = Strictly<
-  Walked<X, L> extends string
-    ? Misfit<L, FoundIn<X, L, Walked<X, L> & string>>
+export type Fit<X, L extends Layers> = RequireStrict<
+  WalkFromStart<X, L> extends string
+    ? Misfit<L, LocateErrorInList<X, L, WalkFromStart<X, L> & string>>
     : Repeats<L> extends true
       ? Misfit<L, RepeatedName<L>>
       : unknown
@@ -27,9 +27,9 @@ export type Fit<X, L extends Layers> = Strictly<
 /**
  * What the layers of a whole model must be besides L: as in Fit, and its last segment ends with it.
  */
-export type FitToEnd<X, L extends Layers> = Strictly<
+export type FitToEnd<X, L extends Layers> = RequireStrict<
   WalkToEnd<X, L> extends string
-    ? Misfit<L, FoundIn<X, L, WalkToEnd<X, L> & string>>
+    ? Misfit<L, LocateErrorInList<X, L, WalkToEnd<X, L> & string>>
     : Repeats<L> extends true
       ? Misfit<L, RepeatedName<L>>
       : unknown
@@ -41,9 +41,9 @@ type Misfit<L extends Layers, Mistake> = Mistake extends readonly [infer At, inf
   : unknown
 
 /** What a tensor must be besides X to make a whole model. */
-export type Whole<X> = Strictly<
-  Ended<X> extends string
-    ? SentenceOf<FoundIn<Start<InputOf<X>>, LayersOf<X>, Ended<X> & string>>
+export type Whole<X> = RequireStrict<
+  CheckModelEnd<X> extends string
+    ? SentenceOf<LocateErrorInList<Start<InputOf<X>>, LayersOf<X>, CheckModelEnd<X> & string>>
     : Repeats<LayersOf<X>> extends true
       ? SentenceOf<RepeatedName<LayersOf<X>>>
       : unknown

@@ -33,14 +33,14 @@ export type BytesWritten<W, Total = '0'> =
       : number
 
 /** What `tile` asks for so far, a later count in place of an earlier one. */
-export type Counts = Readonly<Partial<Record<Dim, number>>>
+export type TileCounts = Readonly<Partial<Record<Dim, number>>>
 
 /** What marks say of a segment. */
-export type Marks = readonly [
+export type SegmentDirectives = readonly [
   /** Dimensions along which it is asked to be tiled. */
   tiled: Dim,
   /** How many tiles are asked for. */
-  counts: Counts,
+  counts: TileCounts,
   /** As long as there are checkpoints before it, plus one. */
   number: readonly unknown[]
 ]
@@ -59,20 +59,20 @@ export type Segment = readonly [
    * none does.
    */
   statistical: string,
-  marks: Marks
+  marks: SegmentDirectives
 ]
 
 /**
  * What a tensor stands in, with the shape with which that starts; and the layers before the list
  * that is being walked through.
  */
-export type Around = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
+export type EnclosingScope = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
 
 /**
- * How a tensor came about: the number of the segment that made it, as of Marks, and none for the
- * net's input; and what it stands in.
+ * How a tensor came about: the number of the segment that made it, as of SegmentDirectives, and
+ * none for the net's input; and what it stands in.
  */
-export type Origin = readonly [segment: readonly unknown[], around: Around]
+export type Origin = readonly [segment: readonly unknown[], around: EnclosingScope]
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- Any tensor is assignable to `Tensor`, whatever made it. */
 /**

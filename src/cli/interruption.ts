@@ -15,9 +15,9 @@ export interface Interruption {
    */
   readonly during: <A>(use: (signal: AbortSignal, keep: () => void) => Promise<A>) => Promise<A>
   /** Says that the command's answer is about to be written: a Ctrl-C says no more. */
-  readonly settled: () => void
+  readonly beginOutput: () => void
   /** All is said: the process ends soon, whatever still waits for a file that does not answer. */
-  readonly ended: () => void
+  readonly finish: () => void
 }
 
 const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }
@@ -53,8 +53,8 @@ const listen = (json: boolean): Interruption => {
       waitFor('briefly')
       return use(running.signal, () => waitFor('long'))
     },
-    settled: () => waitFor('long'),
-    ended: () => waitFor('ended')
+    beginOutput: () => waitFor('long'),
+    finish: () => waitFor('ended')
   }
 }
 

@@ -12,7 +12,7 @@ import { type Planned, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { createStepIo } from '../running/step-io'
@@ -98,7 +98,7 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
       TE.chainFirst(() => checkWritable(out)),
       TE.bind('file', () => openTensorFile(batch)),
       TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
-      TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, source)),
+      TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, source)),
       TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, source))),
       tap(({ planned }) => onPlan?.(planned)),
       TE.chain(({ file, setup: { device }, planned }) =>

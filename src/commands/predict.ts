@@ -11,7 +11,7 @@ import { imageNotices } from '../images/image-notices'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
 import { checkMaskName, writeMask } from '../images/masks'
 import { frozenModel } from '../model/model-layers'
-import { pixelLossOf } from '../running/pixel-loss'
+import { findPixelLoss } from '../running/pixel-loss'
 import { largest } from '../numbers/extremes'
 import { type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -21,7 +21,7 @@ import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -66,7 +66,7 @@ const noClass = 255
 
 /** Writes the classes of pixels, or answers with scores. */
 const writeResult = ({ out }: Options, { height, width }: DecodedImage, planned: Planned, network: RunningNetwork): Outcome<Result> => {
-  const loss = pixelLossOf(planned)
+  const loss = findPixelLoss(planned)
   if (loss === undefined) return TE.fromEither(scoresOf(network))
   const classes = network.io.parts('classes')
   const counted = new Array<number>(noClass + 1).fill(0)
@@ -170,7 +170,7 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
     TE.chainFirst(() => checkMaskFile(out)),
     TE.bind('decoded', () => readImage(options)),
     TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
-    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     TE.chainFirst(({ decoded, planned }) => checkOut(options, decoded, planned)),
     tap(({ planned }) => onPlan?.(planned)),

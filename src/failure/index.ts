@@ -61,15 +61,15 @@ const textOf = (thrown: unknown): string =>
   )
 
 /** How many of several failures are told in full. */
-const mostSentences = 3
+const maxSentences = 3
 
 /** All values, or the first failures as one: of so many files each has its sentence. */
 export const collectFailures = <A>(results: readonly E.Either<Failure, A>[]): E.Either<Failure, readonly A[]> => {
   const failures = results.flatMap((result) => (E.isLeft(result) ? [result.left] : []))
   const [first] = failures
   if (first === undefined) return E.right(results.flatMap((result) => (E.isLeft(result) ? [] : [result.right])))
-  const sentences = failures.slice(0, mostSentences).map(({ message }) => message)
-  const more = failures.length > mostSentences ? [`and so it is with ${failures.length - mostSentences} more of ${results.length}`] : []
+  const sentences = failures.slice(0, maxSentences).map(({ message }) => message)
+  const more = failures.length > maxSentences ? [`and so it is with ${failures.length - maxSentences} more of ${results.length}`] : []
   return E.left({ ...first, message: [...sentences, ...more].join('; ') })
 }
 

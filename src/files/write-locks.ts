@@ -20,7 +20,7 @@ const lockPath = async ({ path, isFolder }: Claimed): Promise<string> => {
 }
 
 /** The files of their locks, as far as there can be any. */
-export const locksOf = async (places: readonly Claimed[]): Promise<readonly NamedPath[]> => {
+export const findLocks = async (places: readonly Claimed[]): Promise<readonly NamedPath[]> => {
   const locks = await Promise.all(places.map((place) => lockPath(place).catch(() => undefined)))
   return locks.flatMap((path, index) => (path === undefined ? [] : [{ name: `the lock of ${places[index]!.name}`, path }]))
 }

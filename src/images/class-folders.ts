@@ -22,9 +22,9 @@ interface Entries {
 const entriesOf = async (folder: string): Promise<Entries> => {
   const entries = await readdir(folder, { withFileTypes: true })
   const areFolders = await Promise.all(entries.map((entry) => isFolder(folder, entry)))
-  const named = (wanted: boolean): readonly string[] =>
+  const namesWhere = (wanted: boolean): readonly string[] =>
     entries.flatMap(({ name }, index) => (areFolders[index] === wanted ? [name] : [])).sort()
-  return { folders: named(true), files: named(false) }
+  return { folders: namesWhere(true), files: namesWhere(false) }
 }
 
 /**

@@ -8,7 +8,7 @@ import { type Row, readCsvRows } from '../files/csv'
 import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
 import { type Extent2, readHeader } from './decode-image'
 import { inParallel } from '../tasks/in-parallel'
-import { mostClasses } from '../options/limits'
+import { maxClasses } from '../options/limits'
 import { type Mask, ignoredLabel, inspectMask, largestClass } from './masks'
 
 /** One image file and the index of its class, or the mask of its pixels' classes. */
@@ -32,7 +32,7 @@ export interface Dataset {
   readonly leftOut?: string
 }
 
-export const largestLabel = mostClasses - 1
+export const maxLabel = maxClasses - 1
 
 const exampleOf =
   (csv: string) =>
@@ -41,7 +41,7 @@ const exampleOf =
     const [path = '', label = ''] = record
     if (record.length !== 2 || path === '') return E.left(inputFailure(`${origin}: "${record.join(',')}" is not path,label`))
     if (!/^\d+$/.test(label)) return E.left(inputFailure(`${origin}: the label "${label}" is not an integer from 0 upwards`))
-    if (Number(label) > largestLabel) return E.left(inputFailure(`${origin}: the label ${label} is over the largest, ${largestLabel}`))
+    if (Number(label) > maxLabel) return E.left(inputFailure(`${origin}: the label ${label} is over the largest, ${maxLabel}`))
     return E.right({ path: resolve(dirname(csv), path), label: Number(label), origin })
   }
 

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import { type Extent2, type DecodedImage, decodeImage, upscaledExtent, mostInMemory, decodedBytes, readHeader } from './decode-image'
+import { type Extent2, type DecodedImage, decodeImage, upscaledExtent, maxBytesInMemory, decodedBytes, readHeader } from './decode-image'
 import { tap } from '../tasks/tap'
 import { type ClassMap, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
@@ -53,7 +53,7 @@ const cacheOf = <A>(limitBytes: number): Cache<A> => {
 }
 
 /** Decoded masks by path, as large as their images. */
-export const maskCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<ClassMap>) => {
+export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path: string) => Outcome<ClassMap>) => {
   const cache = cacheOf<ClassMap>(limitBytes)
   const decode = (path: string): Outcome<ClassMap> =>
     pipe(
@@ -76,7 +76,7 @@ const diskShare = 0.5
  * Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those
  * that are larger by themselves on disk.
  */
-export const imageCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<DecodedImage>) => {
+export const imageCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path: string) => Outcome<DecodedImage>) => {
   const inMemory = cacheOf<DecodedImage>(limitBytes)
   let onDisk: Cache<DecodedImage> | undefined
   const openDisk = (bytes: number): Outcome<Cache<DecodedImage>> =>

@@ -9,14 +9,14 @@ import { runModule } from './run-module'
 import { type TypeCheck, isOwn, typeCheck } from './type-check'
 import { typeErrorText } from './type-error-text'
 
-const exported = (loaded: unknown): unknown =>
-  typeof loaded === 'object' && loaded !== null && 'default' in loaded ? exported(loaded.default) : loaded
+const unwrapDefault = (loaded: unknown): unknown =>
+  typeof loaded === 'object' && loaded !== null && 'default' in loaded ? unwrapDefault(loaded.default) : loaded
 
 /**
  * The value that a module exports: its default, or where a CommonJS one has none, module.exports.
  */
 const exportOf = (loaded: unknown): unknown => {
-  const value = exported(loaded)
+  const value = unwrapDefault(loaded)
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? undefined : value
 }
 

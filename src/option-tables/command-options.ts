@@ -4,9 +4,9 @@ import { shown } from '../../staging/decoding/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
 import { callback, decoderCodec, listOf, failureCodec } from '../options/codecs'
-import { type GivenSize, commaList, flag, notAChoice, path, size, whole, written } from '../options/kinds'
-import { mostBudgets, mostSteps } from '../options/limits'
-import { type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from '../options/option'
+import { type GivenSize, commaList, flag, notAChoice, path, size, whole, textKind } from '../options/kinds'
+import { maxBudgets, maxSteps } from '../options/limits'
+import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
 import { optimizerOptions } from './optimizer-options'
 import {
   type BudgetOptions,
@@ -36,7 +36,7 @@ export const planOptions = {
    * Whether the forward pass of `predict` is planned in place of a training step; its file is
    * *.json.
    */
-  evaluate: filled(flag, 'plan the forward pass of predict instead', false),
+  evaluate: withDefault(flag, 'plan the forward pass of predict instead', false),
   /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json'),
   /** Where the plan's Program goes, as text: what runs, in order, on which buffers. */
@@ -51,9 +51,9 @@ export interface ExplainOptions extends OptionsOf<typeof explainOptions>, Budget
 
 const budgets: Kind<readonly GivenSize[], readonly Size[]> = commaList<GivenSize, Size>(
   'sizes',
-  listOf(size.codec, 1, mostBudgets),
+  listOf(size.codec, 1, maxBudgets),
   parseSize,
-  mostBudgets
+  maxBudgets
 )
 
 /** Checked as one, so that the sentence names the strategy. */
@@ -69,7 +69,7 @@ const strategies = commaList<StrategyName, StrategyName>(
   'names',
   strategyList,
   (text) => E.fromNullable(notAChoice(strategyNames))(strategyNames.find((name) => name === text)),
-  mostBudgets
+  maxBudgets
 )
 
 export const compareOptions = {
@@ -79,7 +79,7 @@ export const compareOptions = {
   /** Sizes as `budget` has them elsewhere: '20%', '1GiB', bytes. */
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),
   /** The strategies to compare; all where absent. */
-  strategies: filled(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
+  strategies: withDefault(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
   ...signalOption
 }
 
@@ -100,7 +100,7 @@ export const gradientsOptions = {
 
 export interface GradientsOptions extends OptionsOf<typeof gradientsOptions>, BudgetOptions {}
 
-const noInput: Kind<never> = written(
+const noInput: Kind<never> = textKind(
   'BxCxHxW',
   failureCodec<never>('nothing', () => E.left(inputFailure('--input: predict takes the whole image as it is; leave it out'))),
   () => E.left('predict takes the whole image as it is; leave it out')
@@ -144,9 +144,9 @@ export const benchOptions = {
   ...optimizerOptions,
   ...watchingOptions,
   /** Number of steps, each an update of the weights. */
-  steps: filled(whole(1, mostSteps), 'how many steps', 3),
+  steps: withDefault(whole(1, maxSteps), 'how many steps', 3),
   /** Whether to measure where the time of the fastest step went, kernel by kernel. */
-  breakdown: filled(flag, 'show where the time of the fastest step went, by kernel', false),
+  breakdown: withDefault(flag, 'show where the time of the fastest step went, by kernel', false),
   ...planWatching,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())

@@ -10,12 +10,12 @@ import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
 import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
-import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, written } from '../options/kinds'
-import { mostClasses, mostThreads } from '../options/limits'
-import { type Kind, type OptionsOf, argument, filled, fromJavaScript, optional } from '../options/option'
+import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
+import { maxClasses, maxThreads } from '../options/limits'
+import { type Kind, type OptionsOf, argument, withDefault, fromJavaScript, optional } from '../options/option'
 import type { Size } from '../options/sizes'
 
-const model: Kind<Model | string> = written(
+const model: Kind<Model | string> = textKind(
   'model',
   objectOr<Model, string>(
     'a model, or the name or path of one',
@@ -32,7 +32,7 @@ type DeviceText = Extract<GivenDevice, string>
 const deviceChoices = `${deviceNames.join(', ')}, or the path of a *.json file`
 const isDeviceText = (value: unknown): value is DeviceText => isDeviceName(value) || (typeof value === 'string' && value.endsWith('.json'))
 
-const device: Kind<GivenDevice> = written(
+const device: Kind<GivenDevice> = textKind(
   'name',
   objectOr<DeviceFile, DeviceText>(
     `one of ${deviceChoices}`,
@@ -42,7 +42,7 @@ const device: Kind<GivenDevice> = written(
   E.fromPredicate(isDeviceText, () => `Allowed choices are ${deviceChoices}.`)
 )
 
-const plan: Kind<Plan | string> = written(
+const plan: Kind<Plan | string> = textKind(
   'file',
   objectOr<Plan, string>(
     'a plan, or the path of a plan file',
@@ -73,15 +73,15 @@ export const modelOptions = {
    * Number of classes of a built-in model named by its name; 1000, or what the data say, where
    * absent.
    */
-  classes: optional(whole(1, mostClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
+  classes: optional(whole(1, maxClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
   /** The end of a built-in model named by its name. */
-  head: filled(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
+  head: withDefault(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
   /**
    * A device of this machine, or one that a *.json file describes (or what one holds), which can
    * be planned for; its memory is then the budget. A profile of the cpu is such a file, without a
    * memory; a recorded GPU limits nothing either.
    */
-  device: filled(device, `${deviceNames.join(', ')}, or a *.json file that describes one to plan for`, 'cpu'),
+  device: withDefault(device, `${deviceNames.join(', ')}, or a *.json file that describes one to plan for`, 'cpu'),
   /**
    * The cpu computes in float32; cuda in float32 where absent, tf32 or bf16; the reference device
    * in float64 where absent, float32 or bf16; one of a file in float32 where absent, or float64; a
@@ -89,7 +89,7 @@ export const modelOptions = {
    */
   precision: optional(oneOf('type', precisionNames), `what is computed in; ${precisionsText}`, { otherwise: "the device's first" }),
   /** All of the machine's where absent. */
-  threads: optional(whole(1, mostThreads), 'threads', { otherwise: 'all' })
+  threads: optional(whole(1, maxThreads), 'threads', { otherwise: 'all' })
 }
 
 /** How fast what is swapped out reaches the host. */
@@ -142,7 +142,7 @@ export const budgetOptions = {
 
 export const seedOption = {
   /** Seed of the initial weights, the order of images, crops and dropout. */
-  seed: filled(whole(0), 'of initial weights, order, crops, dropout', 0)
+  seed: withDefault(whole(0), 'of initial weights, order, crops, dropout', 0)
 }
 
 /** Options of every function that plans a model's step, named as on the command line. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import type { Failure } from '../failure'
-import { mostElements } from './limits'
+import { maxElements } from './limits'
 
 /** A codec of the values that a predicate accepts; `expected` says in words what they are. */
 export const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
@@ -113,7 +113,7 @@ export const extents = (count: number): t.Type<readonly number[]> =>
       value.length === count &&
       // Spread: holes are extents too.
       [...(value as readonly unknown[])].every(isExtent) &&
-      value.reduce((product: number, extent) => product * extent, 1) <= mostElements
+      value.reduce((product: number, extent) => product * extent, 1) <= maxElements
   )
 
 /** A list that is not too long. */

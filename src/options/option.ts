@@ -2,7 +2,7 @@ import type * as E from 'fp-ts/Either'
 import type * as t from 'io-ts'
 
 /** How the command line writes a value: as a flag without one, or as a text after the option. */
-export type Written<Given> =
+export type CommandLineForm<Given> =
   | { readonly form: 'flag' }
   | {
       readonly form: 'text'
@@ -22,7 +22,7 @@ export type Written<Given> =
 export interface Kind<Given, Decoded = Given> {
   readonly codec: t.Decoder<unknown, Decoded>
   /** Absent where only JavaScript can give such a value. */
-  readonly written?: Written<Given>
+  readonly commandLine?: CommandLineForm<Given>
 }
 
 interface Details<Decoded> {
@@ -39,7 +39,7 @@ interface Details<Decoded> {
 }
 
 /** Whether an option must be given, may be left out, or has a value where it is left out. */
-type Presence = 'required' | 'optional' | 'filled'
+type Presence = 'required' | 'optional' | 'defaulted'
 
 /** One row of a table of options. */
 export interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
@@ -72,10 +72,10 @@ export const optional = <G, D>(kind: Kind<G, D>, help: string, details: Omit<Det
   ...details
 })
 
-export const filled = <G, D>(kind: Kind<G, D>, help: string, fallback: D, details: Details<D> = {}): Option<G, D, 'filled'> => ({
+export const withDefault = <G, D>(kind: Kind<G, D>, help: string, fallback: D, details: Details<D> = {}): Option<G, D, 'defaulted'> => ({
   kind,
   help,
-  presence: 'filled',
+  presence: 'defaulted',
   fallback,
   ...details
 })
@@ -120,8 +120,8 @@ export const defaultText = ({ fallback, otherwise }: ShownOption): string | unde
 
 /** An option's line in the help: what it is, its choices, and what holds where it is left out. */
 export const helpLine = (option: ShownOption): string => {
-  const { written } = option.kind
-  const choices = written?.form === 'text' && written.choices ? [written.choices.join(', ')] : []
+  const { commandLine } = option.kind
+  const choices = commandLine?.form === 'text' && commandLine.choices ? [commandLine.choices.join(', ')] : []
   const value = defaultText(option)
   const notes = [...choices, ...(value === undefined ? [] : [`default: ${value}`])]
   return notes.length === 0 ? option.help : `${option.help} (${notes.join('; ')})`

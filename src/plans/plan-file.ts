@@ -50,7 +50,7 @@ export const loadPlan = (path: string): Outcome<LoadedPlan> =>
  * Where a plan says less than this share of what its decisions need, it is wrong: other processors
  * need a little more or less.
  */
-const leastShare = 0.5
+const minShare = 0.5
 
 /**
  * Why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes out
@@ -58,9 +58,9 @@ const leastShare = 0.5
  */
 const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
   const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
-  if (plan.peak < leastShare * needed.peak)
+  if (plan.peak < minShare * needed.peak)
     return `the plan's peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
-  return claimed < leastShare * host
+  return claimed < minShare * host
     ? `the plan's predicted.peakHostBytes are ${claimed}, but its decisions need ${host}; write that, or give --budget`
     : undefined
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Plan } from '../../dsl'
-import { type MathMode, libraryName, mathOf } from '../../native'
+import { type MathMode, libraryName, mathMode } from '../../native'
 import {
   type Budget,
   type PlanOverride,
@@ -201,7 +201,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.map(({ request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
-      math: mathOf(setup.precision),
+      math: mathMode(setup.precision),
       threads: device.threads,
       arenaBytes: staged.plan.budget ?? staged.program.peakBytes,
       ...(setup.hostBandwidth === undefined ? {} : { linkBytesPerSecond: setup.hostBandwidth }),

@@ -14,7 +14,7 @@ export interface PixelLoss {
 }
 
 /** Undefined where the network ends in another loss. */
-export const pixelLossOf = ({ staged }: Pick<Planned, 'staged'>): PixelLoss | undefined => {
+export const findPixelLoss = ({ staged }: Pick<Planned, 'staged'>): PixelLoss | undefined => {
   const loss = staged.graph.nodes.at(-1)
   if (loss?.op !== 'pixelCrossEntropy') return undefined
   const [batch, classes, height, width] = loss.input

@@ -42,7 +42,7 @@ export interface BatchOptions {
 }
 
 /** The least size of an image into which a crop fits however it is turned. */
-export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
+export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
 /**
@@ -65,7 +65,7 @@ const checkSize =
     )
 
 export const createImageLoader = (crop: Extent2, rotate: boolean): ImageLoader => {
-  const least = leastExtent(crop, rotate)
+  const least = minExtent(crop, rotate)
   const [image, mask] = [imageCache(least), maskCache(least)]
   return {
     image: ({ path, label }) =>
@@ -111,7 +111,7 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
   const { examples } = dataset
   const draws = createSampler({ ...options, examples: examples.length })
   const augmentations = createAugmenter(options)
-  const placed = (microStep: number): ((row: number, image: Extent2) => CropPlacement) => {
+  const placeCrops = (microStep: number): ((row: number, image: Extent2) => CropPlacement) => {
     const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
     return (row, image) => {
       const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
@@ -121,18 +121,18 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
       return { ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }
     }
   }
-  const drawnExamples = (microStep: number): readonly Example[] => draws(microStep).map(({ example }) => examples[example]!)
+  const drawExamples = (microStep: number): readonly Example[] => draws(microStep).map(({ example }) => examples[example]!)
   const images = (microStep: number): Outcome<readonly Image[]> => {
-    const place = placed(microStep)
+    const place = placeCrops(microStep)
     const augmented = augmentations(microStep)
     return pipe(
-      drawnExamples(microStep),
+      drawExamples(microStep),
       TE.traverseSeqArrayWithIndex((row, example) =>
         TE.map((image: DecodedImage) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(loader.image(example))
       )
     )
   }
-  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawnExamples(microStep), loader, crop, placed(microStep))
+  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawExamples(microStep), loader, crop, placeCrops(microStep))
   return {
     target,
     load: (microStep) =>

@@ -38,7 +38,7 @@ const notFiniteFailure = (loss: number, step: number, rate: number): Failure => 
 })
 
 /** Where nothing says how often states are kept and an epoch is longer. */
-const mostStepsBetweenStates = 100
+const maxStepsBetweenStates = 100
 
 interface Update {
   readonly loss: number
@@ -132,7 +132,7 @@ const completeStep = async (training: TrainingRun, record: GrowingRecord): Promi
     const validated = await validateAfter(training, validate, record)
     if (E.isLeft(validated)) return validated
   }
-  const isStateDue = options.stateEvery === undefined ? endsEpoch || isDue(mostStepsBetweenStates, done) : isDue(options.stateEvery, done)
+  const isStateDue = options.stateEvery === undefined ? endsEpoch || isDue(maxStepsBetweenStates, done) : isDue(options.stateEvery, done)
   if (isStateDue && metrics !== undefined) {
     const synced = await metrics.sync()
     if (E.isLeft(synced)) return synced

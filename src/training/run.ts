@@ -1,12 +1,12 @@
 import type { Outcome } from '../failure'
-import { pixelLossOf } from '../running/pixel-loss'
+import { findPixelLoss } from '../running/pixel-loss'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createImageLoader, createBatches } from './batches'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
-import { type PreparedTraining, cropOf, rowsOfUpdate } from './prepare'
+import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { emptyRecord } from './record'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
@@ -14,7 +14,7 @@ import { validate } from './validation'
 
 /** How rows, or pixels, count. */
 const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
-  const pixels = pixelLossOf(planned)
+  const pixels = findPixelLoss(planned)
   if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
   return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
 }
@@ -28,7 +28,7 @@ const trainOn =
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
-    const [crop, { evaluate }] = [cropOf(program), program]
+    const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader(crop, rotate)
     const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader })
     const stop = () => network.interrupt()

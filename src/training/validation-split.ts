@@ -51,7 +51,7 @@ const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, 
 }
 
 /** The images to train on, and those to validate on where that is asked for. */
-export const datasetsOf = (
+export const splitForValidation = (
   { dataset, validation }: Pick<TrainingRequest, 'dataset' | 'validation'>,
   seed: number
 ): E.Either<Failure, Split> => {

@@ -11,10 +11,10 @@ import { temporaryFolder } from '../src/temporary-folder'
 
 const modern = ['sse2', 'avx2', 'bmi2', 'f16c', 'fma']
 const machine: Machine = { node: 'v20.20.2', system: 'linux', processor: 'x64', instructions: () => modern }
-const nothing: Installation = { version: '1.2.3', leastNode: '20.17', isClone: false, local: undefined, addonOf: () => undefined }
+const nothing: Installation = { version: '1.2.3', minNode: '20.17', isClone: false, local: undefined, findAddon: () => undefined }
 const having = (...names: readonly string[]): Installation => ({
   ...nothing,
-  addonOf: (name) => (names.includes(name) ? `/${name}` : undefined)
+  findAddon: (name) => (names.includes(name) ? `/${name}` : undefined)
 })
 
 const choose = (on: Partial<Machine>, of: Installation): string => E.toUnion(chooseAddon({ ...machine, ...on }, of))
