@@ -1,6 +1,6 @@
 import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels/kernels'
 import { activationElements, channelsAreApart, layouts, weightElements } from '../kernels/layout'
-import type { ElementSizes } from '../program/program'
+import type { ElementSizes } from '../kernels/precision'
 
 /** `count` times, `stride` bytes apart. */
 export interface Repeat {

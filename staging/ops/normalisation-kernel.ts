@@ -1,8 +1,8 @@
-import type { Normalisation } from '../../graph/statistics'
-import { at, none } from '../ir/builder'
-import type { Region, TileTensor } from '../ir/tile-tensor'
-import { tileFields } from '../scope/regions'
-import type { ModelScope } from '../scope/scope'
+import type { Normalisation } from '../graph/statistics'
+import { at, none } from '../lowering/ir/builder'
+import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
+import { tileFields } from '../lowering/scope/regions'
+import type { ModelScope } from '../lowering/scope/scope'
 import { momentsAt } from './moment-addresses'
 
 /**

@@ -1,9 +1,9 @@
-import type { Statistics } from '../../graph/graph'
-import type { Normalisation } from '../../graph/statistics'
-import { at, offsetBy, type UnplacedOperand } from '../ir/builder'
-import type { Region } from '../ir/tile-tensor'
-import type { Step } from '../scope/op-step'
-import type { ModelScope } from '../scope/scope'
+import type { Statistics } from '../graph/graph'
+import type { Normalisation } from '../graph/statistics'
+import { at, offsetBy, type UnplacedOperand } from '../lowering/ir/builder'
+import type { Region } from '../lowering/ir/tile-tensor'
+import type { Step } from '../lowering/scope/op-step'
+import type { ModelScope } from '../lowering/scope/scope'
 
 /** Of a group: count, mean and sum of squared differences from it, in double precision. */
 export const momentBytes = 24

@@ -1,8 +1,8 @@
-import { reductionAccess } from '../../graph/access'
-import type { Step } from '../scope/op-step'
-import { exchangeOperand, none } from '../ir/builder'
-import { inExchange, tileFields } from '../scope/regions'
-import type { TileScope } from '../scope/scope'
+import { reductionAccess } from '../graph/access'
+import type { Step } from '../lowering/scope/op-step'
+import { exchangeOperand, none } from '../lowering/ir/builder'
+import { inExchange, tileFields } from '../lowering/scope/regions'
+import type { TileScope } from '../lowering/scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4

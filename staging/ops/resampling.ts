@@ -1,8 +1,8 @@
-import { imageAccess, pixelReductionAccess } from '../../graph/access'
-import { layoutCode } from '../../kernels/layout'
-import { extentFields } from '../../kernels/window-fields'
-import type { Step } from '../scope/op-step'
-import { index } from '../ir/builder'
+import { imageAccess, pixelReductionAccess } from '../graph/access'
+import { layoutCode } from '../kernels/layout'
+import { extentFields } from '../kernels/window-fields'
+import type { Step } from '../lowering/scope/op-step'
+import { index } from '../lowering/ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { spreadGradient, sumPixels } from './pooling'
 

@@ -1,8 +1,8 @@
-import { sameAccess, wholeImageAccess } from '../../graph/access'
-import { layoutCode } from '../../kernels/layout'
-import { at, none } from '../ir/builder'
-import { weightsIn } from '../scope/parameters'
-import type { TileTensor } from '../ir/tile-tensor'
+import { sameAccess, wholeImageAccess } from '../graph/access'
+import { layoutCode } from '../kernels/layout'
+import { at, none } from '../lowering/ir/builder'
+import { weightsIn } from '../lowering/scope/parameters'
+import type { TileTensor } from '../lowering/ir/tile-tensor'
 import { productsPerOutput, requireParameters } from './convolution'
 import { plainLayout, weightAndBias, type OpLowering } from './op-lowering'
 

@@ -1,10 +1,10 @@
-import { sameAccess } from '../../graph/access'
-import type { Parameter, Statistics } from '../../graph/graph'
-import type { Normalisation } from '../../graph/statistics'
-import type { Step } from '../scope/op-step'
+import { sameAccess } from '../graph/access'
+import type { Parameter, Statistics } from '../graph/graph'
+import type { Normalisation } from '../graph/statistics'
+import type { Step } from '../lowering/scope/op-step'
 import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
-import type { TileScope } from '../scope/scope'
+import type { TileScope } from '../lowering/scope/scope'
 
 /**
  * Moments are gathered where the input is made, and backward takes two passes (see

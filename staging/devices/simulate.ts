@@ -1,6 +1,6 @@
-import type { DeviceModel, LinkRates } from '../devices/device-model'
+import type { DeviceModel, LinkRates } from './device-model'
 import type { Kernel } from '../kernels/kernels'
-import type { Copy, Engine } from './program'
+import type { Copy, Engine } from '../program/program'
 
 /** What is told of instructions, before or after placement, to know their time. */
 type Timed =

@@ -1,10 +1,10 @@
-import { reductionAccess, rowReductionAccess } from '../../graph/access'
-import { elementsOf } from '../../graph/extents'
-import { microBatches } from '../../graph/objective'
-import type { Step } from '../scope/op-step'
-import { exchangeOperand, none } from '../ir/builder'
-import { inExchange } from '../scope/regions'
-import type { TileScope } from '../scope/scope'
+import { reductionAccess, rowReductionAccess } from '../graph/access'
+import { elementsOf } from '../graph/extents'
+import { microBatches } from '../graph/objective'
+import type { Step } from '../lowering/scope/op-step'
+import { exchangeOperand, none } from '../lowering/ir/builder'
+import { inExchange } from '../lowering/scope/regions'
+import type { TileScope } from '../lowering/scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4

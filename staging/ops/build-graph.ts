@@ -15,9 +15,9 @@ import {
   type TracedLayer
 } from '../../dsl'
 import { inputError, type StagingError } from '../error'
-import type { Extents } from './extents'
-import { readersOf, type Graph, type Directive, type Node } from './graph'
-import { recordOf } from '../lowering/ops'
+import type { Extents } from '../graph/extents'
+import { readersOf, type Graph, type Directive, type Node } from '../graph/graph'
+import { recordOf } from '.'
 import { validateFunction } from '../pointwise/functions'
 
 const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]

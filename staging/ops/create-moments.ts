@@ -1,8 +1,8 @@
-import type { Node } from '../../graph/graph'
-import { gathersMoments, type Normalisation } from '../../graph/statistics'
-import { tileIdentity } from '../ir/buffer-identity'
-import type { Buffer } from '../ir/builder'
-import type { ModelScope } from '../scope/scope'
+import type { Node } from '../graph/graph'
+import { gathersMoments, type Normalisation } from '../graph/statistics'
+import { tileIdentity } from '../lowering/ir/buffer-identity'
+import type { Buffer } from '../lowering/ir/builder'
+import type { ModelScope } from '../lowering/scope/scope'
 import { loweringOf } from '.'
 import { imagesApart, maximumBytes, momentBytes } from './moment-addresses'
 

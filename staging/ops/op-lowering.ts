@@ -1,11 +1,11 @@
-import type { ArgsOf, Op } from '../../../dsl'
-import type { AccessRule } from '../../graph/access'
-import type { Node, Parameter } from '../../graph/graph'
-import type { Statistics } from '../../graph/graph'
-import type { Kernel } from '../../kernels/kernels'
-import type { Layout } from '../../kernels/layout'
-import type { Step, StepGeometry, StepGradients } from '../scope/op-step'
-import type { ModelScope, TileScope } from '../scope/scope'
+import type { ArgsOf, Op } from '../../dsl'
+import type { AccessRule } from '../graph/access'
+import type { Node, Parameter } from '../graph/graph'
+import type { Statistics } from '../graph/graph'
+import type { Kernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { ModelScope, TileScope } from '../lowering/scope/scope'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 

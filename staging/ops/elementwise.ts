@@ -1,9 +1,9 @@
-import type { ArgsOf } from '../../../dsl'
-import { sameAccess } from '../../graph/access'
-import { activationElements } from '../../kernels/layout'
-import type { Step } from '../scope/op-step'
-import { originOf, tileFields } from '../scope/regions'
-import type { TileScope } from '../scope/scope'
+import type { ArgsOf } from '../../dsl'
+import { sameAccess } from '../graph/access'
+import { activationElements } from '../kernels/layout'
+import type { Step } from '../lowering/scope/op-step'
+import { originOf, tileFields } from '../lowering/scope/regions'
+import type { TileScope } from '../lowering/scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 /**
