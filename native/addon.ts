@@ -24,7 +24,7 @@ export const nativeSession = t.readonly(
 )
 export type NativeSession = t.TypeOf<typeof nativeSession>
 
-export const nativeDevice = t.readonly(
+const nativeDevice = t.readonly(
   t.type({
     scratchBytes: call,
     indicesBytes: call,
@@ -54,7 +54,7 @@ const addonCodec = t.readonly(
   }),
   'Tilefold addon'
 )
-export type Addon = t.TypeOf<typeof addonCodec>
+type Addon = t.TypeOf<typeof addonCodec>
 
 /**
  * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a
@@ -167,7 +167,7 @@ const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bou
  * Bytes that this process can still take, the least of what machine, memory cgroups and ulimits
  * leave, and in words which of them it is; null where the system does not say.
  */
-export type AvailableMemory = t.TypeOf<typeof availableCodec>
+type AvailableMemory = t.TypeOf<typeof availableCodec>
 
 export const availableMemory = (): E.Either<DeviceError, AvailableMemory> =>
   pipe(

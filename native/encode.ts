@@ -59,7 +59,7 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
   return at
 }
 
-export const encodeCode = (code: readonly Instruction[]): Float64Array => {
+const encodeCode = (code: readonly Instruction[]): Float64Array => {
   const numbers = new Float64Array(codeLength(code))
   write(numbers, 0, code)
   return numbers

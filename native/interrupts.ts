@@ -10,7 +10,7 @@ import { decodeAnswer, type DeviceError } from './error'
  */
 export type Wait = 'not' | 'briefly' | 'long' | 'ended'
 
-export interface InterruptReply {
+interface InterruptReply {
   /** The process's exit status, where it does not end by itself. */
   readonly status: number
   /** What is written to standard error and output before that. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 
 /** A package that brings the addon ready-made, and the machines that it runs on. */
-export interface Prebuilt {
+interface Prebuilt {
   readonly name: string
   /** As Node calls them: process.platform and process.arch. */
   readonly system: string
@@ -47,7 +47,7 @@ export interface Installation {
 }
 
 /** How to get an addon where no package brings one. */
-export const buildRemedy = 'build it here with npm install cmake-js node-addon-api sharp and npx tilefold-build (docs/install.md)'
+const buildRemedy = 'build it here with npm install cmake-js node-addon-api sharp and npx tilefold-build (docs/install.md)'
 
 const numbers = (version: string): readonly number[] => version.replace(/^v/, '').split('.').map(Number)
 

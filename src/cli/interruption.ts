@@ -7,7 +7,7 @@ import { failureText } from './failure-text'
  * Ctrl-C, for the whole process: what runs and can end by itself is asked to, and has little time
  * for it; anything else ends at once.
  */
-export interface Interruption {
+interface Interruption {
   /**
    * Hands `use` a signal that the first Ctrl-C aborts; a second one ends the process. `keep` says
    * that from then on there is something to save, for which the process may take as long as it

@@ -30,7 +30,7 @@ export const removeAbandoned = async (folder: string, ours: (name: string) => bo
   }
 }
 
-export const syncFolder = async (path: string): Promise<void> => {
+const syncFolder = async (path: string): Promise<void> => {
   const folder = await open(path, 'r')
   await folder.sync().finally(() => folder.close())
 }

@@ -13,7 +13,7 @@ export interface NamedPath {
   readonly path: string
 }
 
-export interface Paths {
+interface Paths {
   readonly reads: readonly NamedPath[]
   readonly writes: readonly NamedPath[]
 }

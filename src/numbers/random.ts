@@ -17,7 +17,7 @@
  *                 b = uniform(2 p + 1), r = sqrt(-2 ln a): r cos(2 pi b) at even indices,
  *                 r sin(2 pi b) at odd ones, in float64
  */
-export interface RandomStream {
+interface RandomStream {
   readonly uniform: (index: number) => number
   /**
    * Fills `target` with deviation * normal(0), deviation * normal(1), ... rounded to the array's

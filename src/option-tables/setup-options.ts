@@ -26,7 +26,7 @@ const model: Kind<Model | string> = textKind(
 )
 
 /** A device of this machine, one that a file describes, or the path of that file. */
-export type GivenDevice = DeviceName | DeviceFile | `${string}.json`
+type GivenDevice = DeviceName | DeviceFile | `${string}.json`
 type DeviceText = Extract<GivenDevice, string>
 
 const deviceChoices = `${deviceNames.join(', ')}, or the path of a *.json file`

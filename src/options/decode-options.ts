@@ -52,7 +52,7 @@ const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Ei
  * Never throws: what nobody expected is a failure with code `bug`. Its sentences are one line each,
  * whatever names stand in them.
  */
-export const catchBugs = <A>(outcome: () => Outcome<A>): Outcome<A> =>
+const catchBugs = <A>(outcome: () => Outcome<A>): Outcome<A> =>
   pipe(
     TE.tryCatch(() => outcome()(), bugFailure),
     TE.chainEitherK((answer) => answer),

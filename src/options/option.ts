@@ -42,7 +42,7 @@ interface Details<Decoded> {
 type Presence = 'required' | 'optional' | 'defaulted'
 
 /** One row of a table of options. */
-export interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
+interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
   readonly kind: Kind<Given, Decoded>
   readonly help: string
   readonly presence: P

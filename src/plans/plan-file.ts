@@ -109,7 +109,7 @@ const importPath = (part: 'dsl' | 'models', folder: string): string =>
   )
 
 /** The model that a plan is for, as the command line names it. */
-export interface PlannedModel {
+interface PlannedModel {
   /** A built-in name, or a path. */
   readonly name: string
   readonly options: HeadOptions

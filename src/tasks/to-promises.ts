@@ -20,7 +20,7 @@ export class FailureError extends Error implements Failure {
 type OutcomeFunction = (...given: never) => Outcome<unknown>
 
 /** The functions among `L` that answer with a TaskEither, each with a promise in its place. */
-export type PromiseLibrary<L> = {
+type PromiseLibrary<L> = {
   readonly [N in keyof L as L[N] extends OutcomeFunction ? N : never]: L[N] extends (...given: infer Given) => Outcome<infer A>
     ? (...given: Given) => Promise<A>
     : never

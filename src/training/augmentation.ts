@@ -14,13 +14,13 @@ export interface ColourJitter {
 }
 
 /** Beside crop and flips, what happens to one image of a step. */
-export interface Augmentation {
+interface Augmentation {
   readonly quarterTurns: 0 | 1 | 2 | 3
   /** Row-major 3x4 affine map of RGB in [0, 1]; clamped to [0, 1] by who applies it. */
   readonly colour?: Float32Array
 }
 
-export interface AugmentationOptions {
+interface AugmentationOptions {
   readonly seed: number
   readonly batch: number
   readonly rotate: boolean

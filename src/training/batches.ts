@@ -30,7 +30,7 @@ export interface Batches {
   readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly dataset: Dataset
   readonly seed: number
   readonly batch: number

@@ -13,7 +13,7 @@ import type { LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
 
 /** All that steps need, made ready. */
-export interface TrainingRun {
+interface TrainingRun {
   readonly request: TrainingRequest
   readonly network: RunningNetwork
   readonly batches: Batches

@@ -7,7 +7,7 @@ import { findReplaced, writeFailure } from '../files/atomic-write'
 import type { Validation } from './best'
 
 /** One step's line. */
-export interface StepMetrics {
+interface StepMetrics {
   /** From 1. */
   readonly step: number
   readonly loss: number
@@ -92,7 +92,7 @@ const setAside = async (path: string, number = 1): Promise<string> => {
   }
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly path: string
   /**
    * Steps after which training goes on: what was written of later ones, and a line that a crash has

@@ -14,7 +14,7 @@ export interface Quality {
 }
 
 /** Row-major [images, classes]. */
-export interface Scores {
+interface Scores {
   readonly values: Float64Array
   readonly classes: number
   readonly labels: readonly number[]

@@ -10,7 +10,7 @@ import { checkFiniteWeights, writeWeights } from '../weights/weights'
  * Copies of the weights and optimizer state on the host, since an interrupted step leaves the
  * device's half updated.
  */
-export interface Snapshots {
+interface Snapshots {
   /** The last copy. */
   readonly io: StepIo
   /** Copies after `steps` completed steps, unless the last copy was made then. */

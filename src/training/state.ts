@@ -73,7 +73,7 @@ export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
     return listSteps(folder)
   }, writeFailure(folder))
 
-export interface StateToWrite {
+interface StateToWrite {
   /** The Program's `save`, and its I/O buffer. */
   readonly section: Section
   readonly io: StepIo

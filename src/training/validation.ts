@@ -11,7 +11,7 @@ import { type Batch, type ImageLoader, splitIntoBatches, centreBatch } from './b
 import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
-export interface ValidationRun {
+interface ValidationRun {
   readonly network: RunningNetwork
   /** The Program's `evaluate`. */
   readonly section: Section

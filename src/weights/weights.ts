@@ -26,7 +26,7 @@ const auxiliaryHeads: ReadonlyMap<string, string> = new Map([
  * The file must hold the model's parameters and running statistics, each in its shape, and nothing
  * that the model does not know.
  */
-export const matchParameters =
+const matchParameters =
   (model: string, parameters: readonly Parameter[]) =>
   (file: TensorFile): E.Either<Failure, TensorFile> => {
     const fail = (fault: string): E.Either<Failure, TensorFile> => E.left(inputFailure(`${file.path}: ${fault}`))

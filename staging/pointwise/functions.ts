@@ -3,7 +3,7 @@ import { gradientBy, timesGradient, type Variable } from './differentiate'
 import { encodeExpression, mostRegisters, stepNumbers } from './encode'
 
 /** What devices run of a pointwise function, encoded. */
-export interface PointwiseFunctions {
+interface PointwiseFunctions {
   readonly forward: readonly number[]
   /** The gradient of the input, or of what a variable is, by `gradient`. */
   readonly backward: (by: Variable) => readonly number[]
