@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Installation, type Machine, chooseAddon, prebuilts } from '../../native/prebuilt'
+import { type Installation, type Machine, chooseAddon, prebuilts } from '../../native/addon/prebuilt'
 import { root, tilefold } from '../src/command-line'
 import { temporaryFolder } from '../src/temporary-folder'
 

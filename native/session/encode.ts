@@ -1,5 +1,5 @@
-import { encodeKernel, kernelTable, type Kernel } from '../staging/kernels/kernels'
-import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../staging/program/program'
+import { encodeKernel, kernelTable, type Kernel } from '../../staging/kernels/kernels'
+import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../../staging/program/program'
 
 /** Numbers that one instruction takes; see staging/program/program.ts. */
 const lengthOf = (instruction: Instruction): number =>

@@ -3,12 +3,12 @@ import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
 import { markAsUntransferable } from 'node:worker_threads'
-import type { Program, SectionName } from '../staging/program/program'
-import type { Precision } from '../staging/kernels/precision'
-import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
+import type { Program, SectionName } from '../../staging/program/program'
+import type { Precision } from '../../staging/kernels/precision'
+import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
 import { encodeProgram, type EncodedProgram } from './encode'
-import { decodeAnswer, type DeviceError } from './error'
-import type { MappedPixels } from './pixels'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import type { MappedPixels } from '../system/pixels'
 
 /**
  * One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
-import type { ConvolutionShape, DeviceModel } from '../staging/devices/device-model'
-import { encodeKernel, keyOfKernel, type Kernel, type KernelOf } from '../staging/kernels/kernels'
-import { windowFields } from '../staging/kernels/window-fields'
-import { layoutCode, layouts, type Layout } from '../staging/kernels/layout'
-import { memoize } from '../staging/memoize'
-import type { NativeDevice } from './addon'
-import { decodeAnswer, type DeviceError } from './error'
+import type { ConvolutionShape, DeviceModel } from '../../staging/devices/device-model'
+import { encodeKernel, keyOfKernel, type Kernel, type KernelOf } from '../../staging/kernels/kernels'
+import { windowFields } from '../../staging/kernels/window-fields'
+import { layoutCode, layouts, type Layout } from '../../staging/kernels/layout'
+import { memoize } from '../../staging/memoize'
+import type { NativeDevice } from '../addon/addon'
+import { decodeAnswer, type DeviceError } from '../addon/error'
 
 const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) as Readonly<Record<Layout, null>>, 'layout')
 export const layoutAnswer = decodeAnswer(layout)

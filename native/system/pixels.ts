@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { loadAddon } from './addon'
-import { decodeAnswer, type DeviceError } from './error'
-import { handleCodec } from './handle'
+import { loadAddon } from '../addon/addon'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import { handleCodec } from '../addon/handle'
 
 declare const mapped: unique symbol
 /**

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { Kernel } from '../staging/kernels/kernels'
-import { deviceProperties, openDevice, versions, type DeviceChoice } from './addon'
-import { encodeKernels } from './encode'
-import { decodeAnswer, type DeviceError } from './error'
+import type { Kernel } from '../../staging/kernels/kernels'
+import { deviceProperties, openDevice, versions, type DeviceChoice } from '../addon/addon'
+import { encodeKernels } from '../session/encode'
+import { decodeAnswer, type DeviceError } from '../addon/error'
 
 const timesAnswer = decodeAnswer(t.readonlyArray(t.union([t.number, t.string]), 'times'))
 const linkAnswer = decodeAnswer(t.readonly(t.type({ toDevice: t.number, toHost: t.number }), 'rates of the link'))

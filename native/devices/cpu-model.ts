@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { ConvolutionShape, DeviceModel } from '../staging/devices/device-model'
-import { isConvolution, keyOfKernel, type Kernel } from '../staging/kernels/kernels'
-import { layoutCode } from '../staging/kernels/layout'
-import { memoize } from '../staging/memoize'
-import { elementSizes } from '../staging/kernels/precision'
-import { roofline, type Rates } from '../staging/kernels/roofline'
-import { openDevice, versions, type NativeDevice } from './addon'
+import type { ConvolutionShape, DeviceModel } from '../../staging/devices/device-model'
+import { isConvolution, keyOfKernel, type Kernel } from '../../staging/kernels/kernels'
+import { layoutCode } from '../../staging/kernels/layout'
+import { memoize } from '../../staging/memoize'
+import { elementSizes } from '../../staging/kernels/precision'
+import { roofline, type Rates } from '../../staging/kernels/roofline'
+import { openDevice, versions, type NativeDevice } from '../addon/addon'
 import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, queryLayouts } from './device-answers'
-import type { DeviceError } from './error'
+import type { DeviceError } from '../addon/error'
 
 /**
  * What one core of each kind sustains in the kernels that matter, roughly; a measured profile takes

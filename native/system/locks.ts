@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { loadAddon } from './addon'
-import { decodeAnswer, type DeviceError } from './error'
-import { handleCodec } from './handle'
+import { loadAddon } from '../addon/addon'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import { handleCodec } from '../addon/handle'
 
 declare const lock: unique symbol
 /** A lock on a file, which the system gives back when its process ends, however it ends. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { call, loadAddon } from './addon'
-import { decodeAnswer, type DeviceError } from './error'
+import { call, loadAddon } from '../addon/addon'
+import { decodeAnswer, type DeviceError } from '../addon/error'
 
 /**
  * How long the process may still run after a Ctrl-C: `not` at all; `briefly`, to end by itself; as
