@@ -100,6 +100,6 @@ export const compiledActivations: readonly { readonly args: PointwiseArguments }
   hardsigmoid
 ]
 
-/** Whether a function is one of ours, known by its name. */
+/** Tells whether a function is one of ours, known by its name. */
 export const isBuiltIn = (args: PointwiseArguments): boolean =>
   compiledActivations.some((own) => own.args.function === args.function && JSON.stringify(own.args) === JSON.stringify(args))

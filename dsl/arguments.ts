@@ -4,7 +4,9 @@ import type { Op, OpArguments } from './ops'
 export type { Op, OpArguments }
 
 export interface CheckpointArguments {
-  /** Bytes (float32) that the segment may write at most; no limit by default. */
+  /**
+   * Limit of bytes, counted in float32, that the segment's layers may write; no limit by default.
+   */
   readonly budget?: number
 }
 
@@ -49,7 +51,7 @@ export interface ContainerArguments {
 
 export interface Arguments extends OpArguments, DirectiveArguments, ContainerArguments {}
 
-/** What layer P is told. */
+/** The options of layer P. */
 export type ArgsOf<P extends keyof Arguments> = Arguments[P]
 export type Directive = keyof DirectiveArguments
 

@@ -4,7 +4,7 @@ import type { RequireStrict } from './typing/fit'
 import type { Options, CheckedArguments } from './option-names'
 import type { Accept, AnyTensor, Invalid } from './typing/tensor'
 
-/** In place of a tensor where a layer is called without one. */
+/** Stands for the tensor where a layer is called without one. */
 interface NoTensorGiven {
   readonly none: true
 }
@@ -22,7 +22,7 @@ export interface Layer<in out N extends keyof Arguments, in out A> {
   ): Apply<X, N, A, Layer<N, A>, Layer<N, A>>
 }
 
-/** What people call a layer: a pointwise function by its own name. */
+/** The name of a layer in messages: a pointwise function by its own name. */
 type NameOf<N extends string, A> = N extends 'pointwise' ? A['function' & keyof A] & string : N
 type NoTensor<X, N extends string> = X extends NoTensorGiven
   ? unknown
@@ -35,8 +35,8 @@ type NoTensor<X, N extends string> = X extends NoTensorGiven
 type Given<A> = A extends infer B ? B : never
 
 /**
- * What makes layers is not one itself: what the compiler then says stands where a layer has its op,
- * in types only.
+ * Marks a function that makes layers as not being one itself: the compiler's sentence stands where
+ * a layer has its op, in types only.
  */
 interface NotALayer<P extends string> {
   readonly op: Invalid<`the function ${P} is not a layer; call it, as in ${P}()`>

@@ -7,12 +7,14 @@ import { opRecords, type Op, type OpArguments } from './ops'
 import { allDims } from './ops/op-record'
 import type { AnyTensor, Invalid } from './typing/tensor'
 
-/** What is told options that are checked by name: ops, and `tile` its counts. */
+/** The layers whose options are checked by name: ops, and `tile` with its counts. */
 export interface CheckedArguments extends OpArguments {
   readonly tile: DirectiveArguments['tile']
 }
 
-/** What other libraries and plain words call an option, in small letters without `_`. */
+/**
+ * Names that other libraries, and plain words, have for an option, in small letters without `_`.
+ */
 const meanings = {
   kernel: 'k',
   kernelsize: 'k',
@@ -39,7 +41,10 @@ const meanings = {
 const known = (of: keyof CheckedArguments): readonly string[] => (of === 'tile' ? allDims : opRecords[of].options.map(([option]) => option))
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
 
-/** Why a layer has no option of this name. */
+/**
+ * Returns the sentence that a layer has no option of this name, with the name that was likely
+ * meant.
+ */
 export const unknownOptionError = (of: keyof CheckedArguments, name: string): string => {
   const options = known(of)
   const meaning = Object.hasOwn(meanings, plain(name)) ? meanings[plain(name) as keyof typeof meanings] : undefined
@@ -47,7 +52,10 @@ export const unknownOptionError = (of: keyof CheckedArguments, name: string): st
   return `${of} has no option ${name}; ${meant === undefined ? `it takes ${options.join(', ') || 'none'}` : `did you mean ${meant}?`}`
 }
 
-/** Why one of the options is none that a layer knows. */
+/**
+ * Returns the sentence on the first option that a layer does not know, or undefined where it knows
+ * all.
+ */
 export const validateOptionNames = (of: keyof CheckedArguments, args: object): string | undefined => {
   const unknown = Object.keys(args).find((name) => !known(of).includes(name))
   return unknown === undefined ? undefined : unknownOptionError(of, unknown)
@@ -67,7 +75,10 @@ type UnknownOption<P extends string, Name extends string, Option, Texts> = [Mean
   ? `${P} has no option ${Name}; it takes ${List<Texts>}`
   : `${P} has no option ${Name}; did you mean ${Meant<Option, Plain<Name>> & string}?`
 
-/** Why these are no options of an op: one that it does not know, or lacks. */
+/**
+ * Returns the sentence on the first option that an op does not know, or lacks; undefined where all
+ * is right.
+ */
 export const validateOptions = (op: Op, args: object): string | undefined => {
   const given = Object.entries(args).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const unknown = given.find((name) => !known(op).includes(name))
@@ -101,7 +112,10 @@ type Required = {
     : {}
 }
 
-/** What the options of a layer must be besides A: those that it knows, and all that it needs. */
+/**
+ * The type that the options of a layer must have besides A: those that it knows, and all that it
+ * needs.
+ */
 export type Options<P extends keyof CheckedArguments, A> = [keyof A] extends [keyof CheckedArguments[P]]
   ? A extends Required[P]
     ? Partial<CheckedArguments[P]>

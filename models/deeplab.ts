@@ -3,7 +3,7 @@ import { aspp } from './aspp'
 import { withOptionCheck, type HeadOptions, type Network } from './heads'
 import { bottlenecks, stem } from './resnet'
 
-/** To the input's height and width, or the block's. */
+/** Resizes to the input's height and width, or the block's. */
 const whole = resize({ mode: 'bilinear', to: 'block' })
 
 /**

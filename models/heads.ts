@@ -1,8 +1,8 @@
 import { dropout, flatten, globalAvgPool, linear, named, relu, seq, type Layers, type Model, type Shape } from '../dsl'
 
 /**
- * How features become scores: global average pooling and one linear layer, or the layers of the
- * original network.
+ * The end of a classifier: `gap`, global average pooling and one linear layer; or `classic`, the
+ * layers of the original network.
  */
 export type Head = 'gap' | 'classic'
 
@@ -19,7 +19,10 @@ export interface HeadOptions<C extends number = number, H extends Head = Head> {
 const formatValue = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value))
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0
 
-/** What is wrong with options that no compiler saw; undefined where nothing is. */
+/**
+ * Returns one sentence on what is wrong with options that no compiler saw; undefined where nothing
+ * is.
+ */
 const validateOptions = (options: unknown): string | undefined => {
   if (typeof options !== 'object' || options === null) return 'give its options, such as { classes: 2 }'
   const { classes, head, ...others } = options as { readonly classes?: unknown; readonly head?: unknown }

@@ -15,7 +15,7 @@ import {
 } from '../dsl'
 import { withOptionCheck, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
 
-/** What torchvision's BasicConv2d does after its convolution. */
+/** The layers of torchvision's BasicConv2d after its convolution. */
 const normAndRelu = [named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)] as const
 
 const conv1x1 = <const N extends string, const O extends number>(name: N, out: O) =>

@@ -13,7 +13,7 @@ type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
 type Struct = readonly [name: string, fields: Fields]
 const shared: readonly Struct[] = Object.entries(kernelFields)
-/** Whether these are the fields of a struct, perhaps without its last. */
+/** Tells whether these are the fields of a struct, perhaps without its last. */
 const isHeldBy =
   (fields: Fields) =>
   ([, held]: Struct): boolean =>

@@ -18,7 +18,7 @@ export { mapPixels, type MappedPixels } from './system/pixels'
 export type { SectionName } from '../staging/program/program'
 export { openSession, type Image, type Session, type SessionOptions, type StepParameters } from './session/session'
 
-/** What staging must know of a device; only the reference device does without the addon. */
+/** Returns the model of a device for staging; only the reference device does without the addon. */
 export const deviceModel = (device: DeviceName, precision: DevicePrecision, threads: number): E.Either<DeviceError, DeviceModel> => {
   if (device === 'cuda') return cudaModel(threads, precision)
   if (device === 'reference' && precision !== 'tf32') return E.right(referenceModel(precision))

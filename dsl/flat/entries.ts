@@ -10,7 +10,7 @@ import type { Loss } from '../ops'
 export type Entry = readonly [name: string, op: Op, text: string, back?: number]
 export type Entries = readonly Entry[]
 
-/** What flatLayers makes of a list, marks left out; marks take no place. */
+/** The type of the ops that flatLayers returns, directives left out; directives take no place. */
 export type Flat<L> = FlatList<L, '', undefined>
 
 type Units = readonly unknown[]

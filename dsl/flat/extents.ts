@@ -8,9 +8,9 @@ type Units = readonly unknown[]
 type Image = readonly [batch: number, channels: number, height: number, width: number]
 
 /**
- * What tiles of a segment that ends at each op of a list partition, in the order of Flat: what the
- * op makes of images of shape S, or takes, where it sums over the pixels. Behind them what comes
- * out, which the loss that training appends takes.
+ * The extents that tiles partition if a segment ends at each op of a list, in the order of Flat:
+ * those of the op's output for images of shape S, or of its input where it sums over the pixels.
+ * The last entry is the list's output, which the loss that training appends takes.
  */
 export type FlatExtents<L, S extends Shape> = S extends readonly [
   infer B extends number,
@@ -23,7 +23,7 @@ export type FlatExtents<L, S extends Shape> = S extends readonly [
     : readonly []
   : readonly []
 
-/** Of each op, and what comes out. */
+/** The extents of each op, and those of the list's output. */
 type Extents = readonly [all: readonly Image[], out: Image]
 
 type ExtentsFrom<

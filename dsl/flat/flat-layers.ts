@@ -3,7 +3,7 @@ import { isDirective } from '../shapes/segment'
 
 interface FlatArguments extends OpArguments, DirectiveArguments {}
 
-/** Where a flattened layer stands. */
+/** The position of a flattened layer: its name, inputs and surrounding block. */
 interface LayerPosition {
   /** "features.0" */
   readonly name: string
@@ -44,7 +44,7 @@ export const flatLayers = (layers: Layers): readonly FlatLayer[] => {
   const flat: FlatLayer[] = []
   let tensors = 0
 
-  /** These return the tensor that comes out. */
+  /** Appends an op and returns the tensor that it makes. */
   const append = (op: string, args: unknown, name: string, inputs: readonly number[], block: number | undefined): number => {
     flat.push({ name, op, args, inputs, ...(block !== undefined && { block }) } as FlatLayer)
     return isDirective(op) ? inputs[0]! : ++tensors

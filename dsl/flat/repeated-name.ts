@@ -4,7 +4,10 @@ import type { FlatLayer } from './flat-layers'
 import type { Flat } from './entries'
 import { isDirective } from '../shapes/segment'
 
-/** Why the names of a flattened list are not different. */
+/**
+ * Returns one sentence on why the names of a flattened list are not different, or undefined where
+ * all is right.
+ */
 export const validateNames = (layers: readonly FlatLayer[]): string | undefined => {
   const names = new Set<string>()
   for (const { op, name } of layers) {
@@ -18,9 +21,9 @@ export const validateNames = (layers: readonly FlatLayer[]): string | undefined 
 type Units = readonly unknown[]
 
 /**
- * Whether two layers of a list have the same name. Mostly that is told by the names that are given
- * in each list by itself, one level of lists after the other, equal lists once; only where one
- * comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
+ * Tells whether two layers of a list have the same name. Mostly that is told by the names that are
+ * given in each list by itself, one level of lists after the other, equal lists once; only where
+ * one comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
  */
 export type Repeats<L> = RepeatsInLists<NestedList<L>>
 
@@ -56,14 +59,17 @@ type RepeatsInList<L, Seen> = Duplicate extends Seen
 type CompareAllNames<L, Seen> = FirstRepeated<Flat<L>> extends string ? true : Extract<Seen, NestedList<unknown>>
 
 /**
- * Beside names and lists: one is given again, or may be, as one with a dot is like a layer's in a
- * list inside, and `add` like a block's join; a layer goes by its place; a name is like a place.
+ * Signs beside names and lists: Duplicate, a name that is given again, or may be, as one with a dot
+ * is like a layer's in a list inside, and `add` like a block's join; Place, a layer that goes by
+ * its place; LikePlace, a name that is like a place.
  */
 type Duplicate = 0
 type Place = 1
 type LikePlace = 2
 
-/** What is given in a list and in the blocks in it; in steps as Walk's. */
+/**
+ * Collects the names and signs in a list and in the blocks in it; in chunks of steps, as Walk does.
+ */
 type Scan<L extends Layers, Seen> = Steps<L, Seen, L['length'] | 900 | 1800 | 2700 | 3600>
 type Steps<L extends Layers, Seen, End, I extends Units = readonly []> = I['length'] extends End
   ? I['length'] extends L['length']
@@ -90,7 +96,7 @@ type NameMark<Name, Seen> = [string] extends [Name]
         ? LikePlace | Name
         : Duplicate
       : Name
-/** Of a layer that is named, or a seq. */
+/** The list inside a named layer or a seq. */
 type NestedIn<A> = A extends { readonly layer: { readonly op: Op | Directive } }
   ? never
   : A extends { readonly layers: infer L }
@@ -128,7 +134,7 @@ type FirstRepeated<E, Seen = never> = E extends readonly [infer X, ...infer Rest
     : undefined
   : undefined
 
-/** Of a list in which a name comes again: where, and the sentence. */
+/** The place of the first repeated name in a list, and the sentence about it. */
 export type RepeatedName<L extends Layers, I extends Units = readonly [], Before extends Layers = readonly []> = L extends readonly [
   infer First extends AnyLayer,
   ...infer Rest extends Layers

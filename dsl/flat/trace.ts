@@ -12,14 +12,14 @@ import { shapeRules } from '../shapes/shape-rules'
 /** A layer with the shape that it makes. */
 export type TracedLayer = FlatLayer & { readonly output: Shape }
 
-/** What the type Segment knows, as values. */
+/** The knowledge of the type Segment as run-time values. */
 interface Segment {
   /** Dimensions along which it can be tiled. */
   readonly dims: readonly Dim[]
   readonly heldBytes: number
   readonly tiled: readonly Dim[]
   readonly last: Op | undefined
-  /** Why it cannot be tiled along all dimensions: an op in it needs statistics. */
+  /** The reason why it cannot be tiled along all dimensions: an op in it needs statistics. */
   readonly statistical: string | undefined
   /** The last tensor that was made before it. */
   readonly from: number
@@ -37,7 +37,10 @@ const startSegment = (shape: Shape, from: number): Segment => ({
   from
 })
 
-/** Of a tensor; nothing can stand before the net's input, which is tensor 0. */
+/**
+ * Words on which tensor's statistics an op needs; nothing can stand before the net's input, which
+ * is tensor 0.
+ */
 const needsStatistics = (op: Op, tensor: number): string =>
   `${op} needs the statistics of the whole ${tensor === 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 

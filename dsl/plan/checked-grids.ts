@@ -10,9 +10,10 @@ import type { Invalid } from '../typing/tensor'
 type Segments = readonly PlanSegment[]
 
 /**
- * Why segments have more tiles than there are images, rows or columns at their ends. E: the layers
- * in order, of which L are the model's; S: the input. Extents are worked out, which costs, only
- * where a count is not far below those of the input: what shrinks more than that, run time says.
+ * Gives the sentence on why segments have more tiles than there are images, rows or columns at
+ * their ends. E: the layers in order, of which L are the model's; S: the input. Extents are worked
+ * out, which costs, only where a count is not far below those of the input: what shrinks more than
+ * that, run time says.
  */
 export type CheckedGrids<E, O extends readonly number[], L, S extends Shape, G extends Segments> = number extends S['length'] | G['length']
   ? unknown

@@ -3,7 +3,10 @@ import type { MaxPool, Rectifier } from '../ops'
 import type { Unchecked } from './sentences'
 import type { Invalid } from '../typing/tensor'
 
-/** Why these are not the positions of all layers in an order in which they may run. */
+/**
+ * Gives one sentence on why these are not the positions of all layers in an order in which they may
+ * run, if that is so.
+ */
 export type CheckedOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
   ? unknown
   : O['length'] extends E['length']

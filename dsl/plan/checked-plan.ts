@@ -121,7 +121,9 @@ type HostTensor<S> = S extends readonly [infer G, ...infer Rest]
 
 type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, MaxPool, ...unknown[]]>[0]
 
-/** Why tensors cannot wait on the host, as far as names tell. */
+/**
+ * Gives one sentence on why tensors cannot wait on the host, as far as names tell, if that is so.
+ */
 type CheckedSwapSchedule<E extends Entries, P extends PlanInFile> = P extends {
   readonly swapSchedule: infer R extends readonly PlanSwapInterval[]
 }

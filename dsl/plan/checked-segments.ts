@@ -11,8 +11,8 @@ import type { Invalid } from '../typing/tensor'
 type Segments = readonly PlanSegment[]
 
 /**
- * Why segments do not cover the layers, which stand in the order in which they run, or are not
- * exact.
+ * Gives one sentence on why segments do not cover the layers, which stand in the order in which
+ * they run, or are not exact, if that is so.
  */
 export type CheckedSegments<E, S extends Segments> = number extends S['length']
   ? unknown
@@ -91,7 +91,10 @@ type GridError<G extends PlanSegment, After extends Segments, E extends Entries,
         : never
     : { readonly grid: Invalid<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
 
-/** Why the ops from position K up to To cannot be tiled along D together. */
+/**
+ * Gives one sentence on why the ops from position K up to To cannot be tiled along D together, if
+ * that is so.
+ */
 type TiledError<E extends Entries, F extends readonly unknown[], From extends number, To, D extends string, K = From> = E[K &
   number] extends infer X extends Entry
   ? [D] extends [LastDims<X[1]>]
@@ -142,7 +145,7 @@ export type NameBefore<To extends number, E extends Entries> = (readonly [unknow
   ? Name
   : never
 
-/** Why a segment has nothing to prefetch. */
+/** Gives one sentence on why a segment has nothing to prefetch, if that is so. */
 type PrefetchError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly prefetch: true
   readonly grid: Untiled
@@ -155,7 +158,10 @@ export interface Untiled {
   readonly W: 1
 }
 
-/** Why a segment cannot run these of its layers by Winograd, at the names that are wrong. */
+/**
+ * Gives one sentence on why a segment cannot run these of its layers by Winograd, at the names that
+ * are wrong, if that is so.
+ */
 type WinogradError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly winograd: infer W extends readonly [string, ...string[]]
 }
@@ -178,7 +184,7 @@ type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Name
     >
 
 /**
- * Whether there is a way by Winograd to compute a convolution of this text; a text that is not
+ * Tells whether Winograd's algorithm can compute a convolution of this text; a text that is not
  * known passes.
  */
 type Transformable<Text extends string> = Text extends `conv2d ${string} k${infer K} ${infer Rest}`
@@ -216,14 +222,17 @@ type WinogradRefusal<G extends PlanSegment, Name extends string, E extends Entri
 type NamesWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
   ? Names
   : NamesWithin<E, F, F[K & number], To, Names | E[K & number][0]>
-/** Why a segment has no layer of this name. */
+/** Gives one sentence on why a segment has no layer of this name, if that is so. */
 type NotInSegment<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
   ? unknown
   : Name extends E[number][0]
     ? Invalid<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
     : Invalid<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
 
-/** Why a segment cannot run forward again before the backward of the one that follows. */
+/**
+ * Gives one sentence on why a segment cannot run forward again before the backward of the one that
+ * follows, if that is so.
+ */
 type RematerializeError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly rematerialize: true
 }
@@ -235,7 +244,7 @@ type RematerializeError<G extends PlanSegment, After extends Segments, E extends
         readonly rematerialize: Invalid<`${ShowSegment<G>}: rematerialize: the last segment runs backward right after forward, so what leads up to it is still there`>
       }
   : HostTensorError<G, E, F>
-/** Whether a segment that is not rematerialized, and is not the last, follows. */
+/** Tells whether a segment that is not rematerialized, and is not the last, follows. */
 type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
   ? Next extends { readonly rematerialize: true }
     ? IsBeforeLast<Rest>
@@ -247,8 +256,8 @@ type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
     : true
 
 /**
- * Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the
- * names that are wrong.
+ * Gives one sentence on why outputs of these of a segment's layers cannot leave it for the host in
+ * bands of rows, at the names that are wrong, if that is so.
  */
 type HostTensorError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly hostTensors: infer W extends readonly [string, ...string[]]

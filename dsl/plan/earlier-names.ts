@@ -23,8 +23,8 @@ export interface EarlierPlacementFields {
 }
 
 /**
- * What fields of a plan, of its segments and of its placement are called now, and the first words
- * of tensors in its swap schedule.
+ * Today's names of earlier fields of a plan, of its segments and of its placement, and today's
+ * first words of tensors in its swap schedule.
  */
 export const earlierNames: {
   readonly plan: Readonly<Record<keyof EarlierPlanFields, keyof Plan>>

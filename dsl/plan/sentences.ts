@@ -2,7 +2,7 @@
 import type { IsUnion } from '../flat/entries'
 import type { Invalid } from '../typing/tensor'
 
-/** As many as in a list, of which nothing is asked. */
+/** A tuple as long as L of which nothing is asked. */
 export type Unchecked<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }
 
 /**

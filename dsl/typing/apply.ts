@@ -3,7 +3,7 @@ import type { LocateError, LocateErrorInList } from './error-place'
 import type { AnyTensor, Invalid, Tensor } from './tensor'
 import type { ApplyResult, WidenSizes, Walk } from './walk'
 
-/** What the layer L makes of X, or the mistake; or Else where X is no tensor. */
+/** The type of the layer L applied to X, or the mistake; or Else where X is no tensor. */
 export type Apply<X, N extends keyof Arguments, A, L, Else> = [unknown] extends [X]
   ? AnyTensor
   : X extends AnyTensor
@@ -16,7 +16,9 @@ export type Apply<X, N extends keyof Arguments, A, L, Else> = [unknown] extends 
       : never
     : Else
 
-/** What a list of layers makes of X: the tensor, or the mistake with the name of its layer. */
+/**
+ * The type of a list of layers applied to X: the tensor, or the mistake with the name of its layer.
+ */
 export type ApplyLayers<X, L extends Layers> =
   Walk<X, L> extends infer Y ? (Y extends string ? Invalid<LocateErrorInList<X, L, Y>[1]> : After<Y, L>) : never
 

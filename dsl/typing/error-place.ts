@@ -61,7 +61,7 @@ type LastTile<L extends Layers, End extends number, Last extends number = End, I
   : LastTile<L, End, L[I['length'] & number]['op'] extends 'tile' | 'seq' ? I['length'] & number : Last, readonly [...I, unknown]>
 
 /**
- * What the layers of L make of X, the names after them, and their last op's; or the mistake with
+ * The tensor after the layers of L, the names after them and their last op's; or the mistake with
  * its place in L.
  */
 type SearchList<
@@ -80,7 +80,7 @@ type SearchList<
         : { readonly sentence: Sentence<R>; readonly at: I['length'] }
       : never
 
-/** What one layer of a list makes of X, or its mistake. */
+/** The tensor after one layer of a list, or its mistake. */
 type SearchLayer<X, L extends AnyLayer, P extends Namespace, Last extends string> = L['op'] extends 'residual' | 'gated' | 'parallel'
   ? SearchBlock<X, L['op'], L['args'], P, Last>
   : SearchNamed<X, L, `${P[0]}${GivenName<L['args'], `${P[1]['length']}`>}`, Last> extends infer R
@@ -94,7 +94,7 @@ type SearchLayer<X, L extends AnyLayer, P extends Namespace, Last extends string
     : never
 type GivenName<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
 
-/** What a layer of this name makes of X, or its mistake. */
+/** The tensor after a layer of this name, or its mistake. */
 type SearchNamed<X, L, Name extends string, Last extends string> = L extends { readonly op: infer N; readonly args: infer A }
   ? N extends Op | Directive
     ? ApplyResult<X, N, A> extends infer Y
@@ -111,7 +111,7 @@ type SearchNamed<X, L, Name extends string, Last extends string> = L extends { r
         : SearchBlock<X, N, A, NewNamespace<`${Name}.`>, Last>
   : never
 
-/** What a block makes of X, or its mistake; Y: the end of the branch before, X at first. */
+/** The tensor after a block, or its mistake; Y is the end of the branch before, X at first. */
 type SearchBlock<X, N, A, P extends Namespace, Last extends string, Y = X, B = BranchesOf<A>> = B extends readonly [
   infer First extends Layers,
   ...infer Rest

@@ -13,8 +13,8 @@ type NotStrict = 'the compiler option strictNullChecks is off: put "strict": tru
 export type RequireStrict<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
 
 /**
- * What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with
- * the sentence in its place.
+ * The type that a list must have besides L: unknown, unless one of its layers is a mistake; then a
+ * tuple with the sentence in its place.
  */
 export type Fit<X, L extends Layers> = RequireStrict<
   WalkFromStart<X, L> extends string
@@ -25,7 +25,8 @@ export type Fit<X, L extends Layers> = RequireStrict<
 >
 
 /**
- * What the layers of a whole model must be besides L: as in Fit, and its last segment ends with it.
+ * The type that the layers of a whole model must have besides L: as Fit, with the checks of the
+ * last segment's end.
  */
 export type FitToEnd<X, L extends Layers> = RequireStrict<
   WalkToEnd<X, L> extends string
@@ -40,7 +41,7 @@ type Misfit<L extends Layers, Mistake> = Mistake extends readonly [infer At, inf
   ? { readonly [K in keyof L]: K extends `${At & number}` ? Invalid<Sentence> : unknown }
   : unknown
 
-/** What a tensor must be besides X to make a whole model. */
+/** The type that a tensor must have besides X to make a whole model. */
 export type Whole<X> = RequireStrict<
   CheckModelEnd<X> extends string
     ? SentenceOf<LocateErrorInList<Start<InputOf<X>>, LayersOf<X>, CheckModelEnd<X> & string>>

@@ -105,7 +105,10 @@ type StartSegment<S extends Shape, G extends Segment, O extends Origin> = Tensor
   NoWrites
 >
 
-/** Why a segment that ends with shape S has fewer rows, columns or images than tiles. */
+/**
+ * Gives one sentence on why a segment that ends with shape S has fewer rows, columns or images than
+ * tiles, if that is so.
+ */
 type TooManyTiles<S extends Shape, G extends Segment> = [G[3][0]] extends [never]
   ? undefined
   : MoreTiles<G[3][1], G[0], G[1], S> extends infer Sentence extends string
@@ -130,8 +133,8 @@ type RefusalReason<F extends Dim, Statistical extends string> = [Statistical] ex
   : Statistical
 
 /**
- * What the branches of a block make of X, joined. Y: the end of the branch before, whose segment
- * goes on; X at first.
+ * The tensor after the branches of a block, joined. Y is the end of the branch before, whose
+ * segment goes on; X at first.
  */
 type Branches<
   X,
@@ -193,14 +196,14 @@ type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []>
     : never
 
 /**
- * The same from the start of a list, where nothing may be known of X either; nor, while the
- * compiler infers it, of L.
+ * Walks from the start of a list, where nothing may be known of X, nor, while the compiler infers
+ * it, of L.
  */
 export type WalkFromStart<X, L extends Layers> = [unknown] extends [X] ? Tensor : [L] extends [never] ? Tensor : Walk<WidenSizes<X>, L>
 /** X, of which a size that is a type parameter's is any. */
 export type WidenSizes<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<SizesOf<S>, F, G, O, W> : X
 
-/** What the layers of a whole model make of X, whose last segment ends there. */
+/** The tensor after the layers of a whole model, whose last segment ends there. */
 export type WalkToEnd<X, L extends Layers> = CheckModelEnd<WalkFromStart<X, L>>
 /** Y as the end of a model. */
 export type CheckModelEnd<Y> =

@@ -96,7 +96,9 @@ export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())
 
 export type DeviceName = 'reference' | 'cpu' | 'cuda'
 
-/** What products of float32 values are computed in: tf32 is of the cuda device alone. */
+/**
+ * The precision in which products of float32 values are computed; tf32 is of the cuda device alone.
+ */
 export type MathMode = 'float32' | 'tf32'
 
 export const mathMode = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
@@ -110,7 +112,9 @@ export interface DeviceChoice {
 
 const opened = new Map<string, E.Either<DeviceError, NativeDevice>>()
 
-/** Each device is opened once: a GPU takes some tenths of a second for it. */
+/**
+ * Opens a device to be asked about kernels, each once: a GPU takes some tenths of a second for it.
+ */
 export const openDevice = (choice: DeviceChoice): E.Either<DeviceError, NativeDevice> => {
   const { device, precision, threads } = choice
   const key = JSON.stringify([device, precision, threads])
@@ -164,8 +168,8 @@ export const versions = (): E.Either<DeviceError, Versions> =>
 const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bound: t.string }))], 'available memory')
 
 /**
- * Bytes that this process can still take, the least of what machine, memory cgroups and ulimits
- * leave, and in words which of them it is; null where the system does not say.
+ * Bytes that this process can still take, the smallest of the limits by machine, memory cgroups and
+ * ulimits, and in words which of them it is; null where the system does not say.
  */
 type AvailableMemory = t.TypeOf<typeof availableCodec>
 

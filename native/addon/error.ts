@@ -2,8 +2,9 @@ import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 
 /**
- * What went wrong on a device; the message is one sentence. `memory` and `threads`: more was asked
- * for than this process may have; `missing`: the addon is not built or cannot be loaded.
+ * A failure of a device; the message is one sentence. Codes: `memory` and `threads`, more was asked
+ * for than this process may have; `missing`, the addon is not built or cannot be loaded; `device`,
+ * any other; `interrupted`, the user stopped it.
  */
 export interface DeviceError {
   readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing'
@@ -16,7 +17,7 @@ const failed = t.type({
   error: t.type({ code: t.keyof({ device: null, interrupted: null, memory: null, threads: null }), message: t.string })
 })
 
-/** What the addon answers: `{ value }` of the given form, or `{ error }`. */
+/** Decodes an answer of the addon: `{ value }` of the given form, or `{ error }`. */
 export const decodeAnswer =
   <A>(codec: t.Type<A, unknown>) =>
   (answer: unknown): E.Either<DeviceError, A> => {

@@ -3,10 +3,12 @@ import * as E from 'fp-ts/Either'
 /** A package that brings the addon ready-made, and the machines that it runs on. */
 interface Prebuilt {
   readonly name: string
-  /** As Node calls them: process.platform and process.arch. */
+  /** System and processor as Node calls them: process.platform and process.arch. */
   readonly system: string
   readonly processor: string
-  /** What the addon's code needs of a processor, as Linux calls it in /proc/cpuinfo. */
+  /**
+   * Instructions that the addon's code needs of a processor, as Linux calls them in /proc/cpuinfo.
+   */
   readonly instructions: readonly string[]
 }
 
@@ -23,22 +25,22 @@ export const prebuilts = [
   { name: '@tilefold/linux-arm64', system: 'linux', processor: 'arm64', instructions: [] }
 ] as const satisfies readonly Prebuilt[]
 
-/** What the choice of an addon depends on, of the machine. */
+/** The facts of a machine on which the choice of an addon depends. */
 export interface Machine {
-  /** As process.version has it. */
+  /** Node's version, as process.version has it. */
   readonly node: string
   readonly system: string
   readonly processor: string
-  /** Undefined where the system does not say. */
+  /** Instructions of the processor; undefined where the system does not say. */
   readonly instructions: () => readonly string[] | undefined
 }
 
-/** What the choice of an addon depends on, of what is installed. */
+/** The facts of an installation on which the choice of an addon depends. */
 export interface Installation {
   readonly version: string
   /** The oldest Node that is served, such as 20.17. */
   readonly minNode: string
-  /** Whether it is a clone of the repository, where the addon is built. */
+  /** True if it is a clone of the repository, where the addon is built. */
   readonly isClone: boolean
   /** The addon that was built here. */
   readonly local: string | undefined
@@ -46,7 +48,7 @@ export interface Installation {
   readonly findAddon: (name: string) => string | undefined
 }
 
-/** How to get an addon where no package brings one. */
+/** Words on how to get an addon where no package brings one. */
 const buildRemedy = 'build it here with npm install cmake-js node-addon-api sharp and npx tilefold-build (docs/install.md)'
 
 const numbers = (version: string): readonly number[] => version.replace(/^v/, '').split('.').map(Number)
@@ -90,7 +92,10 @@ export const chooseAddon = (machine: Machine, installation: Installation): E.Eit
   )
 }
 
-/** What the loader of shared libraries said of an addon, as a sentence that says what to do. */
+/**
+ * Turns the message of the loader of shared libraries about an addon into a sentence that says what
+ * to do.
+ */
 export const loadFailure = (addon: string, said: string): string => {
   const [, library, needed] = /version [`'](GLIBC(?:XX)?)_([\d.]+)' not found/.exec(said) ?? []
   if (library !== undefined)

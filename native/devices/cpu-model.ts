@@ -11,8 +11,8 @@ import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, queryLayou
 import type { DeviceError } from '../addon/error'
 
 /**
- * What one core of each kind sustains in the kernels that matter, roughly; a measured profile takes
- * this place.
+ * Rough rates of one core of each kind in the kernels that matter; a measured profile takes this
+ * place.
  */
 const ratesOf = (instructionSet: string, threads: number): Rates => ({
   flopsPerSecond: threads * (instructionSet.startsWith('avx512') ? 1.05e11 : instructionSet.startsWith('avx2') ? 5e10 : 1e10),

@@ -15,7 +15,8 @@ const algorithmsAnswer = decodeAnswer(t.readonlyArray(t.readonly(t.type({ algori
 const linkRate = 2.2e10
 
 /**
- * One of many: all convolutions of a GPU have weights in one layout, as all activations are in one.
+ * A convolution to ask about layouts: all of a GPU have weights in one layout, as all activations
+ * are in one.
  */
 const someConvolution = {
   inChannels: 64,

@@ -51,7 +51,7 @@ export const probeConvolution = (shape: ConvolutionShape, destination: Layout): 
 }
 
 /**
- * What a native device says of its layouts, and of the indices of a max pool; answers are
+ * The layouts that a native device answers with, and the bytes of a max pool's indices; answers are
  * remembered.
  */
 export const queryLayouts = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'indicesBytes'> => {

@@ -36,8 +36,8 @@ export interface Image {
 }
 
 /**
- * What changes from run to run. `step` counts from 0: steps in the section `step`, updates in
- * `update`.
+ * Parameters that change from run to run. `step` counts from 0: steps in the section `step`,
+ * updates in `update`.
  */
 export interface StepParameters {
   readonly learningRate: number
@@ -61,15 +61,15 @@ export interface Session {
   /** Ends the section under way before its next instruction, with code `interrupted`. */
   readonly interrupt: () => void
   /**
-   * Bytes up to the highest one that anything wrote in the arena so far; read it between runs.
-   * After close, as it was then.
+   * Returns the bytes of the arena up to the highest one that anything wrote so far; read it
+   * between runs. After close, as it was then.
    */
   readonly measuredPeakBytes: () => number
-  /** Of the host pool, in bytes. */
+  /** Returns the peak of the host pool in bytes. */
   readonly measuredHostPeakBytes: () => number
   /**
-   * By kernel of the program: milliseconds of its launches so far, where `timesKernels`; else
-   * empty. Read it between runs.
+   * Returns milliseconds of launches so far, by kernel of the program, where `timesKernels`; else
+   * an empty list. Read it between runs.
    */
   readonly kernelMilliseconds: () => readonly number[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
@@ -83,9 +83,12 @@ export interface SessionOptions {
   readonly program: Program
   /** The budget: the arena is exactly this large. */
   readonly arenaBytes: number
-  /** Of either direction between the device and the host pool; unlimited where absent. */
+  /**
+   * Limit in bytes per second of either direction between the device and the host pool; unlimited
+   * where absent.
+   */
   readonly linkBytesPerSecond?: number
-  /** Whether each launch's time is measured. */
+  /** Measures the time of each launch. */
   readonly timesKernels?: boolean
 }
 

@@ -4,19 +4,22 @@ import { call, loadAddon } from '../addon/addon'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 
 /**
- * How long the process may still run after a Ctrl-C: `not` at all; `briefly`, to end by itself; as
- * `long` as it takes, to save what there is. `ended`: it has said what it came to, and after a
- * Ctrl-C has little time left to end.
+ * The time that the process may still run after a Ctrl-C: `not` at all; `briefly`, to end by
+ * itself; as `long` as it takes, to save what there is. `ended`: it has said what it came to, and
+ * after a Ctrl-C has little time left to end.
  */
 export type Wait = 'not' | 'briefly' | 'long' | 'ended'
 
 interface InterruptReply {
   /** The process's exit status, where it does not end by itself. */
   readonly status: number
-  /** What is written to standard error and output before that. */
+  /**
+   * Text that is written to standard error before the process ends; `output` goes to standard
+   * output.
+   */
   readonly error: string
   readonly output: string
-  /** How long `briefly` is. */
+  /** Milliseconds that `briefly` takes. */
   readonly milliseconds: number
 }
 

@@ -22,10 +22,16 @@ interface Interruption {
 
 const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }
 
-/** Within a second, as long as one waits before one looks for another way. */
+/**
+ * Milliseconds that an interrupted command has to end by itself: within a second, as long as one
+ * waits before one looks for another way.
+ */
 const briefMilliseconds = 700
 
-/** Where the addon is not built: what computes without a break cannot hear. */
+/**
+ * Listens for Ctrl-C where the addon is not built: a computation without a break cannot be
+ * interrupted then.
+ */
 const listenHere = (json: boolean, onInterrupt: () => void): ((wait: Wait) => void) => {
   let wait: Wait = 'not'
   let count = 0

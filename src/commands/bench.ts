@@ -55,7 +55,10 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
   return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
 }
 
-/** One update of the weights: its micro-steps one after the other; milliseconds of all. */
+/**
+ * Runs one update of the weights, its micro-steps one after the other, and returns the milliseconds
+ * of all.
+ */
 const updateOnce = ({ seed, accumulate }: Options, step: number, network: RunningNetwork, images: readonly Image[]): Outcome<number> => {
   const parameters = { learningRate: 0, seed }
   return pipe(

@@ -16,12 +16,15 @@ export interface CompareRow {
   readonly strategy: StrategyName
   readonly budgetBytes: number
   readonly feasible: boolean
-  /** By the simulator; null, as all that follow, where nothing fits. */
+  /**
+   * Milliseconds of a step, predicted by the simulator; null, as all that follow, where nothing
+   * fits.
+   */
   readonly predictedStepMs: number | null
   readonly lowerBoundMs: number | null
   readonly peakDeviceBytes: number | null
   readonly peakHostBytes: number | null
-  /** Between device and host in a step, both ways. */
+  /** Bytes that a step moves between device and host, both ways. */
   readonly movedBytes: number | null
   /**
    * Operations of convolutions and linear layers that run forward again, or twice where tiles
@@ -60,7 +63,7 @@ const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plai
   }
 }
 
-/** Bytes of a described device's memory, which bounds every budget. */
+/** Returns the bytes of a described device's memory, which bounds every budget. */
 const maxBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
 
 /** A request without limits on the device. */

@@ -61,7 +61,7 @@ const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
     : E.left(notFiniteFailure(`the score of class ${wrong} is ${scores[wrong]}, which is`))
 }
 
-/** In place of a class, of a pixel that has a score that is not finite. */
+/** The value in a mask of a pixel that has a score that is not finite. */
 const noClass = 255
 
 /** Writes the classes of pixels, or answers with scores. */
@@ -149,12 +149,12 @@ const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage,
   )
 
 /**
- * One forward pass over a whole image of any size, normalised by running statistics and without
- * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
- * memory stays within the budget. The mask is in host memory beside it, and so is an image of up to
- * a gibibyte. A model that scores pixels writes the class of each to `out`, *.tif (in tiles) or
- * *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`,
- * `budget` or `interrupted`.
+ * Runs one forward pass over a whole image of any size, normalised by running statistics and
+ * without dropout, in tiles as the plan says: the result is that of the image untiled, and the
+ * device's memory stays within the budget. The mask is in host memory beside it, and so is an image
+ * of up to a gibibyte. A model that scores pixels writes the class of each to `out`, *.tif (in
+ * tiles) or *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code
+ * `input`, `budget` or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
   const { weights, image, out, onPlan } = options

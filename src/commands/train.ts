@@ -37,7 +37,7 @@ export interface TrainReport {
   /** Highest byte that was changed, plus one. */
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
-  /** Where validation was asked for. */
+  /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
 }
@@ -85,7 +85,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
 const weightFilesOf = ({ save, best }: DecodedTrainOptions): readonly string[] => [save, best].filter((path) => path !== undefined)
 
 /**
- * Whether results can be written where they are wanted: over nothing that is read, and nobody
+ * Checks that results can be written where they are wanted: over nothing that is read, and nobody
  * else's.
  */
 const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>

@@ -10,7 +10,7 @@ import { resolveDestination, writeFailure } from './atomic-write'
 
 /** A place that one training alone may write to. */
 export interface Claimed extends NamedPath {
-  /** Whether the path is a folder's, which exists; a file's lock lies beside it. */
+  /** True if the path is a folder's, which exists; a file's lock lies beside it. */
   readonly isFolder?: true
 }
 
@@ -30,8 +30,8 @@ const lockText = /^(process \d+ on .+)?$/
 const longestText = 1000
 
 /**
- * Why a file that has a lock's name is somebody else's; undefined where it is ours, or none is
- * there.
+ * Returns why a file that has a lock's name is somebody else's; undefined where it is ours, or none
+ * is there.
  */
 const findForeign = async (lock: string): Promise<string | undefined> => {
   const found = await stat(lock).catch(() => undefined)

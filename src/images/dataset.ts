@@ -11,11 +11,11 @@ import { inParallel } from '../tasks/in-parallel'
 import { maxClasses } from '../options/limits'
 import { type Mask, ignoredLabel, inspectMask, largestClass } from './masks'
 
-/** One image file and the index of its class, or the mask of its pixels' classes. */
+/** An image file and its label: the index of its class, or the mask of its pixels' classes. */
 export interface Example {
   readonly path: string
   readonly label: number | Mask
-  /** Where it was said, for sentences: `data.csv line 3`, or a folder. */
+  /** The place that named the image, for sentences: `data.csv line 3`, or a folder. */
   readonly origin: string
 }
 

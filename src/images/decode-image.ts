@@ -29,9 +29,9 @@ export interface Extent2 {
 export interface ImageHeader extends Extent2 {
   /** Pages of a TIFF, or frames of a WebP; the first is read. */
   readonly pages: number
-  /** Whether there is a channel beside the colours, which is dropped. */
+  /** True if there is a channel beside the colours, which is dropped. */
   readonly hasAlpha: boolean
-  /** As in EXIF, 1 where there is none; not applied. */
+  /** The orientation as EXIF writes it, 1 where there is none; it is not applied. */
   readonly orientation: number
 }
 
@@ -49,7 +49,7 @@ export const maxBytesInMemory = 2 ** 30
 
 export const decodedBytes = ({ height, width }: Extent2): number => height * width * 3
 
-/** Bytes that an image which is upscaled more than twofold may have. */
+/** Limit of bytes of an image that is upscaled more than twofold. */
 const maxUpscaledBytes = 2 ** 28
 
 /**

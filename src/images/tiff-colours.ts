@@ -7,7 +7,7 @@ const jpegs: readonly number[] = [6, 7]
 /** White is zero, black is zero, RGB, palette, CMYK. */
 const known: readonly number[] = [0, 1, 2, 3, 5]
 
-/** How the numbers of a file are written; in a BigTIFF offsets have 8 bytes. */
+/** The form of a file's numbers; in a BigTIFF offsets have 8 bytes. */
 interface Numbers {
   readonly isLittle: boolean
   readonly isBig: boolean
@@ -38,8 +38,8 @@ const fieldsOf = async (file: FileHandle): Promise<ReadonlyMap<number, number>> 
 }
 
 /**
- * Why the colours of a TIFF, which the decoder hands out as they are stored, would be other ones;
- * undefined where they are right. YCbCr is made RGB by JPEG alone.
+ * Returns why the colours of a TIFF, which the decoder hands out as they are stored, would be other
+ * ones; undefined where they are right. YCbCr is made RGB by JPEG alone.
  */
 export const findColourFault = async (path: string): Promise<string | undefined> => {
   const file = await open(path, 'r')

@@ -25,7 +25,7 @@ const padding = predicateCodec<Padding>(
 const counts = predicateCodec<readonly number[]>('a list of numbers', (value) => Array.isArray(value) && value.every(isNumber))
 
 const functionName = predicateCodec<string>('a name', (value) => typeof value === 'string' && /^[A-Za-z]\S*( \S+)*$/.test(value))
-/** Whether the steps make sense is for the shape rule. */
+/** Decodes an expression; whether its steps make sense is for the shape rule. */
 const steps = predicateCodec<Expression>('an expression', (value) => Array.isArray(value) && value.every(Array.isArray))
 const parameter = predicateCodec<PointwiseParameter>('an initial value, and perhaps perChannel', (value) => {
   if (typeof value !== 'object' || value === null) return false

@@ -20,7 +20,7 @@ const exportOf = (loaded: unknown): unknown => {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? undefined : value
 }
 
-/** What was thrown in a module or, with its place, on reading one. */
+/** Returns the reason of what was thrown in a module or, with its place, on reading one. */
 const loadReason = (thrown: unknown): string => {
   const [, fault, place] = /^ParseError: (.*?)\s*\n\s*(.*?)\s*$/.exec(thrown instanceof Error ? thrown.message : '') ?? []
   return fault === undefined ? reasonOf(thrown) : `${place}: ${fault}`
@@ -31,7 +31,7 @@ const loadFailure =
   (thrown: unknown): Failure =>
     inputFailure(`the module ${name} cannot be loaded: ${loadReason(thrown)}`)
 
-/** Where an author has no tsconfig.json. */
+/** Compiler options where an author has no tsconfig.json. */
 const usualOptions = {
   target: 'es2022',
   module: 'node16',

@@ -33,13 +33,13 @@ export const planOptions = {
   ...optimizerOptions,
   ...watchingOptions,
   /**
-   * Whether the forward pass of `predict` is planned in place of a training step; its file is
+   * True if the forward pass of `predict` is planned in place of a training step; its file is
    * *.json.
    */
   evaluate: withDefault(flag, 'plan the forward pass of predict instead', false),
-  /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
+  /** Path of the plan to write: *.plan.ts, which the compiler checks, or *.json. */
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json'),
-  /** Where the plan's Program goes, as text: what runs, in order, on which buffers. */
+  /** Path of the plan's Program to write, as text: what runs, in order, on which buffers. */
   program: optional(path('file'), 'write what the plan runs, as text')
 }
 
@@ -120,9 +120,9 @@ export const predictOptions = {
   ...watchingOptions,
   /** A safetensors file of the parameters and running statistics. */
   weights: required(path('file'), 'safetensors of the parameters and running statistics'),
-  /** One image file, of any size that the model takes. */
+  /** Path of an image, of any size that the model takes. */
   image: required(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input'),
-  /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
+  /** Path of the mask to write, with the class of each pixel: *.tif or *.png, 8-bit grey. */
   out: optional(path('file'), 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey'),
   ...planWatching,
   /** Called with one sentence that the user should see. */
@@ -145,7 +145,7 @@ export const benchOptions = {
   ...watchingOptions,
   /** Number of steps, each an update of the weights. */
   steps: withDefault(whole(1, maxSteps), 'how many steps', 3),
-  /** Whether to measure where the time of the fastest step went, kernel by kernel. */
+  /** Measures where the time of the fastest step went, kernel by kernel. */
   breakdown: withDefault(flag, 'show where the time of the fastest step went, by kernel', false),
   ...planWatching,
   /** Called after each step. */
@@ -159,8 +159,8 @@ export const profileOptions = {
   ...optimizerOptions,
   ...watchingOptions,
   /**
-   * Where a device file (*.json) of this machine's GPU goes, from which these plans are made on any
-   * machine.
+   * Path of the device file (*.json) of this machine's GPU to write, from which these plans are
+   * made on any machine.
    */
   out: optional(path('file'), 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
 }

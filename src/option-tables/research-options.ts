@@ -51,15 +51,15 @@ const allocatorNames = Object.keys(allocators) as readonly AllocatorName[]
 export const placeOptions = {
   /** A CSV of id,lower,upper,size rows: buffers of so many bytes, live in [lower, upper). */
   file: argument(path('file'), 'a CSV of id,lower,upper,size rows: bytes, live from lower up to, not including, upper'),
-  /** Bytes that are enough; a placement in more fails. None where absent. */
+  /** Limit of the height in bytes; a placement above it fails. None where absent. */
   capacity: optional(bytes, 'what is enough; more than that fails', { otherwise: 'no limit' }),
-  /** How the buffers are placed. */
+  /** Name of the allocator that places the buffers. */
   placement: withDefault(oneOf('name', allocatorNames), 'how buffers are placed', 'static'),
   /** Bytes of a page under `virtual`; 4096 where absent. */
   pageSize: optional(bytes, 'of memory under virtual', { otherwise: '4096 bytes', formerly: 'chunk' }),
   /**
-   * Where the rows go with a column `offset` (an address of the virtual space under `virtual`), if
-   * all is within the capacity.
+   * Path of the rows to write with a column `offset` (an address of the virtual space under
+   * `virtual`), if all is within the capacity.
    */
   out: optional(path('file'), 'write the rows with a column offset')
 }

@@ -73,7 +73,7 @@ export const trainOptions = {
    * what `readDataset` made of either.
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
-  /** Whether every image is read whole and decoded before anything is planned. */
+  /** Reads and decodes every image whole before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
@@ -117,7 +117,7 @@ export const trainOptions = {
    * Steps between validations; an epoch's where absent. The last step is always followed by one.
    */
   validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch' }),
-  /** Where the weights of the best validation go. */
+  /** Path of the safetensors file to write with the weights of the best validation. */
   best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
   /** Lowest `loss` (where absent), highest `accuracy`, `auc` of labels or `iou` of masks. */
   bestBy: optional(oneOf<BestBy>('measure', ['loss', 'accuracy', 'auc', 'iou']), 'what is best', { otherwise: 'loss' }),
@@ -127,7 +127,7 @@ export const trainOptions = {
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   /** A safetensors file to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
-  /** Where the weights go in the end. */
+  /** Path of the safetensors file to write with the weights in the end. */
   save: optional(path('file'), 'safetensors to write in the end'),
   /** A folder that keeps what is needed to go on after a crash. */
   state: optional(path('folder'), 'keep in it what is needed to go on after a crash'),

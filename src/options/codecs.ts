@@ -97,7 +97,10 @@ export const oneOf = <N extends string>(...names: readonly N[]): t.Type<N> =>
 export const callback = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
   predicateCodec('a function', (value) => typeof value === 'function')
 
-/** By what is used of it: of another realm it is no instance of AbortSignal. */
+/**
+ * A codec of abort signals by the members that are used: one of another realm is no instance of
+ * AbortSignal.
+ */
 export const abortSignal = predicateCodec<AbortSignal>('an AbortSignal', (value) => {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
   return typeof aborted === 'boolean' && typeof addEventListener === 'function'

@@ -76,7 +76,7 @@ export const prefixes = repeatableKind('prefix', textCodec, (text) => E.right(te
 /** The sentence on a text that is none of some choices. */
 export const notAChoice = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
 
-/** One of some names; `placeholder` says what they are names of. */
+/** A kind whose value is one of some names; `placeholder` says what they are names of. */
 export const oneOf = <N extends string>(placeholder: string, names: readonly N[]): Kind<N> => ({
   codec: oneOfCodec(...names),
   commandLine: {
@@ -125,7 +125,7 @@ const sizeObject = (least: number): t.Type<Size> =>
 
 const aSize = 'a size such as 256MiB, 20% or a number of bytes'
 
-/** Bytes, their text, or a share of what a whole takes: the command line's 20%. */
+/** A size: bytes, their text, or a share of what a whole takes (the command line's 20%). */
 export type GivenSize = number | string | Size
 
 const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =>
@@ -144,10 +144,10 @@ const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =
 export const size = sizeBy(parseSize, 1)
 export const sizeOrZero = sizeBy(parseSizeOrZero, 0)
 
-/** Bytes, of which the command line writes a text such as 64KiB. */
+/** A kind of bytes, which the command line writes as a text such as 64KiB. */
 export const bytes: Kind<number> = textKind('size', wholeCodec(1), parseBytes)
 
-/** Bytes per second, or their text such as 2GB/s. */
+/** A kind of bytes per second, or their text such as 2GB/s. */
 export const rate: Kind<number | string, number> = textOrValue<number>(
   'rate',
   'a rate such as 2GB/s, or bytes per second from 1 upwards',

@@ -9,22 +9,22 @@
  */
 export const maxElements = 2 ** 40
 
-/** As many as a device takes. */
+/** The most threads that a device takes. */
 export const maxThreads = 1024
 
 /** The most parts into which offload's dynprog divides the memory: finer than any size is known. */
 export const maxSlots = 10_000
 
-/** A training of so many would take a week at a millisecond each. */
+/** The most steps of a training: so many would take a week at a millisecond each. */
 export const maxSteps = 1e9
 
 /**
- * An update has a list of its micro-batches; the largest batches that anybody trains with have as
- * many rows.
+ * The most micro-batches of an update, which has a list of them; the largest batches that anybody
+ * trains with have as many rows.
  */
 export const maxMicroBatches = 2 ** 16
 
-/** One weight and one count a class are held: more than anybody tells apart. */
+/** The most classes: of each one weight and one count are held, more than anybody tells apart. */
 export const maxClasses = 2 ** 20
 
 /** The most budgets that compare takes: each is planned by every strategy. */

@@ -1,7 +1,7 @@
 import type * as E from 'fp-ts/Either'
 import type * as t from 'io-ts'
 
-/** How the command line writes a value: as a flag without one, or as a text after the option. */
+/** The form of a value on the command line: a flag without one, or a text after the option. */
 export type CommandLineForm<Given> =
   | { readonly form: 'flag' }
   | {
@@ -12,9 +12,9 @@ export type CommandLineForm<Given> =
       readonly parse: (text: string) => E.Either<string, Given>
       /** All values that there are, where they are few. */
       readonly choices?: readonly string[]
-      /** Whether the option may be given again, for a longer list. */
+      /** True if the option may be given again, for a longer list. */
       readonly isRepeatable?: true
-      /** Whether an empty text is a value. */
+      /** True if an empty text is a value. */
       readonly mayBeEmpty?: true
     }
 
@@ -28,25 +28,28 @@ export interface Kind<Given, Decoded = Given> {
 interface Details<Decoded> {
   /** The value where none is given. */
   readonly fallback?: Decoded
-  /** In words, what holds where none is given and that is no one value. */
+  /** Words on what holds where none is given and that is no one value. */
   readonly otherwise?: string
   /** The option's name in earlier versions, which is still taken. */
   readonly formerly?: string
   /** Options that cannot stand beside it on the command line. */
   readonly conflicts?: readonly string[]
-  /** Whether the help and the documents leave it out. */
+  /** True if the help and the documents leave it out. */
   readonly isHidden?: true
 }
 
-/** Whether an option must be given, may be left out, or has a value where it is left out. */
+/**
+ * The presence of an option: it must be given, may be left out, or has a value where it is left
+ * out.
+ */
 type Presence = 'required' | 'optional' | 'defaulted'
 
-/** One row of a table of options. */
+/** A row of a table of options. */
 interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
   readonly kind: Kind<Given, Decoded>
   readonly help: string
   readonly presence: P
-  /** Whether the command line takes it by its place, without a name. */
+  /** True if the command line takes it by its place, without a name. */
   readonly isArgument?: true
 }
 

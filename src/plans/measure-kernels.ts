@@ -37,7 +37,7 @@ interface MeasuredModel extends Watching {
 
 interface Measurements {
   readonly profile: Profile
-  /** Where it is kept. */
+  /** Path of the file of measured times. */
   readonly path: string
   /** Kernels that this run measured. */
   readonly measured: number
@@ -128,8 +128,8 @@ interface Measured {
 }
 
 /**
- * How much measuring a process that is killed may lose: an interrupt does not wait for a kernel
- * that takes long.
+ * Milliseconds of measuring that a process that is killed may lose: an interrupt does not wait for
+ * a kernel that takes long.
  */
 const keptEveryMilliseconds = 2000
 

@@ -37,7 +37,7 @@ const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
     ...(typeof label === 'number' ? [] : [{ name: `a mask of ${option},`, path: label.path }])
   ])
 
-/** Whether metrics might be set aside under this path. */
+/** Tells whether metrics might be set aside under this path. */
 const isAside = async (path: string, metrics: string): Promise<boolean> =>
   basename(path).startsWith(`${basename(metrics)}.`) &&
   /^\d+$/.test(basename(path).slice(basename(metrics).length + 1)) &&

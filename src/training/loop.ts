@@ -37,7 +37,9 @@ const notFiniteFailure = (loss: number, step: number, rate: number): Failure => 
       : `the loss is ${loss} at step ${step + 1}: it diverges at a learning rate of ${rate}; lower --lr, or start from other weights`
 })
 
-/** Where nothing says how often states are kept and an epoch is longer. */
+/**
+ * The most steps between states, where nothing says how often they are kept and an epoch is longer.
+ */
 const maxStepsBetweenStates = 100
 
 interface Update {
@@ -49,7 +51,7 @@ interface Update {
 /** Runs update after update. */
 interface Updates {
   readonly update: (step: number, rate: number) => Promise<E.Either<Failure, Update>>
-  /** Whether the device holds the weights and statistics of the last complete update. */
+  /** Tells whether the device holds the weights and statistics of the last complete update. */
   readonly isBetweenSteps: () => boolean
 }
 

@@ -12,7 +12,7 @@ import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
-/** How rows, or pixels, count. */
+/** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
   const pixels = findPixelLoss(planned)
   if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)

@@ -2,8 +2,7 @@ import type { Extent2 } from '../images/decode-image'
 import { randomStream } from '../numbers/random'
 
 /**
- * One row of a step's batch: which example it is, and the draws for its crop and flips (uniform in
- * [0, 1)).
+ * One row of a step's batch: the example, and the draws for its crop and flips (uniform in [0, 1)).
  */
 interface Draw {
   readonly example: number

@@ -1,7 +1,7 @@
 import { ignoredLabel } from '../images/masks'
 
 /**
- * How often each class was taken for which: row-major [classes of the masks, classes of the
+ * The confusion matrix: counts of pixels by class, row-major [classes of the masks, classes of the
  * network].
  */
 interface Confusion {

@@ -22,7 +22,7 @@ interface Snapshots {
   readonly afterStep: (steps: number) => Outcome<void>
   /** Steps that the last copy has seen; 0 where there is none. */
   readonly lastStep: () => number
-  /** Whether the weights of the last copy are finite. */
+  /** True if the weights of the last copy are finite. */
   readonly check: Outcome<void>
   /** Writes the weights of the last copy, which must be finite. */
   readonly write: (path: string) => Outcome<void>

@@ -170,7 +170,7 @@ const bfloatToNumber = (bits: number): number => {
 }
 
 /**
- * How the bytes of each type become the numbers of `target`; types that are absent are not read.
+ * Converters of each type's bytes into the numbers of `target`; types that are absent are not read.
  */
 const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: Numbers) => void } = {
   F32: (bytes, target) => target.set(new Float32Array(bytes)),

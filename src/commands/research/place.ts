@@ -23,9 +23,9 @@ export interface PlaceReport {
   /** Height over most bytes live at once; 1 where there are none. */
   readonly ratio: number
   readonly capacity: number | null
-  /** Whether the height is within the capacity. */
+  /** True if the height is within the capacity. */
   readonly feasible: boolean
-  /** Whether no placement can be lower. */
+  /** True if no placement can be lower. */
   readonly optimal: boolean
   /**
    * The mean share of the bytes free when a buffer is asked for that lie in blocks too small for
