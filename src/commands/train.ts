@@ -15,7 +15,7 @@ import { setupReads } from '../plans/setup-files'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
-import { checkWrittenFiles, claimedPlaces, writtenPaths } from '../training/check-files'
+import { checkWrittenFiles, claimedOutputs, outputPaths } from '../training/check-files'
 import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
@@ -25,7 +25,7 @@ import { bestSoFar } from '../training/record'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
-import { datasetsOf } from '../training/validation-split'
+import { splitForValidation } from '../training/validation-split'
 
 export interface TrainReport {
   /**
@@ -38,7 +38,7 @@ export interface TrainReport {
   /** Highest byte that was changed, plus one. */
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
-  /** Where validation was asked for. */
+  /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
 }
@@ -51,7 +51,7 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
   const reads = [...setupReads(options), ...namedPaths('--data', data), ...namedPaths('--validation', validation)]
   return pipe(
-    TE.fromTask(() => writtenPaths(options)),
+    TE.fromTask(() => outputPaths(options)),
     TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
     TE.chain((writes) =>
       checkPaths({ reads: namedPaths('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal)
@@ -87,12 +87,12 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
 const weightFilesOf = ({ save, best }: DecodedTrainOptions): readonly string[] => [save, best].filter((path) => path !== undefined)
 
 /**
- * Whether results can be written where they are wanted: over nothing that is read, and nobody
+ * Checks that results can be written where they are wanted: over nothing that is read, and nobody
  * else's.
  */
 const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
-    TE.fromEither(datasetsOf(request, options.seed)),
+    TE.fromEither(splitForValidation(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
     TE.chain(() => TE.traverseSeqArray(checkCanWrite)(weightFilesOf(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
@@ -115,7 +115,7 @@ const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRe
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
   return withLocks(
-    claimedPlaces(options),
+    claimedOutputs(options),
     notify,
     pipe(
       TE.traverseSeqArray(removeTraces)(weightFilesOf(options)),

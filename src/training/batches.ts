@@ -22,7 +22,7 @@ export interface Batches {
   readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly dataset: Dataset
   readonly seed: number
   readonly batch: number
@@ -34,11 +34,7 @@ export interface BatchOptions {
 }
 
 /** The labels of some examples, each of which lies in its image as `place` says. */
-const loadTarget = (
-  examples: readonly Example[],
-  { classes }: ImageLoader,
-  place: (row: number) => Place
-): Outcome<Batch['target']> =>
+const loadTarget = (examples: readonly Example[], { classes }: ImageLoader, place: (row: number) => Place): Outcome<Batch['target']> =>
   pipe(
     examples,
     TE.traverseSeqArrayWithIndex((row, { label }): Outcome<ArrayLike<number>> =>
@@ -64,7 +60,7 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
   const { examples } = dataset
   const draws = createSampler({ ...options, examples: examples.length })
   const augmentations = createAugmenter(options)
-  const placed = (microStep: number): ((row: number) => Place) => {
+  const placeCrops = (microStep: number): ((row: number) => Place) => {
     const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
     return (row) => (image) => {
       const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
@@ -74,18 +70,18 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
       return { ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }
     }
   }
-  const drawnExamples = (microStep: number): readonly Example[] => draws(microStep).map(({ example }) => examples[example]!)
+  const drawExamples = (microStep: number): readonly Example[] => draws(microStep).map(({ example }) => examples[example]!)
   const images = (microStep: number): Outcome<readonly Image[]> => {
-    const place = placed(microStep)
+    const place = placeCrops(microStep)
     const augmented = augmentations(microStep)
     return pipe(
-      drawnExamples(microStep),
+      drawExamples(microStep),
       TE.traverseSeqArrayWithIndex((row, example) =>
         TE.map((image: Image): Image => ({ ...augmented[row]!, ...image }))(loader.image(example, place(row)))
       )
     )
   }
-  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawnExamples(microStep), loader, placed(microStep))
+  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawExamples(microStep), loader, placeCrops(microStep))
   return {
     target,
     load: (microStep) =>
@@ -113,9 +109,7 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
   const place = centreCrop(crop)
   return pipe(
     TE.Do,
-    TE.bind('images', () =>
-      TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)
-    ),
+    TE.bind('images', () => TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)),
     TE.bind('target', () => loadTarget(examples, loader, () => place))
   )
 }

@@ -6,13 +6,13 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import { withClassWeights } from '../model/model-layers'
-import { mostSteps } from '../options/limits'
+import { maxSteps } from '../options/limits'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
-import { leastExtent } from './image-loader'
+import { minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { countClasses, resolveClassWeights } from './class-weights'
 import { dataNotices } from './data-notices'
@@ -21,7 +21,7 @@ import type { TrainingRequest } from './request'
 import { findStateToResume } from './find-state'
 import { type ResumeFingerprint, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
 import type { State } from './state'
-import { type Split, datasetsOf } from './validation-split'
+import { type Split, splitForValidation } from './validation-split'
 
 /**
  * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
@@ -61,9 +61,9 @@ export const rowsOfUpdate = ({ staged }: Planned, { options }: TrainingRequest):
 
 const stepsOf = ({ options: { steps, epochs = 1 } }: TrainingRequest, training: Dataset, rows: number): E.Either<Failure, number> => {
   const wanted = steps ?? Math.ceil((epochs * training.examples.length) / rows)
-  return wanted <= mostSteps
+  return wanted <= maxSteps
     ? E.right(wanted)
-    : E.left(inputFailure(`--epochs ${epochs} are ${wanted} steps, over the ${mostSteps} that a training may have: give fewer`))
+    : E.left(inputFailure(`--epochs ${epochs} are ${wanted} steps, over the ${maxSteps} that a training may have: give fewer`))
 }
 
 const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Split): TrainingObjective => ({
@@ -96,7 +96,7 @@ const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Sp
 }
 
 /** The size of the crop that a step sees of each image. */
-export const cropOf = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
+export const cropExtent = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
 
 /**
  * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
@@ -104,7 +104,7 @@ export const cropOf = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Ex
 export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTraining> => {
   const { options, setup, notify } = request
   return pipe(
-    TE.fromEither(datasetsOf(request, options.seed)),
+    TE.fromEither(splitForValidation(request, options.seed)),
     TE.bindTo('split'),
     TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
     TE.let('objective', ({ split }) => objectiveFor(request, split)),
@@ -120,10 +120,10 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
           : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
-    TE.chainFirst(({ split, graph }) => checkImages(split, leastExtent(cropOf(graph), options.rotate), request)),
+    TE.chainFirst(({ split, graph }) => checkImages(split, minExtent(cropExtent(graph), options.rotate), request)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
     TE.let('weightedSetup', ({ split, graph, classWeights }) => setupFor(request, split, graph, classWeights)),
-    TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ weightedSetup, objective }) => TE.fromEither(planNetwork(weightedSetup, objective, imageSource))),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
     TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
