@@ -14,7 +14,7 @@ export { recordedGpu } from './cuda-model'
 export { watchInterrupts, type Wait } from './interrupts'
 export { libraryName, createKernelTimer, type KernelTimer } from './kernel-timer'
 export { lockFile, unlockFile, type FileLock } from './locks'
-export { mapPixels, type MappedPixels } from './pixels'
+export { freePixels, mapPixels, type MappedPixels } from './pixels'
 export type { SectionName } from '../staging/program/program'
 export { openSession, type Image, type ReadPixels, type Session, type SessionOptions, type StepParameters, type ImageWindow } from './session'
 

@@ -7,7 +7,7 @@ import type { Precision, Program, SectionName } from '../staging/program/program
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
-import type { MappedPixels } from './pixels'
+import { type MappedPixels, freePixels } from './pixels'
 
 /** Part of an image, in its pixels. */
 export interface ImageWindow {
@@ -21,7 +21,10 @@ export interface ImageWindow {
 export interface ReadPixels {
   /** Of a window, unless one row is more. */
   readonly windowBytes: number
-  /** [height, width, channels] of the window, or one sentence, which fails the section. */
+  /**
+   * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
+   * section.
+   */
   readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
 }
 
@@ -31,6 +34,8 @@ export interface ReadPixels {
  */
 export interface Image {
   readonly pixels: Uint8Array | MappedPixels | ReadPixels
+  /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
+  readonly isHandedOver?: true
   readonly height: number
   readonly width: number
   readonly channels: number
@@ -150,7 +155,10 @@ const asGiven =
       readWindow({ top, left, height, width })().then(
         E.fold(
           ({ message }) => answer(refuse(message)),
-          (given) => answer(given)
+          (given) => {
+            answer(given)
+            freePixels(given)
+          }
         ),
         (thrown: unknown) => answer(refuse(String(thrown)))
       )
@@ -192,6 +200,7 @@ const createSession = (native: NativeSession): Session => {
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
+      for (const { pixels, isHandedOver } of images) if (isHandedOver && pixels instanceof Uint8Array) freePixels(pixels)
       // What the device was refused is no fault of the device's.
       return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },
