@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "../image_windows.hpp"
+#include "../files/image_windows.hpp"
 
 namespace tilefold::addon {
 
