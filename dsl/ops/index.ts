@@ -231,6 +231,10 @@ export const takesMaxima = (op: Op): op is MaxPool => recordOf(op).takesMaxima =
 /** Whether a pool may run before the rectifier that it alone reads: both are monotone. */
 export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
 
+/** Whether an op has an option of this name. */
+export const knowsOption = (op: string, option: string): boolean =>
+  op in opRecords && opRecords[op as Op].options.some(([name]) => name === option)
+
 /** Whether the op is a convolution, which may have ways by Winograd. */
 export const isConvolutionOp = (op: Op): op is Convolution => recordOf(op).transformable !== undefined
 
