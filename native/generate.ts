@@ -155,7 +155,7 @@ export const generated: { readonly [file: string]: string } = {
     '#include <array>',
     '#include <vector>',
     '',
-    '#include "../layout.hpp"',
+    '#include "../kernels/layout.hpp"',
     '',
     inNamespace(
       "// A kernel's position is its code in a Program.",
@@ -170,8 +170,8 @@ export const generated: { readonly [file: string]: string } = {
     )
   ),
   'kernels.cpp': file(
-    '#include "../field_reader.hpp"',
-    '#include "../kernels.hpp"',
+    '#include "../kernels/field_reader.hpp"',
+    '#include "../kernels/kernels.hpp"',
     '',
     inNamespace(
       'const std::vector<KernelInfo>& kernelTable() {',
@@ -186,7 +186,7 @@ export const generated: { readonly [file: string]: string } = {
   ),
   'expressions.hpp': file(
     '#pragma once',
-    '#include "../expression.hpp"',
+    '#include "../kernels/expression.hpp"',
     '',
     inNamespace(
       compiledExpressions.map(({ name, code }) => compiledExpression(name, code)).join('\n\n'),

@@ -1,6 +1,6 @@
 import type { DeviceModel, LinkRates } from './device-model'
 import type { Kernel } from '../kernels/kernels'
-import type { Copy, Engine } from '../program/program'
+import type { Copy, Engine, Instruction } from '../program/program'
 
 /** What is told of instructions, before or after placement, to know their time. */
 type Timed =
@@ -25,17 +25,28 @@ const mapNanoseconds = (bytes: number): number => Math.round(2000 + 0.025 * byte
  */
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
 
+/** Told of what is simulated, as it goes. */
+interface Watch<T> {
+  /** An engine is busy with a launch, a copy or a map; `times` of them where loops are counted out. */
+  readonly span: (one: T, engine: Engine, from: number, to: number, times: number) => void
+  /** A loop's body begins, for a tile index; once for all of them where it is counted out. */
+  readonly tile: (loop: T, index: number) => void
+  /** Whether a loop in which nothing waits is run tile by tile. */
+  readonly expands: boolean
+}
+
 /**
  * When each engine is done with some code: it takes its instructions in program order and waits for
  * the events that it must; copies may take from computing (see DeviceModel), which may still owe
  * for them at the end. Computing begins at 0, the others at `from`. Loops of launches on the
  * compute engine alone are counted out, since nothing waits inside them.
  */
-const enginesAfter = (
-  code: readonly Timed[],
+const enginesAfter = <T extends Timed>(
+  code: readonly T[],
   launchNanoseconds: (kernel: number) => number,
   device: DeviceModel,
-  from: number
+  from: number,
+  watch?: Watch<T>
 ): { readonly engines: Readonly<Record<Engine, number>>; readonly owed: number } => {
   const copyNanoseconds = ({ engine, rows, rowBytes }: Pick<Copy, 'engine' | 'rows' | 'rowBytes'>, rates?: LinkRates): number =>
     rates === undefined ? 0 : Math.round((1e9 * rows * rowBytes) / rates[engine === 'to-device' ? 'toDevice' : 'toHost'])
@@ -43,19 +54,24 @@ const enginesAfter = (
   const recorded = new Map<number, number>()
   /** What copies take from computing, unless it waits for them longer. */
   let owed = 0
-  const run = (code: readonly Timed[], times: number): void => {
+  const busy = (one: T, engine: Engine, nanoseconds: number, times: number): void => {
+    const began = engines[engine]
+    engines[engine] += times * nanoseconds
+    watch?.span(one, engine, began, engines[engine], times)
+  }
+  const run = (code: readonly T[], times: number): void => {
     for (const one of code)
       switch (one.kind) {
         case 'launch':
-          engines[one.engine ?? 'compute'] += times * launchNanoseconds(one.kernel)
+          busy(one, one.engine ?? 'compute', launchNanoseconds(one.kernel), times)
           break
         case 'copy':
-          engines[one.engine] += copyNanoseconds(one, device.linkBytesPerSecond)
+          busy(one, one.engine, copyNanoseconds(one, device.linkBytesPerSecond), times)
           owed += copyNanoseconds(one, device.copyBytesPerSecond)
           break
         case 'map':
         case 'unmap':
-          engines.compute += mapNanoseconds(one.bytes)
+          busy(one, 'compute', mapNanoseconds(one.bytes), times)
           break
         case 'record':
           recorded.set(one.event, engines[one.engine])
@@ -67,13 +83,31 @@ const enginesAfter = (
           }
           engines[one.engine] = Math.max(engines[one.engine], recorded.get(one.event) ?? from)
           break
-        case 'loop':
-          if (!synchronises(one.body)) run(one.body, times * one.count)
-          else for (let index = 0; index < one.count; index++) run(one.body, 1)
+        case 'loop': {
+          // What a Program's loop holds is what the Program holds.
+          const body = one.body as readonly T[]
+          const isCountedOut = !synchronises(body) && watch?.expands !== true
+          for (let index = 0; index < (isCountedOut ? 1 : one.count); index++) {
+            watch?.tile(one, index)
+            run(body, isCountedOut ? times * one.count : times)
+          }
+        }
       }
   }
   run(code, 1)
   return { engines, owed }
+}
+
+/** A Program's code by itself, told to who watches; nanoseconds of all. */
+export const watchSimulation = (
+  code: readonly Instruction[],
+  kernels: readonly Kernel[],
+  device: DeviceModel,
+  watch: Watch<Instruction>
+): number => {
+  const launches = kernels.map((kernel) => nanoseconds(device, kernel))
+  const { engines, owed } = enginesAfter(code, (kernel) => launches[kernel]!, device, 0, watch)
+  return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))
 }
 
 /** Predicted nanoseconds of some code by itself. */

@@ -103,6 +103,17 @@ export type Instruction =
  */
 export type BufferRole = 'persistent' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 
+/** What a buffer holds, for people who look at memory. */
+export const bufferKinds = [
+  'parameters',
+  'optimizer state',
+  'gradients of parameters',
+  'activations',
+  'gradients of activations',
+  'workspace'
+] as const
+export type BufferKind = (typeof bufferKinds)[number]
+
 /**
  * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
  * first use in a section to its last one, through whole loops where it is used both in them and
@@ -113,6 +124,9 @@ export interface ProgramBuffer {
   readonly offset: number
   readonly bytes: number
   readonly role: BufferRole
+  readonly kind: BufferKind
+  /** Whose tensor or parameter it is; absent for what is of all layers, or of none. */
+  readonly layer?: string
 }
 
 /**

@@ -210,7 +210,7 @@ const copiedChannels = (k: CopyChannels, elementBytes: number): Region => {
   }
 }
 
-/** One row a kernel; native/src/operand.cpp says the same in C++. */
+/** One row a kernel; native/src/program/operand.cpp says the same in C++. */
 const rows: Rows = {
   convolutionForward: (k, e, p) => ({ ...convolution(k, e, p), scratch: rest }),
   convolutionBackwardData: (k, e, p) => {

@@ -73,7 +73,7 @@ export const programOf = ({
   input,
   kernels,
   buffers,
-  hostBuffers: hostBytes === 0 ? [] : [{ name: 'the host pool', offset: 0, bytes: hostBytes, role: 'local' }],
+  hostBuffers: hostBytes === 0 ? [] : [{ name: 'the host pool', offset: 0, bytes: hostBytes, role: 'local', kind: 'workspace' }],
   persistentTensors: [],
   step: { code, exchangeBytes, exchanged: [] },
   restore: { code: [], exchangeBytes: 0, exchanged: [] },
