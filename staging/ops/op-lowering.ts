@@ -46,7 +46,7 @@ export interface OpLowering<P extends Op> {
   readonly weightForms?: (device: DeviceModel, node: NodeFor<P>, source: Layout) => WeightForms
   /** The gradient of its input reads the weights as they are stored. */
   readonly backwardReadsStored?: true
-  /** Reads the network's input in the layout of images, but gives gradients in that of activations. */
+  /** Reads the input in the layout of images, and gives gradients in that of activations. */
   readonly readsImageLayout?: true
   /** Whether forward adds to its output, which is zeroed first. */
   readonly accumulates?: (args: ArgsOf<P>) => boolean

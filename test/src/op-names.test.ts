@@ -32,7 +32,7 @@ const declared: readonly string[] = [
   'staging/strategies/lms-hybrid.ts'
 ]
 
-/** Words of expressions, fields and access maps too: only a comparison with an `op` is one of ops. */
+/** Words of expressions, fields and access maps too: an op's where an `op` is compared. */
 const words = ['add', 'mul', 'pad', 'resize']
 
 const sourcesIn = (folder: string): readonly string[] =>
