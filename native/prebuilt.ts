@@ -33,6 +33,12 @@ export interface Machine {
   readonly instructions: () => readonly string[] | undefined
 }
 
+/** A package with an addon that is installed. */
+export interface InstalledAddon {
+  readonly version: string
+  readonly file: string
+}
+
 /** What the choice of an addon depends on, of what is installed. */
 export interface Installation {
   readonly version: string
@@ -42,8 +48,8 @@ export interface Installation {
   readonly isClone: boolean
   /** The addon that was built here. */
   readonly local: string | undefined
-  /** The addon of a package of this name that is installed. */
-  readonly addonOf: (name: string) => string | undefined
+  /** The package of this name. */
+  readonly addonOf: (name: string) => InstalledAddon | undefined
 }
 
 /** How to get an addon where no package brings one. */
@@ -68,13 +74,18 @@ export const chooseAddon = (machine: Machine, installation: Installation): E.Eit
     const known = instructions.length === 0 ? undefined : machine.instructions()
     return known === undefined ? [] : instructions.filter((one) => !known.includes(one))
   }
-  const installed = prebuilts.filter(({ name }) => addonOf(name) !== undefined)
+  const installed = prebuilts.flatMap((one) => {
+    const addon = addonOf(one.name)
+    return addon === undefined ? [] : [{ ...one, ...addon }]
+  })
   const meant = installed.filter(isMeant)
-  const fitting = meant.find((one) => lacking(one).length === 0)
-  const found = (fitting && addonOf(fitting.name)) ?? local
+  const fitting = meant.find((one) => one.version === version && lacking(one).length === 0)
+  const found = fitting?.file ?? local
   if (found !== undefined) return E.right(found)
   if (isClone) return E.left('the native addon is not built: build it with "npm run build"')
   const [unfit] = meant
+  if (unfit !== undefined && unfit.version !== version)
+    return E.left(`${unfit.name} ${unfit.version} is installed, but this is tilefold ${version}: run npm install ${unfit.name}@${version}`)
   if (unfit !== undefined)
     return E.left(
       `${unfit.name} needs a processor with ${unfit.instructions.join(', ')} (Intel since 2013, AMD since 2015), ` +

@@ -39,6 +39,17 @@ const successful = (cwd: string, command: string, args: readonly string[]): stri
   return stdout
 }
 
+/** Packs the library into a folder. It is compiled in one place, so by one test file at a time. */
+export const packLibrary = (to: string): void => {
+  const lock = join(root, 'node_modules', '.cache', 'tilefold', 'packing')
+  mkdirSync(dirname(lock), { recursive: true })
+  successful(root, 'flock', [lock, 'npm', 'pack', '--silent', '--pack-destination', to])
+}
+
+export const packAddon = (to: string, more: readonly string[] = []): void => {
+  successful(root, 'npm', ['run', '--silent', 'pack:addon', '--', '--out', to, ...more])
+}
+
 /**
  * The .tgz of the library and of the addon that was built here; TILEFOLD_TARBALLS has them already.
  */
@@ -46,8 +57,8 @@ const tarballs = (): readonly string[] => {
   const packed = process.env['TILEFOLD_TARBALLS'] ?? join(folder, 'packed')
   if (!existsSync(packed)) {
     mkdirSync(packed)
-    successful(root, 'npm', ['pack', '--silent', '--pack-destination', packed])
-    successful(root, 'npm', ['run', '--silent', 'pack:addon', '--', '--out', packed])
+    packLibrary(packed)
+    packAddon(packed)
   }
   return readdirSync(packed).map((name) => join(packed, name))
 }
