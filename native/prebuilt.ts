@@ -53,7 +53,7 @@ export interface Installation {
 }
 
 /** How to get an addon where no package brings one. */
-export const buildRemedy = 'build it here with npm install cmake-js node-addon-api sharp and npx tilefold-build (docs/install.md)'
+export const buildRemedy = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
 
 const numbers = (version: string): readonly number[] => version.replace(/^v/, '').split('.').map(Number)
 

@@ -35,7 +35,7 @@ test('a processor that lacks what a package needs takes what was built for it', 
 })
 
 test('each reason why there is no addon is a sentence that says what to do', () => {
-  const build = 'build it here with npm install cmake-js node-addon-api sharp and npx tilefold-build (docs/install.md)'
+  const build = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
   for (const [said, expected] of [
     [choose({}, nothing), `the native addon is not installed: run npm install @tilefold/linux-x64@1.2.3, or ${build}`],
     [
