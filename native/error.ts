@@ -3,10 +3,11 @@ import * as t from 'io-ts'
 
 /**
  * What went wrong on a device; the message is one sentence. `memory` and `threads`: more was asked
- * for than this process may have; `missing`: the addon is not built or cannot be loaded.
+ * for than this process may have; `missing`: the addon is not built or cannot be loaded; `image`:
+ * pixels that were to be read while a section runs could not be.
  */
 export interface DeviceError {
-  readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing'
+  readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing' | 'image'
   readonly message: string
 }
 
