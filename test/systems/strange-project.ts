@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { root } from '../src/command-line'
 
@@ -60,7 +60,9 @@ const tarballs = (): readonly string[] => {
     packLibrary(packed)
     packAddon(packed)
   }
-  return readdirSync(packed).map((name) => join(packed, name))
+  return readdirSync(packed)
+    .sort()
+    .map((name) => join(packed, name))
 }
 
 const write = (path: string, text: string): string => {
@@ -75,21 +77,14 @@ export const writeFiles = (below: string, files: Readonly<Record<string, string 
 
 /**
  * An empty project with nothing but the two packages, installed without network and with an empty
- * cache of npm's; what npm said.
+ * cache of npm's, or without the addon; what npm said.
  */
-export const installed = (): { readonly project: string; readonly said: string } => {
-  const project = join(folder, 'project')
+export const installed = (has: 'both' | 'no addon' = 'both'): { readonly project: string; readonly said: string } => {
+  const project = join(folder, has === 'both' ? 'project' : 'project-without-addon')
   writeFiles(project, { 'package.json': { name: 'project', version: '1.0.0', private: true } })
-  const said = successful(project, 'npm', [
-    'install',
-    ...tarballs(),
-    '--offline',
-    '--no-audit',
-    '--no-fund',
-    '--cache',
-    join(folder, 'npm')
-  ])
-  return { project, said }
+  const wanted = tarballs().filter((path) => has === 'both' || /^tilefold-\d/.test(basename(path)))
+  const options = ['--offline', '--no-audit', '--no-fund', '--cache', join(folder, 'npm')]
+  return { project, said: successful(project, 'npm', ['install', ...wanted, ...options]) }
 }
 
 /** Packages of this clone's own, for a folder below the project. */
