@@ -14,6 +14,7 @@ import { microBatches } from './graph/objective'
 import { tileCount, untiled, type MemoryPlan, type Segment } from './plans/plan'
 import { createCandidate, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
+import type { Program } from './program/program'
 import { hostTensorsOf } from './plans/host-tensors'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
@@ -58,6 +59,8 @@ export interface SegmentCost {
 
 export interface Explanation {
   readonly plan: MemoryPlan
+  /** Of the plan; made when asked for. */
+  readonly program: () => Program
   readonly graph: Graph
   /** Whether the decisions were given, so that no budget changes them. */
   readonly isGiven: boolean
@@ -210,6 +213,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
       const times = timesOf(lowering, chosen)
       return {
         plan: planOf(request, decided),
+        program: chosen.program,
         graph: lowering.graph,
         isGiven: answers === undefined,
         bindingLayer: bindingLayerOf(live),

@@ -11,12 +11,14 @@ import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { checkPlanName, writePlan } from '../plans/plan-file'
-import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, imageSource, planNetwork, stageRequest } from '../plans/plan-network'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { headOptionsOf, resolveSetup } from '../plans/resolve-setup'
 import type { Setup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { watchingOf } from '../plans/watching'
+import { planPage } from '../reports/plan-page'
+import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof planOptions>
@@ -58,9 +60,13 @@ const setupFor = (options: Options): Outcome<Setup> =>
  */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program)] }),
+    checkPaths({
+      reads: setupReads(options),
+      writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program), ...namedPaths('--report', options.report)]
+    }),
     TE.chain(() => checkOut(options)),
     TE.chain(() => checkProgram(options)),
+    TE.chain(() => checkReport(options.report)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
@@ -73,6 +79,14 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
         : writePlan(options.out, { name, options: headOptionsOf(options), model }, staged, objective)
     }),
     TE.chainFirst(({ planned: { staged } }) => writeProgram(options.program, staged.program)),
+    TE.chainFirst(({ setup, objective, planned: { staged } }) =>
+      options.report === undefined
+        ? TE.right(undefined)
+        : pipe(
+            TE.fromEither(stageRequest(setup, objective, imageSource)),
+            TE.chain((request) => writeReport(options.report, () => planPage(staged, request)))
+          )
+    ),
     TE.map(({ planned }) => planned)
   )
 )

@@ -27,6 +27,11 @@ const planWatching = {
   onPlan: fromJavaScript(callback<(planned: Planned) => void>())
 }
 
+const reportOption = {
+  /** Where a page goes that draws what the command tells: one HTML file, which needs no network. */
+  report: optional(path('file'), 'write a page that draws it: one HTML file, which needs no network')
+}
+
 export const planOptions = {
   ...setupOptions,
   ...measureOption,
@@ -40,12 +45,13 @@ export const planOptions = {
   /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json'),
   /** Where the plan's Program goes, as text: what runs, in order, on which buffers. */
-  program: optional(path('file'), 'write what the plan runs, as text')
+  program: optional(path('file'), 'write what the plan runs, as text'),
+  ...reportOption
 }
 
 export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
-export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions }
+export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions, ...reportOption }
 
 export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
@@ -80,6 +86,7 @@ export const compareOptions = {
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),
   /** The strategies to compare; all where absent. */
   strategies: filled(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
+  ...reportOption,
   ...signalOption
 }
 
