@@ -59,6 +59,7 @@ const addComparison = (parent, { strategies, plans }) => {
   if (points.length === 0) return parent.append(element('p', {}, 'No strategy fits any of the budgets.'))
   const front = frontOf(points)
   const [most, slowest] = [Math.max(...points.map(({ bytes }) => bytes)), Math.max(...points.map(({ milliseconds }) => milliseconds))]
+  const least = Math.min(...points.map(({ bytes }) => bytes))
   const pixels = devicePixelRatio
   /** @param {uPlot} u */
   const draw = (u) => {
@@ -99,8 +100,11 @@ const addComparison = (parent, { strategies, plans }) => {
     parent,
     {
       height: 420,
-      padding: [14, 20, 0, 0],
-      scales: { x: { time: false, range: () => [0, most * 1.06] }, y: { range: () => [0, slowest * 1.08] } },
+      padding: [14, 40, 0, 0],
+      scales: {
+        x: { time: false, range: () => [Math.max(0, least - (most - least) / 10), most + (most - least) / 12 + 1] },
+        y: { range: () => [0, slowest * 1.08] }
+      },
       axes: [
         axis({
           incrs: byteSteps,
