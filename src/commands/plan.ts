@@ -11,14 +11,14 @@ import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { checkPlanName, writePlan } from '../plans/plan-file'
-import { type Planned, imageSource, planNetwork, stageRequest } from '../plans/plan-network'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { headOptionsOf, resolveSetup } from '../plans/resolve-setup'
 import type { Setup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { watchingOf } from '../plans/watching'
 import { planPage } from '../reports/plan-page'
-import { checkReport, writeReport } from '../reports/write-report'
+import { checkReport, writeReport, writeTrace } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof planOptions>
@@ -67,6 +67,7 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.chain(() => checkOut(options)),
     TE.chain(() => checkProgram(options)),
     TE.chain(() => checkReport(options.report)),
+    TE.chain(() => checkReport(options.trace)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
@@ -79,14 +80,8 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
         : writePlan(options.out, { name, options: headOptionsOf(options), model }, staged, objective)
     }),
     TE.chainFirst(({ planned: { staged } }) => writeProgram(options.program, staged.program)),
-    TE.chainFirst(({ setup, objective, planned: { staged } }) =>
-      options.report === undefined
-        ? TE.right(undefined)
-        : pipe(
-            TE.fromEither(stageRequest(setup, objective, imageSource)),
-            TE.chain((request) => writeReport(options.report, () => planPage(staged, request)))
-          )
-    ),
+    TE.chainFirst(({ planned }) => writeReport(options.report, () => planPage(planned))),
+    TE.chainFirst(({ planned }) => writeTrace(options.trace, planned)),
     TE.map(({ planned }) => planned)
   )
 )

@@ -15,6 +15,7 @@ import {
   measureOption,
   modelOptions,
   planningOptions,
+  reportOption,
   seedOption,
   setupOptions,
   signalOption,
@@ -25,11 +26,6 @@ import { type Size, parseSize } from '../options/sizes'
 const planWatching = {
   /** Called once with the plan, before anything runs. */
   onPlan: fromJavaScript(callback<(planned: Planned) => void>())
-}
-
-const reportOption = {
-  /** Where a page goes that draws what the command tells: one HTML file, which needs no network. */
-  report: optional(path('file'), 'write a page that draws it: one HTML file, which needs no network')
 }
 
 export const planOptions = {
@@ -46,6 +42,8 @@ export const planOptions = {
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json'),
   /** Where the plan's Program goes, as text: what runs, in order, on which buffers. */
   program: optional(path('file'), 'write what the plan runs, as text'),
+  /** Where the predicted step goes as trace events: *.json, which Perfetto opens. */
+  trace: optional(path('file'), 'write the predicted step as trace events, JSON, which ui.perfetto.dev opens'),
   ...reportOption
 }
 
@@ -154,6 +152,7 @@ export const benchOptions = {
   steps: filled(whole(1, mostSteps), 'how many steps', 3),
   /** Whether to measure where the time of the fastest step went, kernel by kernel. */
   breakdown: filled(flag, 'show where the time of the fastest step went, by kernel', false),
+  ...reportOption,
   ...planWatching,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())

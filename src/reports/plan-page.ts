@@ -11,6 +11,7 @@ import {
   type StepTimeline
 } from '../../staging'
 import { explanationReport, explanationSentences } from '../plans/explanation-report'
+import type { Planned } from '../plans/plan-network'
 import { formatBytes, formatMilliseconds, percent } from '../text/format'
 import { bindingPart } from './binding-part'
 import { networkPart } from './network-part'
@@ -60,7 +61,7 @@ const pageOf = (staged: Pick<Staged, 'plan' | 'graph' | 'program'>, timeline: St
 }
 
 /** The page of a plan. */
-export const planPage = (staged: Staged, request: StageRequest): Report => {
+export const planPage = ({ staged, request }: Pick<Planned, 'staged' | 'request'>): Report => {
   const timeline = stepTimeline(staged.program, request.device)
   return { ...pageOf(staged, timeline, request), binding: bindingPart(staged.program, timeline) }
 }

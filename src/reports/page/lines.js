@@ -19,9 +19,10 @@ const valueText = (unit, value) =>
  */
 const addLines = (parent, { title, unit, lines }) => {
   const data = uPlot.join(lines.map(({ x, y }) => /** @type {uPlot.AlignedData} */ ([[...x], [...y]])))
-  parent.append(element('h3', {}, title))
+  const place = element('div', {}, element('h3', {}, title))
+  parent.append(place)
   const chart = addChart(
-    parent,
+    place,
     {
       height: 210,
       padding: [10, 16, 0, 0],
@@ -42,7 +43,8 @@ const addLines = (parent, { title, unit, lines }) => {
       ],
       cursor: { drag: { x: true, y: false } }
     },
-    data
+    data,
+    2
   )
   chart.over.addEventListener('mousemove', (event) => {
     const index = chart.cursor.idx
@@ -54,7 +56,7 @@ const addLines = (parent, { title, unit, lines }) => {
     showTip(event, [`step ${data[0][index]}`, ...values])
   })
   chart.over.addEventListener('mouseleave', hideTip)
-  parent.append(
+  place.append(
     legend(
       lines.map(({ name, isPredicted }, index) => ({
         text: name,

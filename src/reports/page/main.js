@@ -24,8 +24,9 @@ if (report.comparison !== null) {
 }
 
 if (report.charts.length > 0) {
-  const part = addPart('The run')
-  report.charts.forEach((chart) => addLines(part, chart))
+  const charts = element('div', { class: 'run' })
+  addPart('The run').append(charts)
+  report.charts.forEach((chart) => addLines(charts, chart))
 }
 
 if (report.step !== null) {

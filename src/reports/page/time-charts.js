@@ -1,7 +1,7 @@
 /** Charts that share one axis of time: zooming one zooms all of them. @type {uPlot[]} */
 const timeCharts = []
 
-/** All charts of the page. @type {{ readonly chart: uPlot, readonly height: number }[]} */
+/** All charts of the page, and how many of them share its width. @type {{ readonly chart: uPlot, readonly height: number, readonly beside: number }[]} */
 const allCharts = []
 
 /** Pixels left of every chart, so that times stand above each other. */
@@ -26,17 +26,20 @@ const axis = (more = {}) => ({
 /** @param {uPlot.Axis} [more] */
 const byteAxis = (more = {}) => axis({ size: gutter, incrs: byteSteps, values: (_, splits) => byteMarks(splits), space: 34, ...more })
 
+/** @param {number} beside */
+const widthOf = (beside) => (chartWidth() < 800 ? chartWidth() : Math.floor((chartWidth() - 20 * (beside - 1)) / beside))
+
 /**
- * A chart below others, as wide as the page.
+ * A chart as wide as the page, or as so many beside each other.
  * @param {HTMLElement} parent
  * @param {Omit<uPlot.Options, 'width'>} options
  * @param {uPlot.AlignedData} data
  */
-const addChart = (parent, options, data) => {
+const addChart = (parent, options, data, beside = 1) => {
   const place = element('div', { class: 'chart' })
   parent.append(place)
-  const chart = new uPlot({ legend: { show: false }, ...options, width: chartWidth() }, data, place)
-  allCharts.push({ chart, height: options.height })
+  const chart = new uPlot({ legend: { show: false }, ...options, width: widthOf(beside) }, data, place)
+  allCharts.push({ chart, height: options.height, beside })
   return chart
 }
 
@@ -98,8 +101,8 @@ const addTimeChart = (parent, duration, { scales, axes = [], hooks, series, onZo
 
 /** Draws all again as wide as the page now is, and in its present colours. */
 const fitCharts = () => {
-  for (const { chart, height } of allCharts) {
-    chart.setSize({ width: chartWidth(), height })
+  for (const { chart, height, beside } of allCharts) {
+    chart.setSize({ width: widthOf(beside), height })
     chart.redraw(false)
   }
 }

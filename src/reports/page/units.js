@@ -34,7 +34,7 @@ const byteMarks = (bytes) => {
 const timeMarks = (milliseconds) => {
   const most = Math.max(...milliseconds, 0)
   const step = milliseconds.length > 1 ? /** @type {number} */ (milliseconds[1]) - /** @type {number} */ (milliseconds[0]) : 1
-  const [unit, scale] = most >= 10e3 && step >= 100 ? ['s', 1e3] : ['ms', 1]
+  const [unit, scale] = most >= 2e3 && step >= 100 ? ['s', 1e3] : ['ms', 1]
   const places = Math.max(0, -Math.floor(Math.log10(step / Number(scale)) + 1e-9))
   return milliseconds.map((one) => `${(one / Number(scale)).toFixed(places)} ${unit}`)
 }
