@@ -1,5 +1,6 @@
 export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
-export { isLoss, type Op, type OpArguments } from './ops'
+export { comparesWith, isConvolutionOp, isLoss, isRectifier, mayExchange, type Loss, type Op, type OpArguments } from './ops'
+export type { LossTarget } from './ops/op-record'
 export type { Padding, Pair } from './ops/options'
 export * from './activations'
 export { padModes, type PadMode } from './ops/movement'

@@ -4,7 +4,7 @@ import type { ConvolutionShape, DeviceModel } from '../staging/devices/device-mo
 import { isConvolution, keyOfKernel, type Kernel } from '../staging/kernels/kernels'
 import { layoutCode } from '../staging/kernels/layout'
 import { memoize } from '../staging/memoize'
-import { elementSizes } from '../staging/program/program'
+import { elementSizes } from '../staging/kernels/precision'
 import { roofline, type Rates } from '../staging/kernels/roofline'
 import { openDevice, versions, type NativeDevice } from './addon'
 import { unwrapAnswer, askedConvolution, bytesAnswer, encodeToFloats, layoutsOf } from './device-answers'

@@ -153,7 +153,7 @@ export const generated: { readonly [file: string]: string } = {
     '#include <array>',
     '#include <vector>',
     '',
-    '#include "../layout.hpp"',
+    '#include "../kernels/layout.hpp"',
     '',
     inNamespace(
       "// A kernel's position is its code in a Program.",
@@ -168,8 +168,8 @@ export const generated: { readonly [file: string]: string } = {
     )
   ),
   'kernels.cpp': file(
-    '#include "../field_reader.hpp"',
-    '#include "../kernels.hpp"',
+    '#include "../kernels/field_reader.hpp"',
+    '#include "../kernels/kernels.hpp"',
     '',
     inNamespace(
       'const std::vector<KernelInfo>& kernelTable() {',
@@ -184,7 +184,7 @@ export const generated: { readonly [file: string]: string } = {
   ),
   'expressions.hpp': file(
     '#pragma once',
-    '#include "../expression.hpp"',
+    '#include "../kernels/expression.hpp"',
     '',
     inNamespace(
       compiledExpressions.map(({ name, code }) => compiledExpression(name, code)).join('\n\n'),

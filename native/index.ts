@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import type { DeviceModel } from '../staging/devices/device-model'
-import type { DevicePrecision } from '../staging/program/program'
+import type { DevicePrecision } from '../staging/kernels/precision'
 import { referenceModel } from '../staging/devices/reference-model'
 import { cpuModel } from './cpu-model'
 import { cudaModel } from './cuda-model'

@@ -1,4 +1,5 @@
 import { bufferText, type BufferIdentity } from './lowering/ir/buffer-identity'
+import { bufferLayers } from './lowering/ir/buffer-kind'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
@@ -10,7 +11,8 @@ import type { Buffer } from './lowering/ir/builder'
 import { segmentTimer } from './lowering/cost/estimate'
 import type { Lowering } from './lowering/segment/create-scope'
 import { microBatches } from './graph/objective'
-import { tileCount, untiled, type MemoryPlan, type Segment } from './plans/plan'
+import { type MemoryPlan, type Segment } from './plans/plan'
+import { tileCount, untiled } from './graph/span'
 import { createCandidate, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
 import { hostTensorsOf } from './plans/host-tensors'
@@ -80,12 +82,6 @@ export interface Explanation {
   readonly waitingMilliseconds: number
 }
 
-/** The layer whose tensor, parameter or gradient a buffer is; undefined where it is nobody's. */
-const layerOf = ({ nodes }: Graph): ((identity: BufferIdentity) => string | undefined) => {
-  const owners = new Map(nodes.flatMap(({ name, parameters }) => parameters.map((parameter) => [parameter.name, name] as const)))
-  return (identity) => ('node' in identity ? identity.node : 'parameter' in identity ? owners.get(identity.parameter) : undefined)
-}
-
 const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-gradient', 'micro-batch-gradient']
 
 const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
@@ -95,7 +91,7 @@ const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
 }
 
 const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
-  const layer = layerOf(graph)
+  const layer = bufferLayers(graph)
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
     const what = kindOf(buffer)

@@ -67,6 +67,7 @@ import {
   type ResizeShape
 } from './resampling'
 import { convTranspose2d, type ConvTranspose2dArguments, type TransposedShape } from './transposed-convolution'
+import type { LossTarget, OpRecord } from './op-record'
 import type { NoOptions } from './options'
 
 /**
@@ -208,7 +209,30 @@ export const opRecords = {
   meanSquaredError
 } as const
 
-/** An op that ends a network, and makes nothing but a number. */
-export type Loss = { [P in Op]: (typeof opRecords)[P] extends { readonly loss: true } ? P : never }[Op]
+/** An op that ends a network, and makes nothing but a number, from such a target. */
+export type Loss<T extends LossTarget = LossTarget> = OpWith<{ readonly loss: T }>
+export type Rectifier = OpWith<{ readonly rectifies: true }>
+export type MaxPool = OpWith<{ readonly takesMaxima: true }>
+export type Convolution = OpWith<{ readonly transformable: unknown }>
+/** The ops whose records have this. */
+type OpWith<Property> = { [P in Op]: (typeof opRecords)[P] extends Property ? P : never }[Op]
 
-export const isLoss = (op: Op): op is Loss => 'loss' in opRecords[op]
+const recordOf = (op: Op): OpRecord<{}> => opRecords[op] as OpRecord<{}>
+
+export const isLoss = (op: Op): op is Loss => recordOf(op).loss !== undefined
+
+/** Whether the op is a loss that compares its input with such a target. */
+export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => recordOf(op).loss === target
+
+export const isRectifier = (op: Op): op is Rectifier => recordOf(op).rectifies === true
+
+export const takesMaxima = (op: Op): op is MaxPool => recordOf(op).takesMaxima === true
+
+/** Whether a pool may run before the rectifier that it alone reads: both are monotone. */
+export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
+
+/** Whether the op is a convolution, which may have ways by Winograd. */
+export const isConvolutionOp = (op: Op): op is Convolution => recordOf(op).transformable !== undefined
+
+/** Whether there is a way by Winograd to compute an op with such options. */
+export const isTransformable = (op: Op, args: object): boolean => recordOf(op).transformable?.(args) === true

@@ -13,6 +13,12 @@ export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
  */
 type OptionText<K> = readonly [option: K, letters: string] | readonly [option: K, value: boolean, word: string]
 
+/**
+ * What a loss compares its input with: a class for each row of [B, N], a class for each pixel of
+ * [B, N, H, W], or values of the input's own shape.
+ */
+export type LossTarget = 'labels' | 'pixel-labels' | 'values'
+
 /** How an op joins a segment. */
 interface OpSegment {
   /** Dimensions that a segment can be tiled along where another op follows this one in it. */
@@ -46,8 +52,17 @@ export type OpRecord<A> = {
   /** The options that it knows, in the order in which plans write them. */
   readonly options: readonly OptionText<keyof A>[]
   readonly segment: OpSegment
-  /** Ends a network, and makes nothing but a number. */
-  readonly loss?: true
+  /** Ends a network, and makes nothing but a number: what its input is compared with. */
+  readonly loss?: LossTarget
+  /** Keeps what is positive and scales the rest, so that its output's sign is its input's. */
+  readonly rectifies?: true
+  /**
+   * Takes the maximum of each window, and notes for backward which element that was: may run before
+   * the rectifier that it follows.
+   */
+  readonly takesMaxima?: true
+  /** Of a convolution: whether there is a way by Winograd to compute it with such options. */
+  readonly transformable?: (args: A) => boolean
   /**
    * The output's shape from the inputs' shapes, or one sentence that says why there is none;
    * ShapeRules says the same in types.

@@ -62,6 +62,7 @@ export const maxPool2d = {
   ],
   required: ['k'],
   segment: local,
+  takesMaxima: true,
   shape: unary(windowRule('maxPool2d', sameChannels))
 } as const satisfies OpRecord<MaxPool2dArguments>
 

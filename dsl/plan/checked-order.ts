@@ -1,4 +1,5 @@
 import type { Entries } from '../flat/entries'
+import type { MaxPool, Rectifier } from '../ops'
 import type { Places } from './sentences'
 import type { Invalid } from '../typing/tensor'
 
@@ -40,8 +41,8 @@ type Misplaced<E extends Entries, O extends readonly number[], W extends readonl
     : K
 }[number]
 /** A pool that starts a branch is not the only one that reads its input. */
-type Exchangeable<First, Second, K> = First extends readonly [unknown, 'relu' | 'leakyRelu', ...unknown[]]
-  ? Second extends readonly [unknown, 'maxPool2d', unknown]
+type Exchangeable<First, Second, K> = First extends readonly [unknown, Rectifier, ...unknown[]]
+  ? Second extends readonly [unknown, MaxPool, unknown]
     ? never
     : K
   : K

@@ -1,5 +1,6 @@
 import type { Lte } from '../shapes/arithmetic'
 import type { Entries, Entry, Flat, Known, WithLoss } from '../flat/entries'
+import type { MaxPool } from '../ops'
 import type { Model } from '../model'
 import type { Plan, PlanFigures, PlanSwapInterval, PlanPlacement, planPrecisions, planStrategies } from './plan'
 import type { EarlierPlacementFields, EarlierPlanFields, WrittenPlan } from './earlier-names'
@@ -118,7 +119,7 @@ type HostTensor<S> = S extends readonly [infer G, ...infer Rest]
     : HostTensor<Rest>
   : undefined
 
-type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, 'maxPool2d', ...unknown[]]>[0]
+type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, MaxPool, ...unknown[]]>[0]
 
 /** Why tensors cannot wait on the host, as far as names tell. */
 type CheckedSwapSchedule<E extends Entries, P extends WrittenPlan> = P extends {

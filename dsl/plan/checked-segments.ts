@@ -1,5 +1,6 @@
 import type { Add, Lte, Whole } from '../shapes/arithmetic'
 import type { Entries, Entry } from '../flat/entries'
+import type { Convolution } from '../ops'
 import type { PlanGrid, PlanSegment } from './plan'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
@@ -173,7 +174,7 @@ type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Name
       F,
       F[K & number],
       To,
-      E[K & number][1] extends 'conv2d' ? (Transformable<E[K & number][2]> extends true ? Names | E[K & number][0] : Names) : Names
+      E[K & number][1] extends Convolution ? (Transformable<E[K & number][2]> extends true ? Names | E[K & number][0] : Names) : Names
     >
 
 /**
@@ -204,7 +205,7 @@ type Unfit<G extends PlanSegment, Name extends string, E extends Entries, F exte
     ? [X] extends [Entry]
       ? [X] extends [never]
         ? Outside<G, Name, E, 'winograd'>
-        : X[1] extends 'conv2d'
+        : X[1] extends Convolution
           ? Name extends NamesWithin<E, F, G['from'], G['to']>
             ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides and dilations of 1 and one group`>
             : Outside<G, Name, E, 'winograd'>

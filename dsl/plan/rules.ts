@@ -1,11 +1,10 @@
 import * as E from 'fp-ts/Either'
 import type { Op, OpArguments } from '../arguments'
 import { layerText } from '../flat/layer-text'
-import { opRecords } from '../ops'
+import { isConvolutionOp, isTransformable, mayExchange, opRecords, takesMaxima } from '../ops'
 import type { Plan, PlanGrid, PlanSwapInterval, PlanSegment } from './plan'
 import { allDims, showDims, statisticsOf, type Dim } from '../shapes/segment'
 import { showShape, type Shape } from '../shapes/shape'
-import { windowOf } from '../ops/window'
 
 /** An op of the flattened model, the loss that training appends included. */
 export interface PlannedLayer {
@@ -56,8 +55,6 @@ const validateInputBytes = ({ input, peak, segments, device }: Plan): string | u
   return isWhole && peak < bytes ? `the plan's peak is ${peak} bytes, but its input alone needs ${bytes}` : undefined
 }
 
-const isRectifier = (layer: PlannedLayer): boolean => layer.op === 'relu' || layer.op === 'leakyRelu'
-
 /** Whether what the layer at `place` makes is read by the layer after it alone. */
 const isReadNextOnly = (layers: readonly PlannedLayer[], place: number): boolean =>
   layers.every(({ inputs }, reader) => inputs.includes(place + 1) === (reader === place + 1))
@@ -71,7 +68,7 @@ export const validateOrder = (layers: readonly PlannedLayer[], order: readonly n
   for (let place = 0; place < order.length; place++) {
     if (order[place] === place) continue
     const exchanged = order[place] === place + 1 && order[place + 1] === place
-    if (!exchanged || !isRectifier(layers[place]!) || layers[place + 1]!.op !== 'maxPool2d' || !isReadNextOnly(layers, place))
+    if (!exchanged || !mayExchange(layers[place]!.op, layers[place + 1]!.op) || !isReadNextOnly(layers, place))
       return `order: ${order[place]} cannot run at position ${place}; only a max pool may run before the rectifier that it follows`
     place++
   }
@@ -140,21 +137,15 @@ const outsideError = (
   return from <= place && place < to ? undefined : `${field}: ${name} is not in this segment`
 }
 
-/** Whether there is a way by Winograd to compute a convolution at all. */
-const isTransformable = (args: OpArguments['conv2d']): boolean => {
-  const { kernel, stride, dilation } = windowOf(args)
-  return [...stride, ...dilation, args.groups ?? 1].every((one) => one === 1) && kernel.every((taps) => taps === 3)
-}
-
 /**
  * Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say.
  */
 const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
   firstDefined(segment.winograd ?? [], (name) => {
     const layer = layers.find((one) => one.name === name)
-    if (layer !== undefined && layer.op !== 'conv2d') return `winograd: ${name} is no convolution but ${layer.op}`
+    if (layer !== undefined && !isConvolutionOp(layer.op)) return `winograd: ${name} is no convolution but ${layer.op}`
     const outside = outsideError(layers, segment, 'winograd', name)
-    if (outside !== undefined || layer === undefined || isTransformable(layer.args as OpArguments['conv2d'])) return outside
+    if (outside !== undefined || layer === undefined || isTransformable(layer.op, layer.args)) return outside
     return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides and dilations of 1 and one group`
   })
 
@@ -227,7 +218,7 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
  */
 export const validateSwapSchedule = (layers: readonly PlannedLayer[], swapSchedule: readonly PlanSwapInterval[]): string | undefined => {
   const tensors = new Set(
-    layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(op === 'maxPool2d' ? [`indices of ${name}`] : [])])
+    layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(takesMaxima(op) ? [`indices of ${name}`] : [])])
   )
   const timepoints = new Set(layers.flatMap(({ name }) => [`forward ${name}`, `backward ${name}`]))
   return firstDefined(swapSchedule, ({ tensor, swapOut, freed, swapIn }) =>

@@ -9,10 +9,10 @@
 #include <map>
 #include <string>
 
-#include "../src/check_kernel.hpp"
+#include "../src/program/check_kernel.hpp"
 #include "../src/cpu/cpu_device.hpp"
-#include "../src/kernel_fields.hpp"
-#include "../src/operand.hpp"
+#include "../src/kernels/kernel_fields.hpp"
+#include "../src/program/operand.hpp"
 #include "../src/reference/device.hpp"
 #include "guarded_buffer.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../src/cpu/cpu_device.hpp"
-#include "../src/kernel_fields.hpp"
+#include "../src/kernels/kernel_fields.hpp"
 
 using namespace tilefold;
 

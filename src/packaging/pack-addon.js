@@ -73,6 +73,8 @@ const withDependencies = (folder, found = new Set()) => {
 const write = (folder) => {
   const libraries = readdirSync(release).filter((name) => name === 'tilefold.node' || /\.so(\.\d+)*$/.test(name))
   for (const name of libraries) copyFileSync(join(release, name), join(folder, name))
+  const licences = join(build, 'licences')
+  if (existsSync(licences)) cpSync(licences, join(folder, 'licences'), { recursive: true })
   const sharp = folderOf('sharp', root)
   for (const one of withDependencies(sharp))
     cpSync(one, join(folder, relative(root, one)), {
@@ -96,7 +98,7 @@ const write = (folder) => {
     cpu: [processor],
     libc: ['glibc'],
     main: 'tilefold.node',
-    files: [...libraries, 'README.md'],
+    files: [...libraries, 'licences', 'README.md'],
     dependencies: { sharp: manifestOf(sharp).version },
     bundleDependencies: ['sharp']
   }

@@ -3,7 +3,7 @@ import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './d
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
-import { elementSizes, storedPrecision, type DevicePrecision } from '../program/program'
+import { elementSizes, storedPrecision, type DevicePrecision } from '../kernels/precision'
 import { referenceModel } from './reference-model'
 import { roofline, type Rates } from '../kernels/roofline'
 

@@ -1,7 +1,7 @@
 import type { Graph } from './graph'
 import type { TileAxis } from '../program/program'
 import { effectiveGrid } from './tiling'
-import type { Grid, Span } from '../plans/plan'
+import type { Grid, Span } from './span'
 
 /** Where the model asks for a checkpoint: before these nodes. */
 export const requestedCheckpoints = (graph: Graph): readonly number[] =>

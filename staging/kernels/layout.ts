@@ -1,6 +1,6 @@
 /**
  * Memory layouts of tensors on a device, and the elements that each takes, channel padding
- * included. The position of a name in `layouts` is its code in a Program; native/src/layout.hpp
+ * included. The position of a name in `layouts` is its code in a Program; native/src/kernels/layout.hpp
  * lists the same names.
  */
 export const layouts = [

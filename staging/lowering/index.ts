@@ -1,4 +1,5 @@
 import { bufferText } from './ir/buffer-identity'
+import { bufferKind, bufferLayers } from './ir/buffer-kind'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
 import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
@@ -7,7 +8,7 @@ import { inOrder } from '../graph/order'
 import type { Graph } from '../graph/graph'
 import type { Plan } from '../plans/plan'
 import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
-import { simulate } from '../program/simulate'
+import { simulate } from '../devices/simulate'
 import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
 import { createModelScope, type Lowering } from './segment/create-scope'
@@ -24,8 +25,14 @@ const largestOf = (live: readonly Buffer[]): string => {
   return largest === undefined ? 'the parameters' : bufferText(largest.identity)
 }
 
-const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
-  lifetimes.map(({ buffer: { identity, bytes, role } }, index) => ({ name: bufferText(identity), offset: offsets[index]!, bytes, role }))
+const buffersOf = (graph: Graph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {
+  const layerOf = bufferLayers(graph)
+  return lifetimes.map(({ buffer: { identity, bytes, role } }, index) => {
+    const layer = layerOf(identity)
+    const of = { kind: bufferKind(identity), ...(layer === undefined ? {} : { layer }) }
+    return { name: bufferText(identity), offset: offsets[index]!, bytes, role, ...of }
+  })
+}
 
 /**
  * What a search looks at: of many only the most promising are placed, and fewer still become
@@ -109,8 +116,8 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
       peakBytes,
       ...(chunks && { chunks }),
       input: lowering.graph.input,
-      buffers: buffersOf(lifetimes, offsets),
-      hostBuffers: buffersOf(onHost.lifetimes(), hostOffsets),
+      buffers: buffersOf(lowering.graph, lifetimes, offsets),
+      hostBuffers: buffersOf(lowering.graph, onHost.lifetimes(), hostOffsets),
       persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),

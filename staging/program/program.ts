@@ -1,5 +1,6 @@
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
+import type { Precision } from '../kernels/precision'
 
 /**
  * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder
@@ -95,40 +96,23 @@ export type Instruction =
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
 
 /**
- * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything
- * else stays float32: parameters with their gradients and optimizer state, and what is exchanged;
- * kernels compute and sum in float32 or float64, and round what they store.
- */
-export type Precision = 'float32' | 'float64' | 'bf16'
-
-/**
- * What a device computes in. tf32: values of float32, of which products see 10 bits of mantissa.
- */
-export type DevicePrecision = Precision | 'tf32'
-
-export const storedPrecision = (precision: DevicePrecision): Precision => (precision === 'tf32' ? 'float32' : precision)
-
-/** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
-export const parameterType = (precision: Precision): 'float32' | 'float64' => (precision === 'bf16' ? 'float32' : precision)
-
-/** Bytes of an element of an activation or its gradient, and of one of a parameter. */
-export interface ElementSizes {
-  readonly activationBytes: number
-  readonly parameterBytes: number
-}
-
-export const elementSizes = (precision: Precision): ElementSizes => {
-  const parameterBytes = parameterType(precision) === 'float64' ? 8 : 4
-  return { activationBytes: precision === 'bf16' ? 2 : parameterBytes, parameterBytes }
-}
-
-/**
  * What a buffer is for. persistent: lives across sections; boundary: a whole tensor between
  * segments; output-gradient: the gradient of one, of which each element seeds exactly one tile's
  * backward; statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted:
  * what a kernel writes beside what is wanted of it.
  */
 export type BufferRole = 'persistent' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
+
+/** What a buffer holds, for people who look at memory. */
+export const bufferKinds = [
+  'parameters',
+  'optimizer state',
+  'gradients of parameters',
+  'activations',
+  'gradients of activations',
+  'workspace'
+] as const
+export type BufferKind = (typeof bufferKinds)[number]
 
 /**
  * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
@@ -140,6 +124,9 @@ export interface ProgramBuffer {
   readonly offset: number
   readonly bytes: number
   readonly role: BufferRole
+  readonly kind: BufferKind
+  /** Whose tensor or parameter it is; absent for what is of all layers, or of none. */
+  readonly layer?: string
 }
 
 /**

@@ -90,7 +90,7 @@ const launchPool = (indices: Address, buffers: Program['buffers'] = []): Written
 
 test('a device that takes more for indices than their buffer has', () => {
   const indices = { ...arena(256), buffer: 0 }
-  const buffer = { name: 'indices', offset: 192, role: 'local' } as const
+  const buffer = { name: 'indices', offset: 192, role: 'local', kind: 'workspace' } as const
   right(open(launchPool(indices, [{ ...buffer, bytes: 64 + 36 }]))).close()
   assert.ok(
     left(open(launchPool(indices, [{ ...buffer, bytes: 64 + 35 }]))).message.includes(

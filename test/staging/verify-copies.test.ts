@@ -17,14 +17,14 @@ const program = (code: readonly Instruction[], reuse = true): Program => ({
     exchangeBytes: size,
     peakBytes: reuse ? 3 * size : 4 * size,
     buffers: [
-      { name: 'value', offset: 0, bytes: size, role: 'local' },
-      { name: 'other', offset: reuse ? 0 : 3 * size, bytes: size, role: 'local' },
-      { name: 'result', offset: size, bytes: size, role: 'local' },
-      { name: 'value again', offset: 2 * size, bytes: size, role: 'local' }
+      { name: 'value', offset: 0, bytes: size, role: 'local', kind: 'workspace' },
+      { name: 'other', offset: reuse ? 0 : 3 * size, bytes: size, role: 'local', kind: 'workspace' },
+      { name: 'result', offset: size, bytes: size, role: 'local', kind: 'workspace' },
+      { name: 'value again', offset: 2 * size, bytes: size, role: 'local', kind: 'workspace' }
     ]
   }),
   hostBytes: 2 * size,
-  hostBuffers: [{ name: 'the host pool', offset: 0, bytes: 2 * size, role: 'local' }]
+  hostBuffers: [{ name: 'the host pool', offset: 0, bytes: 2 * size, role: 'local', kind: 'workspace' }]
 })
 
 const offsets = (reuse: boolean): readonly number[] => [0, reuse ? 0 : 3 * size, size, 2 * size]

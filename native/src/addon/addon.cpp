@@ -1,7 +1,7 @@
 // The addon's exports; each answers { value } or { error: { code, message } }.
 #include <napi.h>
 
-#include "../available_memory.hpp"
+#include "../memory/available_memory.hpp"
 #include "device_object.hpp"
 #include "interrupt_watch.hpp"
 #include "lock_object.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 #include <napi.h>
 
-#include "../mapped_file.hpp"
+#include "../files/mapped_file.hpp"
 
 namespace tilefold::addon {
 

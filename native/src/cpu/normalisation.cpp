@@ -1,6 +1,6 @@
 #include "normalisation.hpp"
 
-#include "../normalisation.hpp"
+#include "../kernels/normalisation.hpp"
 #include "../reference/block_loop.hpp"
 #include "normalisation_loops.hpp"
 #include "parallel.hpp"

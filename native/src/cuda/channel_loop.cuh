@@ -1,7 +1,7 @@
 // Kernels that visit the elements of a tile, plain or nhwc, with constants of their channels, which
 // a block finds once for all its elements.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "divisor.cuh"
 #include "element_loop.cuh"
 

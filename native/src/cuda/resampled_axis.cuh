@@ -1,7 +1,7 @@
 // One axis of a resize or an adaptive pool, as resampling.hpp has it, on the device: no tables, and
 // no division by what a launch knows.
 #pragma once
-#include "../resampling.hpp"
+#include "../kernels/resampling.hpp"
 #include "divisor.cuh"
 #include "window_axis.cuh"
 

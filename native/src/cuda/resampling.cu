@@ -2,7 +2,7 @@
 // reference/resampling.cpp; backward gathers.
 #include <type_traits>
 
-#include "../resampling.hpp"
+#include "../kernels/resampling.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
 #include "families.hpp"

@@ -4,8 +4,8 @@
 // backward-data ones at 64 and 128 channels (float32, by themselves: not timed within this
 // product).
 #pragma once
-#include "../bfloat16.hpp"
-#include "../kernel_fields.hpp"
+#include "../kernels/bfloat16.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "context.hpp"
 
 namespace tilefold::cuda {

@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "../engines.hpp"
+#include "../engines/engines.hpp"
 #include "context.hpp"
 #include "memory.hpp"
 
