@@ -130,7 +130,7 @@ const tiny: Scale = {
   predictedSize: 32,
   predictedPercent: 100,
   swappedPercent: 100,
-  batches: { sizes: [2, 3], size: 32, arenaBytes: 768 * mebibyte }
+  batches: { sizes: [2, 3], size: 32, arenaBytes: 256 * mebibyte }
 }
 
 export const scaleOf = (device: string, mode: Mode): Scale =>
