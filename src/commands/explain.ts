@@ -8,7 +8,7 @@ import { type ExplanationReport, explanationReport } from '../plans/explanation-
 import { measureFirst } from '../plans/measure-kernels'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
 import { resolveSetup } from '../plans/resolve-setup'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { trainingObjective } from '../training/training-objective'
 
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
@@ -17,7 +17,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
     TE.chain((request) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure)))
   )

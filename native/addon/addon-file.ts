@@ -53,7 +53,7 @@ const installedFolder = (name: string): string | undefined => {
   }
 }
 
-const addonOf = (name: string): string | undefined => {
+const findAddon = (name: string): string | undefined => {
   const folder = installedFolder(name)
   return folder === undefined ? undefined : join(folder, 'tilefold.node')
 }
@@ -65,7 +65,7 @@ export const addonFolders = (): readonly string[] =>
     return folder === undefined ? [] : [folder]
   })
 
-const existing = (path: string): string | undefined => (existsSync(path) ? path : undefined)
+const ifExists = (path: string): string | undefined => (existsSync(path) ? path : undefined)
 
 /**
  * The addon of this installation, or one sentence on why there is none. TILEFOLD_ADDON names
@@ -82,9 +82,9 @@ export const addonFile = (): E.Either<string, string> => {
   const { root, manifest } = packageAround(__dirname)
   return chooseAddon(machine, {
     version: manifest.version,
-    leastNode: manifest.engines.node.replace('>=', ''),
+    minNode: manifest.engines.node.replace('>=', ''),
     isClone: existsSync(join(root, 'src', 'packaging')),
-    local: existing(join(root, 'native', 'build', 'Release', 'tilefold.node')),
-    addonOf
+    local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
+    findAddon
   })
 }
