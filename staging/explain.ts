@@ -17,6 +17,7 @@ import type { PlanSearch } from './search'
 import { decideGraph, type Decision } from './decide'
 import { predictPlan, type PredictedPlan } from './stage'
 import { buildRequestGraph, type PlanRequest, type StageRequest } from './request'
+import type { Program } from './program/program'
 import { hostTensorsOf } from './plans/host-tensors'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
@@ -61,6 +62,8 @@ export interface SegmentCost {
 
 /** Why a plan is as it is, in figures. */
 export interface Explanation extends PredictedPlan {
+  /** The Program of the plan, which is made when asked for. */
+  readonly program: () => Program
   /** Whether the plan was given, so that no budget changes it. */
   readonly isGiven: boolean
   /**
@@ -206,6 +209,7 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
       const times = timesOf(decision)
       return {
         ...predictPlan(request, decision),
+        program: chosen.program,
         isGiven: answers === undefined,
         bindingLayer: bindingLayerOf(live),
         live,

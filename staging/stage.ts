@@ -19,6 +19,11 @@ export interface Prediction extends Required<PlanFigures> {
 
 /** A plan, with what it is for and what is predicted of it. */
 export interface PredictedPlan {
+  /**
+   * The graph as the model has it: an evaluation changes what its ops are told, and gradients go
+   * without randomness.
+   */
+  readonly sourceGraph: Graph
   /** The graph of the step, in the order in which the model has it. */
   readonly graph: StepGraph
   /** Name of the device. */
@@ -32,11 +37,6 @@ export interface PredictedPlan {
 
 /** A predicted plan, and the Program that it is lowered to. */
 export interface Staged extends PredictedPlan {
-  /**
-   * The graph as the model has it: an evaluation changes what its ops are told, and gradients go
-   * without dropout.
-   */
-  readonly sourceGraph: Graph
   readonly program: Program
 }
 
@@ -50,8 +50,9 @@ const haloOverhead = (graph: Graph, segments: readonly Segment[]): number => {
 /** What is predicted of the plan that a decision chose. */
 export const predictPlan = (
   { strategy, device }: Pick<PlanRequest, 'strategy' | 'device'>,
-  { graph, plain, budget, chosen, leastMilliseconds }: Decision
+  { sourceGraph, graph, plain, budget, chosen, leastMilliseconds }: Decision
 ): PredictedPlan => ({
+  sourceGraph,
   graph,
   device: device.name,
   strategy,
@@ -71,7 +72,6 @@ const stageDecision =
   (request: Pick<PlanRequest, 'strategy' | 'device'>) =>
   (decision: Decision): Staged => ({
     ...predictPlan(request, decision),
-    sourceGraph: decision.sourceGraph,
     program: decision.chosen.program()
   })
 

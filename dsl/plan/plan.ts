@@ -29,8 +29,8 @@ export interface PlanSegment<Place = string> {
    */
   readonly winograd?: readonly Place[]
   /**
-   * Bytes: convolutions take the fastest algorithm whose scratch memory is within them; the direct
-   * one where absent.
+   * Bytes of scratch memory that a convolution may take: each takes the fastest algorithm within
+   * them, and the direct one where this is absent.
    */
   readonly workspace?: number
   /**
@@ -63,8 +63,8 @@ export interface PlanSwapInterval<Timepoint = string> {
   readonly tensor: string
   readonly swapOut: Timepoint
   /**
-   * From here on its place on the device is another's; computing waits here for the end of the
-   * swap-out.
+   * The timepoint from which on the tensor's place on the device is another's; computing waits
+   * there for the end of the swap-out.
    */
   readonly freed: Timepoint
   /** Computing waits for its end where backward first reads the tensor. */
@@ -72,8 +72,8 @@ export interface PlanSwapInterval<Timepoint = string> {
 }
 
 /**
- * Each buffer has addresses of its own, to which pages of memory are mapped while it lives
- * (Hayakawa 2020, section 4); a page has a multiple of 4096 bytes.
+ * Virtual placement: each buffer has addresses of its own, to which pages of memory are mapped
+ * while it lives (Hayakawa 2020, section 4); a page has a multiple of 4096 bytes.
  */
 export interface PlanPlacement {
   readonly allocator: 'virtual'

@@ -1,28 +1,38 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Explanation, explainGraph } from '../../staging'
 import type { Outcome } from '../failure'
+import { checkPaths, namedPaths } from '../files/paths'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { resolveSetup } from '../plans/resolve-setup'
-import { watchingOf } from '../plans/watching'
+import { setupReads } from '../plans/setup-files'
+import { pickWatching } from '../plans/watching'
+import { explanationPage } from '../reports/plan-page'
+import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
 export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> = libraryFunction('explain', explainOptions, (options) =>
   pipe(
-    TE.fromEither(trainingObjective(options)),
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
+    TE.chain(() => checkReport(options.report)),
+    TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainEitherK(({ setup, objective }) => buildSetupGraph(setup, objective, imageSource)),
-    TE.chainFirst((built) => measureFirst(built, watchingOf(options))),
-    TE.bindTo('built'),
+    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
-    TE.chainEitherK(({ built: { graph }, request }) => E.mapLeft(stagingFailure)(explainGraph(graph, request)))
+    TE.bind('explanation', ({ built: { graph }, request }) =>
+      pipe(TE.fromEither(explainGraph(graph, request)), TE.mapLeft(stagingFailure))
+    ),
+    TE.chainFirst(({ explanation, request }) =>
+      writeReport(options.report, () => explanationPage(explanation, explanation.program(), request))
+    ),
+    TE.map(({ explanation }) => explanation)
   )
 )
 

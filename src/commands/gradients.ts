@@ -12,7 +12,7 @@ import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-networ
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { createStepIo } from '../running/step-io'
@@ -76,8 +76,8 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
 }
 
 /**
- * One forward and backward of a batch from a file, without dropout and without an optimizer, at the
- * input [B, C, H, W] that the batch has. Writes a safetensors file with `loss` (mean softmax
+ * Runs one forward and backward of a batch from a file, without dropout and without an optimizer,
+ * at the input [B, C, H, W] that the batch has. Writes a safetensors file with `loss` (mean softmax
  * cross-entropy), `grad.input`, `grad.<parameter>` for each parameter and `after.<buffer>` for
  * running statistics, in the device's precision (of bf16 in float32). Fails with code `input`,
  * `budget` or `loss` (not finite).
@@ -99,7 +99,7 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
       TE.bind('file', () => openTensorFile(batch)),
       TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
       TE.bind('built', ({ setup }) => TE.fromEither(buildSetupGraph(setup, objective, source))),
-      TE.chainFirst(({ built }) => measureFirst(built, watchingOf(options))),
+      TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
       TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
       tap(({ planned }) => onPlan?.(planned)),
       TE.chain(({ file, setup: { device }, planned }) =>

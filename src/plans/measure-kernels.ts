@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type KernelTimer, createKernelTimer, recordedGpu } from '../../native'
+import { type KernelTimer, createKernelTimer, recordGpu } from '../../native'
 import {
   type DeviceModel,
   type Kernel,
@@ -36,7 +36,7 @@ interface MeasuredModel extends Watching {
 
 interface Measurements {
   readonly profile: Profile
-  /** Where it is kept. */
+  /** Path of the file of measured times. */
   readonly path: string
   /** Kernels that this run measured. */
   readonly measured: number
@@ -57,7 +57,7 @@ interface MeasurementRequest extends Watching {
 const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => ({ kind: 'ofPlain', fraction }))
 
 /** New times may make another plan best, whose kernels are then measured too. */
-const [mostSamplings, mostRounds] = [3, 6]
+const [maxSamplings, maxRounds] = [3, 6]
 
 /** A kernel by every algorithm that the device has for it. */
 const algorithmVariants = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
@@ -126,8 +126,8 @@ interface Measured {
 }
 
 /**
- * How much measuring a process that is killed may lose: an interrupt does not wait for a kernel
- * that takes long.
+ * Milliseconds of measuring that a process that is killed may lose: an interrupt does not wait for
+ * a kernel that takes long.
  */
 const keptEveryMilliseconds = 2000
 
@@ -177,8 +177,8 @@ const measureRounds = async (meter: KernelTimer, wanted: MeasurementRequest, sta
   const refused = new Set<string>()
   let profile = start
   for (const [missing, most] of [
-    [missingSizes(wanted), mostSamplings],
-    [missingKernels(wanted), mostRounds]
+    [missingSizes(wanted), maxSamplings],
+    [missingKernels(wanted), maxRounds]
   ] as const)
     for (let round = 0; round < most; round += 1) {
       const found = pipe(loadDeviceModel(wanted.setups[0], profile), E.chain(missing))
@@ -239,7 +239,7 @@ const writeDeviceFile = (out: string, wanted: MeasurementRequest, profile: Profi
   return pipe(
     loadDeviceModel(setup, profile),
     E.chain((device) => launchedKernels(wanted.setups, wanted, device)),
-    E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(deviceChoice(setup).precision, profile))),
+    E.chain(() => E.mapLeft(deviceFailure)(recordGpu(deviceChoice(setup).precision, profile))),
     TE.fromEither,
     TE.chain((file) => writeFileAtomic(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
   )

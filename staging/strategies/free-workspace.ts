@@ -1,3 +1,4 @@
+import { isConvolutionOp } from '../../dsl'
 import type { ConvolutionAlgorithm, DeviceModel } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
 import type { ConvolutionKernel } from '../kernels/kernels'
@@ -54,7 +55,7 @@ interface Group {
 const groupsOf = (graph: StepGraph, device: DeviceModel): readonly Group[] => {
   const levelsAt = levelsOf(graph, device)
   return graph.nodes.reduce<readonly Group[]>((groups, { op }, position) => {
-    if (op !== 'conv2d') return groups
+    if (!isConvolutionOp(op)) return groups
     const levels = levelsAt(position)
     const before = groups.at(-1)
     if (before === undefined || isFree(graph, position)) return [...groups, { from: position, positions: [position], levels }]

@@ -1,3 +1,4 @@
+import { isConvolutionOp } from '../../dsl'
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import { segmentScratch } from '../lowering/cost/estimate'
 import type { DeviceModel } from '../devices/device-model'
@@ -20,7 +21,7 @@ const unknownBytes = 2 ** 30
 export const workspaceVariants = (graph: StepGraph, device: DeviceModel): Variants => {
   const scratch = segmentScratch(graph, device)
   const largest = graph.nodes.map(({ op }, position) => {
-    if (op !== 'conv2d') return undefined
+    if (!isConvolutionOp(op)) return undefined
     const whole = {
       from: position,
       to: position + 1,

@@ -1,4 +1,4 @@
-import { isTrainable } from '../../graph/graph'
+import { hasTarget, isTrainable } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
 import { exchangedBytes, type Exchanged } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
@@ -7,7 +7,7 @@ import type { StepGraph } from '../../graph/step-graph'
 import type { StepIo } from './scope'
 import type { DeviceModel } from '../../devices/device-model'
 
-export interface IoLayout {
+interface IoLayout {
   readonly bytes: number
   readonly entries: readonly Exchanged[]
   readonly offsets: StepIo
@@ -22,17 +22,16 @@ export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout =>
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, classes, height, width] = loss.input
-  const target =
-    loss.op === 'softmaxCrossEntropy'
-      ? ({ type: 'int32', shape: [batch] } as const)
-      : loss.op === 'pixelCrossEntropy'
-        ? ({ type: 'int32', shape: [batch, height, width] } as const)
-        : { type, shape: flat(loss.input) }
+  const target = hasTarget(loss, 'labels')
+    ? ({ type: 'int32', shape: [batch] } as const)
+    : hasTarget(loss, 'pixel-labels')
+      ? ({ type: 'int32', shape: [batch, height, width] } as const)
+      : { type, shape: flat(loss.input) }
   const float = source.kind === 'float'
   return layOut([
     { name: 'target', ...target },
     ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type, shape: [loss.input[0]] }] : []),
-    ...(loss.op === 'pixelCrossEntropy'
+    ...(hasTarget(loss, 'pixel-labels')
       ? [
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
           ...(loss.args.classWeights === undefined ? [] : [{ name: 'classWeights', type, shape: [classes] }])
@@ -54,7 +53,7 @@ export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout =>
  * where it validates.
  */
 export const exportsLoss = ({ nodes, objective }: StepGraph): boolean =>
-  objective.kind === 'train' && nodes.at(-1)?.op === 'pixelCrossEntropy'
+  objective.kind === 'train' && hasTarget(nodes.at(-1)!, 'pixel-labels')
 
 /**
  * What an evaluation's holds: the scores, or the best class of each pixel and what their loss
@@ -65,7 +64,7 @@ export const layoutEvaluationIo = (graph: StepGraph, device: DeviceModel): IoLay
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, , height, width] = loss.input
   return layOut([
-    loss.op === 'pixelCrossEntropy'
+    hasTarget(loss, 'pixel-labels')
       ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
       : { name: 'scores', type, shape: flat(loss.input) },
     ...(exportsLoss(graph)

@@ -7,7 +7,7 @@ import type { StepGraph } from '../../graph/step-graph'
 import type { ModelScope } from '../scope/scope'
 import { createBuilder, type Pool } from '../ir/builder'
 import { createMoments } from '../../ops/create-moments'
-import { loweringOf } from '../../ops'
+import { loweringOf, weightFormsOf } from '../../ops'
 import { trainableTensors, parameterTensors } from '../scope/parameters'
 
 /** Layout of tensor k, from the network's input on. */
@@ -34,7 +34,9 @@ export const createModelScope = (graph: StepGraph, device: DeviceModel, pool: Po
   const builder = createBuilder(pool)
   const sizes = elementSizes(device.precision)
   const layouts = tensorLayouts(graph, device)
-  const parameters = graph.nodes.map((node) => parameterTensors(node, layouts[node.inputs[0]!]!, { graph, device, builder, ...sizes }))
+  const parameters = graph.nodes.map((node) =>
+    parameterTensors(node, weightFormsOf(device, node, layouts[node.inputs[0]!]!), { graph, builder, ...sizes })
+  )
   const requiresGrad = wantedGradients(graph, parameters, exportsInput(graph))
   const moments = createMoments({ graph, builder })
   return { graph, device, builder, ...sizes, layouts, parameters, requiresGrad, moments, stepIo: layoutStepIo(graph, device).offsets }

@@ -1,0 +1,90 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import {
+  type Explanation,
+  type Graph,
+  type PlanRequest,
+  type PredictedPlan,
+  type Program,
+  type Staged,
+  stageEach,
+  stepTimeline,
+  type StepTimeline
+} from '../../staging'
+import { explanationReport, explanationSentences } from '../plans/explanation-report'
+import type { Planned } from '../plans/plan-network'
+import { formatBytes, formatMilliseconds, percent } from '../text/format'
+import { bindingPart } from './binding-part'
+import { networkPart } from './network-part'
+import { type LiveBytes, type Report, emptyReport } from './report'
+import { liveBytesOf, stepPart } from './step-part'
+
+/** What is live in a step of strategy plain; undefined where the device cannot run it. */
+const plainLive = (
+  graph: Graph,
+  { budget: _, memory: _memory, strategy: _strategy, given: _given, ...request }: PlanRequest
+): LiveBytes | undefined =>
+  pipe(
+    stageEach(graph, request)({ strategy: 'plain', budget: { fractionOfPlain: 1 } }),
+    E.map(({ program }) => liveBytesOf(program.buffers, stepTimeline(program, request.device).lifetimes)),
+    E.getOrElse((): LiveBytes | undefined => undefined)
+  )
+
+const facts = ({ strategy, device, budget, predicted }: PredictedPlan): Report['facts'] => {
+  const { peakDeviceBytes, peakHostBytes, plainPeakBytes, stepMilliseconds, lowerBoundMilliseconds, haloOverhead } = predicted
+  return [
+    { name: 'strategy', text: strategy },
+    { name: 'device', text: device },
+    { name: 'budget', text: budget === undefined ? 'no limit' : formatBytes(budget) },
+    {
+      name: 'peak on the device',
+      text: `${formatBytes(peakDeviceBytes)}, ${percent(peakDeviceBytes / plainPeakBytes)} of plain's ${formatBytes(plainPeakBytes)}`
+    },
+    { name: 'peak on the host', text: formatBytes(peakHostBytes) },
+    {
+      name: 'predicted step',
+      text: `${formatMilliseconds(stepMilliseconds)}, at least ${formatMilliseconds(lowerBoundMilliseconds)} in any plan`
+    },
+    { name: 'halo overhead', text: percent(haloOverhead) }
+  ]
+}
+
+const pageOf = (staged: Staged, timeline: StepTimeline, request: PlanRequest): Report => {
+  const { sourceGraph, graph, plan, predicted, program } = staged
+  const input = graph.input.join(' × ')
+  return {
+    ...emptyReport(
+      `${graph.model}: a step in ${formatBytes(predicted.peakDeviceBytes)}`,
+      `input ${input}, computed in ${program.precision}`
+    ),
+    facts: facts(staged),
+    step: stepPart(program, staged, timeline, plainLive(sourceGraph, request)),
+    network: networkPart(graph, plan, program.precision)
+  }
+}
+
+/** The page of a plan. */
+export const planPage = ({ staged, request }: Pick<Planned, 'staged' | 'request'>): Report => {
+  const timeline = stepTimeline(staged.program, request.device)
+  return { ...pageOf(staged, timeline, request), binding: bindingPart(staged.program, timeline) }
+}
+
+/** The page of an explanation: that of its plan, in the explanation's words, beside other budgets. */
+export const explanationPage = (explanation: Explanation, program: Program, request: PlanRequest): Report => {
+  const timeline = stepTimeline(program, request.device)
+  const { larger, smaller, ...report } = explanationReport(explanation)
+  const other = (isPresent: boolean) => (one: { readonly budgetBytes: number; readonly predictedStepMs: number }) => ({
+    budgetBytes: one.budgetBytes,
+    milliseconds: one.predictedStepMs,
+    isPresent
+  })
+  const present = other(true)({ budgetBytes: explanation.budget ?? report.peakDeviceBytes, predictedStepMs: report.predictedStepMs })
+  return {
+    ...pageOf({ ...explanation, program }, timeline, request),
+    binding: {
+      sentences: explanationSentences({ ...report, larger, smaller }),
+      peak: bindingPart(program, timeline).peak
+    },
+    budgets: [...(smaller === null ? [] : [other(false)(smaller)]), present, ...larger.map(other(false))]
+  }
+}
