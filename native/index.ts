@@ -16,7 +16,15 @@ export { libraryName, createKernelTimer, type KernelTimer } from './kernel-timer
 export { lockFile, unlockFile, type FileLock } from './locks'
 export { freePixels, mapPixels, type MappedPixels } from './pixels'
 export type { SectionName } from '../staging/program/program'
-export { openSession, type Image, type ReadPixels, type Session, type SessionOptions, type StepParameters, type ImageWindow } from './session'
+export {
+  openSession,
+  type Image,
+  type ReadPixels,
+  type Session,
+  type SessionOptions,
+  type StepParameters,
+  type ImageWindow
+} from './session'
 
 /** What staging must know of a device; only the reference device does without the addon. */
 export const deviceModel = (device: DeviceName, precision: DevicePrecision, threads: number): E.Either<DeviceError, DeviceModel> => {

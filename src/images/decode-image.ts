@@ -21,7 +21,7 @@ export interface DecodedImage {
   readonly channels: 3
 }
 
-export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.webp']
+export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.svs', '.webp']
 
 const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 
@@ -58,7 +58,12 @@ export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.
  * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`. A file that
  * is cut or damaged is a failure, never a half-grey image.
  */
-export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemory, resolution: Resolution = finest): Outcome<DecodedImage> => {
+export const decodeImage = (
+  path: string,
+  least: Extent2,
+  inMemory = mostInMemory,
+  resolution: Resolution = finest
+): Outcome<DecodedImage> => {
   const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {
     const image = loadSharp()(path, { ...levelOptions(stored.view.level), sequentialRead })
       .removeAlpha()

@@ -19,9 +19,7 @@ const tapsOf = (stored: number, scale: number, index: number): Taps => {
   const centre = (index + 0.5) * scale
   const from = Math.max(0, Math.floor(centre - support + 0.5))
   const to = Math.min(stored, Math.max(from + 1, Math.floor(centre + support + 0.5)))
-  const weights = Float64Array.from({ length: to - from }, (_, tap) =>
-    Math.max(0, 1 - Math.abs(from + tap + 0.5 - centre) / support)
-  )
+  const weights = Float64Array.from({ length: to - from }, (_, tap) => Math.max(0, 1 - Math.abs(from + tap + 0.5 - centre) / support))
   const sum = weights.reduce((total, weight) => total + weight, 0)
   return { from, weights: sum > 0 ? weights.map((weight) => weight / sum) : weights.fill(1 / weights.length) }
 }

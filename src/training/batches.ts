@@ -36,11 +36,7 @@ export interface BatchOptions {
 }
 
 /** The labels of some examples, each of which lies in its image as `place` says. */
-const loadTarget = (
-  examples: readonly Example[],
-  { classes }: ImageLoader,
-  place: (row: number) => Place
-): Outcome<Batch['target']> =>
+const loadTarget = (examples: readonly Example[], { classes }: ImageLoader, place: (row: number) => Place): Outcome<Batch['target']> =>
   pipe(
     examples,
     TE.traverseSeqArrayWithIndex((row, { label }): Outcome<ArrayLike<number>> =>
@@ -137,7 +133,7 @@ export const createBatches = (options: BatchOptions): Batches => {
   const loadAndSettle = (microStep: number) => async (): Promise<E.Either<Failure, Batch>> => {
     const attempts = new Array<number>(options.batch).fill(0)
     const [images, labels]: [Image[], number[]] = [[], []]
-    for (let row = 0; row < options.batch; ) {
+    for (let row = 0; row < options.batch;) {
       const loaded = await loadRows([rowsOf(microStep, attempts)[row]!])()
       if (E.isRight(loaded)) {
         images.push(...loaded.right.images)
@@ -179,9 +175,7 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
   const place = centreCrop(crop)
   return pipe(
     TE.Do,
-    TE.bind('images', () =>
-      TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)
-    ),
+    TE.bind('images', () => TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)),
     TE.bind('target', () => loadTarget(examples, loader, () => place))
   )
 }

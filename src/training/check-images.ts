@@ -37,9 +37,7 @@ const readTiles = ({ header: { height, width, view } }: ImageSource, read: ReadW
 const readWhole = (path: string, resolution: Resolution): Outcome<unknown> =>
   pipe(
     openImage(path, resolution),
-    TE.chain((source) =>
-      source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)
-    )
+    TE.chain((source) => (source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)))
   )
 
 /**

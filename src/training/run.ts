@@ -23,7 +23,10 @@ const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batche
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
-const countSkipped = ({ options: { skipBad }, notify }: TrainingRequest): { readonly onSkipped?: (failure: Failure) => void; readonly count: () => number } => {
+const countSkipped = ({
+  options: { skipBad },
+  notify
+}: TrainingRequest): { readonly onSkipped?: (failure: Failure) => void; readonly count: () => number } => {
   const told = new Set<string>()
   let skipped = 0
   const onSkipped = ({ message }: Failure): void => {
