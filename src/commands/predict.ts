@@ -169,10 +169,10 @@ const run = (options: Options, { device }: RunnableSetup, decoded: Input, planne
 /**
  * One forward pass over a whole image of any size, normalised by running statistics and without
  * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
- * memory stays within the budget. An image in tiles is read window by window as the device needs it;
- * any other of up to a gibibyte is in host memory, and so is the mask. A model that scores pixels writes the class of each to `out`, *.tif (in tiles) or
- * *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`,
- * `budget` or `interrupted`.
+ * memory stays within the budget. An image in tiles is read window by window as the device needs
+ * it; any other of up to a gibibyte is in host memory, and so is the mask. A model that scores
+ * pixels writes the class of each to `out`, *.tif (in tiles) or *.png, 8-bit grey; one that scores
+ * images answers with `scores`. Fails with code `input`, `budget` or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
   const { weights, image, out, onPlan } = options
