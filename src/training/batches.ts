@@ -23,7 +23,7 @@ export interface Batches {
   readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly dataset: Dataset
   readonly seed: number
   readonly batch: number
@@ -95,10 +95,10 @@ const loadRow = ({ example, place, augmentation }: Row, loader: ImageLoader): Ou
   TE.map((image: Image): Image => ({ ...augmentation, ...image }))(loader.image(example, place))
 
 /** After so many draws in a row that cannot be read, the data are to be looked at. */
-const mostAttempts = 10
+const maxAttempts = 10
 
 /** Micro-steps of which it is remembered: an update asks again for the targets of its own. */
-const mostSettled = 10_000
+const maxSettled = 10_000
 
 /**
  * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
@@ -127,7 +127,7 @@ export const createBatches = (options: BatchOptions): Batches => {
   const settle = (microStep: number, attempts: readonly number[]): void => {
     settled.set(microStep, attempts)
     const [first] = settled.keys()
-    if (settled.size > mostSettled) settled.delete(first!)
+    if (settled.size > maxSettled) settled.delete(first!)
   }
   /** Row by row, each drawn anew until it can be read. */
   const loadAndSettle = (microStep: number) => async (): Promise<E.Either<Failure, Batch>> => {
@@ -142,7 +142,7 @@ export const createBatches = (options: BatchOptions): Batches => {
         continue
       }
       attempts[row]! += 1
-      if (loaded.left.code !== 'input' || attempts[row]! > mostAttempts) return loaded
+      if (loaded.left.code !== 'input' || attempts[row]! > maxAttempts) return loaded
       onSkipped(loaded.left)
     }
     settle(microStep, attempts)

@@ -33,7 +33,7 @@ export interface ImageLoaderOptions {
 }
 
 /** The least size of an image into which a crop fits however it is turned. */
-export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
+export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
 /** Bytes of the crops of a step and of the one ahead; larger ones are read while a step runs. */
@@ -85,7 +85,7 @@ interface SeenImage {
 }
 
 export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoaderOptions): ImageLoader => {
-  const least = leastExtent(crop, rotate)
+  const least = minExtent(crop, rotate)
   const [wholeImage, wholeMask] = [imageCache(least, undefined, resolution), maskCache(least)]
   const opened = memoised((path) => openImage(path, resolution))
   const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))

@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
-import { pixelLossOf } from '../running/pixel-loss'
+import { findPixelLoss } from '../running/pixel-loss'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
@@ -8,16 +8,16 @@ import { createImageLoader } from './image-loader'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
-import { type PreparedTraining, cropOf, rowsOfUpdate } from './prepare'
+import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
-/** How rows, or pixels, count. */
+/** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
-  const pixels = pixelLossOf(planned)
+  const pixels = findPixelLoss(planned)
   if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
   return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
 }
@@ -48,7 +48,7 @@ const trainOn =
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
-    const [crop, { evaluate }] = [cropOf(program), program]
+    const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
     const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
     const stop = () => network.interrupt()

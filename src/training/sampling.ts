@@ -2,10 +2,9 @@ import type { Extent2 } from '../images/resolution'
 import { randomStream } from '../numbers/random'
 
 /**
- * One row of a step's batch: which example it is, and the draws for its crop and flips (uniform in
- * [0, 1)).
+ * One row of a step's batch: the example, and the draws for its crop and flips (uniform in [0, 1)).
  */
-export interface Draw {
+interface Draw {
   readonly example: number
   readonly top: number
   readonly left: number
@@ -13,7 +12,7 @@ export interface Draw {
   readonly flipVertical: boolean
 }
 
-export interface SamplingOptions {
+interface SamplingOptions {
   readonly seed: number
   readonly examples: number
   readonly batch: number
