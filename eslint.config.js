@@ -51,15 +51,92 @@ const srcMayImport = {
 }
 const srcParts = Object.keys(srcMayImport).map((folder) => `src-${folder}`)
 
-// The layers of staging/lowering, from the lowest up: none imports one above it.
-const layers = ['ir', 'scope', 'ops', 'tile', 'segment', 'placement', 'step', 'cost'].map((layer) => `lowering-${layer}`)
+// What each folder of staging may import of staging, from the lowest up: the table of its folders in
+// docs/architecture.md.
+const stagingMayImport = {
+  decoding: [],
+  pointwise: [],
+  kernels: ['pointwise'],
+  program: ['kernels'],
+  devices: ['decoding', 'kernels', 'program'],
+  graph: ['program'],
+  plans: ['decoding', 'graph'],
+  'lowering/ir': ['graph', 'kernels', 'program'],
+  placement: ['lowering/ir'],
+  'lowering/scope': ['devices', 'graph', 'kernels', 'lowering/ir', 'placement', 'plans', 'program'],
+  ops: ['devices', 'graph', 'kernels', 'lowering/ir', 'lowering/scope', 'pointwise'],
+  'lowering/tile': ['graph', 'kernels', 'lowering/ir', 'lowering/scope', 'ops', 'plans', 'program'],
+  'lowering/segment': ['devices', 'graph', 'kernels', 'lowering/ir', 'lowering/scope', 'lowering/tile', 'ops', 'plans', 'program'],
+  'lowering/placement': ['lowering/ir', 'placement', 'plans', 'program'],
+  'lowering/step': [
+    'graph',
+    'kernels',
+    'lowering/ir',
+    'lowering/placement',
+    'lowering/scope',
+    'lowering/segment',
+    'lowering/tile',
+    'ops',
+    'plans',
+    'program'
+  ],
+  'lowering/cost': [
+    'devices',
+    'graph',
+    'kernels',
+    'lowering/ir',
+    'lowering/scope',
+    'lowering/segment',
+    'lowering/step',
+    'lowering/tile',
+    'placement',
+    'plans',
+    'program'
+  ],
+  lowering: [
+    'devices',
+    'graph',
+    'lowering/ir',
+    'lowering/placement',
+    'lowering/scope',
+    'lowering/segment',
+    'lowering/step',
+    'placement',
+    'plans',
+    'program'
+  ],
+  chain: ['decoding', 'graph', 'ops'],
+  strategies: [
+    'chain',
+    'devices',
+    'graph',
+    'kernels',
+    'lowering/cost',
+    'lowering/ir',
+    'lowering/scope',
+    'lowering/segment',
+    'lowering/tile',
+    'ops',
+    'placement',
+    'plans',
+    'program'
+  ],
+  verify: ['kernels', 'program']
+}
+const stagingPart = (folder) => `staging-${folder.replace('/', '-')}`
+const stagingParts = Object.keys(stagingMayImport).map(stagingPart)
+// What all of staging may import: files that import nothing of it.
+const stagingBase = ['error', 'memoize']
 
-/** Layers, and folders of src, are parts of their folder to all others. */
-const parts = (folder) => (folder === 'staging' ? ['staging', ...layers] : folder === 'src' ? ['src', ...srcParts] : [folder])
+/** Folders of staging and of src are parts of their folder to all others. */
+const parts = (folder) => (folder === 'staging' ? ['staging', ...stagingParts] : folder === 'src' ? ['src', ...srcParts] : [folder])
 
 const policies = [
   ...Object.entries(mayImport).map(([folder, allowed]) => [folder, [folder, ...allowed].flatMap(parts)]),
-  ...layers.map((layer, place) => [layer, [...layers.slice(0, place + 1), 'staging', ...mayImport.staging]]),
+  ...Object.entries(stagingMayImport).map(([folder, allowed]) => [
+    stagingPart(folder),
+    [...[folder, ...allowed].map(stagingPart), ...mayImport.staging]
+  ]),
   ...Object.entries(srcMayImport).map(([folder, allowed]) => [
     `src-${folder}`,
     [...[folder, ...allowed].map((other) => `src-${other}`), ...mayImport.src.flatMap(parts)]
@@ -76,8 +153,9 @@ module.exports = typescript.config(
     plugins: { boundaries },
     settings: {
       'import/resolver': { node: { extensions: ['.ts', '.js', '.json'] } },
+      'boundaries/files': stagingBase.map((file) => ({ category: 'staging-base', pattern: `staging/${file}.ts` })),
       'boundaries/elements': [
-        ...layers.map((layer) => element(layer, `staging/${layer.replace('-', '/')}`)),
+        ...Object.keys(stagingMayImport).map((folder) => element(stagingPart(folder), `staging/${folder}`)),
         ...Object.keys(srcMayImport).map((folder) => element(`src-${folder}`, `src/${folder}`)),
         ...Object.keys(mayImport).map((folder) => element(folder, folder))
       ]
@@ -89,6 +167,7 @@ module.exports = typescript.config(
           default: 'disallow',
           policies: [
             { allow: { to: { module: { origin: ['external', 'core'] } } } },
+            { from: { element: { types: { anyOf: stagingParts } } }, allow: { to: { file: { categories: 'staging-base' } } } },
             ...policies.map(([type, allowed]) => ({
               from: { element: { type } },
               allow: { to: { element: { types: { anyOf: allowed } } } }

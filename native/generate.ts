@@ -13,7 +13,7 @@ type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
 type Struct = readonly [name: string, fields: Fields]
 const shared: readonly Struct[] = Object.entries(kernelFields)
-/** Whether these are the fields of a struct, perhaps without its last. */
+/** Tells whether these are the fields of a struct, perhaps without its last. */
 const isHeldBy =
   (fields: Fields) =>
   ([, held]: Struct): boolean =>
@@ -32,7 +32,7 @@ const types: { readonly [T in FieldType]: string } = {
   numbers: 'std::vector<double>'
 }
 
-const capitalised = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
+const capitalise = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
 const beginsWith = (fields: Fields, start: Fields): boolean =>
   start.length < fields.length && start.every((field, index) => field === fields[index])
 
@@ -68,8 +68,8 @@ const typeOf = (fields: Fields, member: string): FieldType => fieldType(fields.i
 const struct = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
   return [
-    `struct ${capitalised(name)}${base === undefined ? '' : ` : ${capitalised(base[0])}`} {`,
-    `  explicit ${capitalised(name)}(FieldReader& f);`,
+    `struct ${capitalise(name)}${base === undefined ? '' : ` : ${capitalise(base[0])}`} {`,
+    `  explicit ${capitalise(name)}(FieldReader& f);`,
     ...ownMembers(fields).map(([member, count]) => {
       const type = types[typeOf(fields, member)]
       return `  ${count === 1 ? type : `std::array<${type}, ${count}>`} ${member};`
@@ -87,15 +87,15 @@ const constructor = ([name, fields]: Struct): string => {
       ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(fields, member)}()`
       : `f.${typeOf(fields, member)}()`
   const initialisers = [
-    ...(base === undefined ? [] : [`${capitalised(base[0])}(f)`]),
+    ...(base === undefined ? [] : [`${capitalise(base[0])}(f)`]),
     ...ownMembers(fields).map(([member, count]) =>
       count === 1 ? `${member}(${read(member)})` : `${member}{${Array.from({ length: count }, () => read(member)).join(', ')}}`
     )
   ]
-  return `${capitalised(name)}::${capitalised(name)}(FieldReader& f)\n    : ${initialisers.join(',\n      ')} {}`
+  return `${capitalise(name)}::${capitalise(name)}(FieldReader& f)\n    : ${initialisers.join(',\n      ')} {}`
 }
 
-const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+const quote = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
 const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: Use): string =>
   `{"${name}", Use::${use}, ${optional.includes(name)}, ${inPlace.includes(name)}}`
@@ -103,7 +103,7 @@ const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: 
 const row = ([name, declared]: readonly [string, KernelRow]): string =>
   [
     `      {"${name}",`,
-    `       {${quoted(declared.fields)}},`,
+    `       {${quote(declared.fields)}},`,
     `       ${fieldType(declared.fields.at(-1)!) === 'numbers'},`,
     `       {${Object.entries(declared.operands)
       .map(([operandName, use]) => operand(declared, operandName, use))
@@ -120,7 +120,7 @@ const leafTexts: { readonly [O in Operation]?: (constant: string) => string } = 
 const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
 
 /** An encodeToFloats expression as a type: its code, and the function that it computes. */
-const compiledExpression = (name: string, code: readonly number[]): string => {
+const compileExpression = (name: string, code: readonly number[]): string => {
   const values: string[] = []
   const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {
     const [operation, destination, ...numbers] = code.slice(step * stepNumbers, (step + 1) * stepNumbers) as [number, number, ...number[]]
@@ -131,7 +131,7 @@ const compiledExpression = (name: string, code: readonly number[]): string => {
     return `    const float v${step} = ${text};`
   })
   return [
-    `struct ${capitalised(name)} {`,
+    `struct ${capitalise(name)} {`,
     `  static constexpr double code[] = {${code.map(literal).join(', ')}};`,
     '  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {',
     ...lines,
@@ -147,13 +147,13 @@ const inNamespace = (...parts: readonly string[]): string =>
   ['namespace tilefold {', '', ...parts, '', '}  // namespace tilefold'].join('\n')
 
 /** Each file of native/src/generated, and its text. */
-export const generated: { readonly [file: string]: string } = {
+export const generateFiles: { readonly [file: string]: string } = {
   'kernels.hpp': file(
     '#pragma once',
     '#include <array>',
     '#include <vector>',
     '',
-    '#include "../layout.hpp"',
+    '#include "../kernels/layout.hpp"',
     '',
     inNamespace(
       "// A kernel's position is its code in a Program.",
@@ -168,8 +168,8 @@ export const generated: { readonly [file: string]: string } = {
     )
   ),
   'kernels.cpp': file(
-    '#include "../field_reader.hpp"',
-    '#include "../kernels.hpp"',
+    '#include "../kernels/field_reader.hpp"',
+    '#include "../kernels/kernels.hpp"',
     '',
     inNamespace(
       'const std::vector<KernelInfo>& kernelTable() {',
@@ -184,12 +184,12 @@ export const generated: { readonly [file: string]: string } = {
   ),
   'expressions.hpp': file(
     '#pragma once',
-    '#include "../expression.hpp"',
+    '#include "../kernels/expression.hpp"',
     '',
     inNamespace(
-      compiledExpressions.map(({ name, code }) => compiledExpression(name, code)).join('\n\n'),
+      compiledExpressions.map(({ name, code }) => compileExpression(name, code)).join('\n\n'),
       '',
-      `#define TILEFOLD_EXPRESSIONS(visit) ${compiledExpressions.map(({ name }) => `visit(${capitalised(name)})`).join(' ')}`
+      `#define TILEFOLD_EXPRESSIONS(visit) ${compiledExpressions.map(({ name }) => `visit(${capitalise(name)})`).join(' ')}`
     )
   ),
   'operations.hpp': file(
@@ -214,4 +214,4 @@ export const generated: { readonly [file: string]: string } = {
 
 export const generatedFolder = join(__dirname, 'src', 'generated')
 
-if (require.main === module) for (const [name, text] of Object.entries(generated)) writeFileSync(join(generatedFolder, name), text)
+if (require.main === module) for (const [name, text] of Object.entries(generateFiles)) writeFileSync(join(generatedFolder, name), text)

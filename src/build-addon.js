@@ -2,9 +2,11 @@
 'use strict'
 // Builds the native addon from its sources, here in the package: for machines that no ready-made
 // one fits.
+require('./check-node.js')
 const { spawnSync } = require('node:child_process')
 const { createRequire } = require('node:module')
 const { join } = require('node:path')
+const { missingTools } = require('./missing-tools.js')
 
 const root = join(__dirname, '..')
 
@@ -12,10 +14,6 @@ const stop = (sentence) => {
   console.error(sentence)
   process.exit(2)
 }
-
-const runs = (command, args, input = '') => spawnSync(command, args, { input, stdio: ['pipe', 'ignore', 'ignore'] }).status === 0
-const compiler = process.env.CXX ?? 'c++'
-const compiles = (source) => runs(compiler, ['-std=c++17', '-fsyntax-only', '-x', 'c++', '-'], source)
 
 /** A package beside Tilefold, or of the project that this runs in. */
 const find = (name) => {
@@ -28,15 +26,11 @@ const find = (name) => {
   return undefined
 }
 
-const tools = [
-  ...(runs('cmake', ['--version']) ? [] : ['cmake']),
-  ...(runs('make', ['--version']) || runs('ninja', ['--version']) ? [] : ['make']),
-  ...(compiles('#include <vector>') ? [] : ['a C++17 compiler (g++)']),
-  ...(compiles('#include <dnnl.hpp>') ? [] : ['oneDNN (libdnnl-dev)'])
-]
+const tools = missingTools()
 if (tools.length > 0)
   stop(
-    `the addon cannot be built without ${tools.join(', ')}: on Debian and Ubuntu, apt install g++ make cmake libdnnl-dev (docs/install.md)`
+    `the addon cannot be built without ${tools.map(({ name }) => name).join(', ')}: on Debian and Ubuntu, ` +
+      `apt install ${tools.map((tool) => tool.package).join(' ')} (docs/install.md)`
   )
 const packages = ['cmake-js', 'node-addon-api'].filter((name) => find(name) === undefined)
 if (packages.length > 0)

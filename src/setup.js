@@ -1,9 +1,11 @@
 'use strict'
 // Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the
 // native addon (not with --no-addon).
+require('./check-node.js')
 const { spawnSync } = require('node:child_process')
 const { existsSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } = require('node:fs')
 const { join } = require('node:path')
+const { missingTools } = require('./missing-tools.js')
 
 const root = join(__dirname, '..')
 const addon = join(root, 'native', 'build', 'Release', 'tilefold.node')
@@ -39,18 +41,11 @@ const installPackages = () => {
   if (wanted.some(([place, version]) => installed[place] !== version)) run('npm', ['ci', '--no-audit', '--no-fund'])
 }
 
-const compiles = (source) => succeeds('c++', ['-std=c++17', '-fsyntax-only', '-x', 'c++', '-'], source)
-
 const installSystem = () => {
-  const packages = [
-    ...(compiles('#include <vector>') ? [] : ['g++']),
-    ...(succeeds('make', ['--version']) ? [] : ['make']),
-    ...(succeeds('cmake', ['--version']) ? [] : ['cmake']),
-    ...(compiles('#include <dnnl.hpp>') ? [] : ['libdnnl-dev'])
-  ]
+  const packages = missingTools().map((tool) => tool.package)
   if (packages.length === 0) return
   const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...packages]
-  const isRoot = process.getuid?.() === 0
+  const isRoot = process.getuid !== undefined && process.getuid() === 0
   const canInstall = succeeds('apt-get', ['--version']) && (isRoot || succeeds('sudo', ['-n', 'true']))
   if (!canInstall)
     stop(`These system packages are missing: ${packages.join(' ')}; install them with \`sudo ${install.join(' ')}\` and run this again.`)
@@ -59,6 +54,9 @@ const installSystem = () => {
   run(update, updateArguments)
   const [command, ...args] = as(install)
   run(command, args)
+  const missing = missingTools().map(({ name }) => name)
+  if (missing.length > 0)
+    stop(`This system's packages bring no ${missing.join(', no ')}: take a newer system, or install prebuilt packages (docs/install.md).`)
 }
 
 const newestSource = (folder) =>
@@ -73,7 +71,7 @@ const buildAddon = () => {
   const build = join(root, 'native', 'build')
   // Where configuring failed, for want of a library, CMake would take it for done.
   if (!['build.ninja', 'Makefile'].some((file) => existsSync(join(build, file)))) rmSync(build, { recursive: true, force: true })
-  run('npm', ['run', '--silent', 'build'])
+  run(join('node_modules', '.bin', 'cmake-js'), ['build', '--directory', 'native'])
   // A change that alters nothing in the addon would otherwise build again every time.
   utimesSync(addon, new Date(), new Date())
 }

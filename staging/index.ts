@@ -1,5 +1,5 @@
 export { cudnnAlgorithm, rotated180Algorithm } from './devices/algorithms'
-export type { PlanOverride } from './plans/check-plan'
+export type { PlanOverride } from './check-plan'
 export {
   computeMilliseconds,
   decodeChain,
@@ -12,7 +12,7 @@ export {
   type OffloadStrategy,
   type Offloaded
 } from './chain'
-export { buildChain, type ModelChain } from './chain/model-chain'
+export { buildChain, type ModelChain } from './model-chain'
 export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './devices/device-model'
 export type { StagingError } from './error'
 export {
@@ -26,7 +26,7 @@ export {
   type DeviceFile
 } from './devices/file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
-export { buildGraph, withLoss } from './graph/build-graph'
+export { buildGraph, withLoss } from './ops/build-graph'
 export { isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
@@ -49,20 +49,11 @@ export { swapScheduleTexts } from './plans/timepoints'
 export { memoryPlan, type SwapInterval, type MemoryPlan, type PlacementChoice, type SwapSchedule, type Segment } from './plans/plan'
 export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
-export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plans/plan-file'
-export { elementSizes, opcodes, sectionNames, spaces, tileAxes } from './program/program'
-export type {
-  Address,
-  DevicePrecision,
-  Exchanged,
-  Instruction,
-  Precision,
-  Program,
-  PersistentTensor,
-  Section,
-  SectionName,
-  Space
-} from './program/program'
+export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plan-file'
+export { opcodes, sectionNames, spaces, tileAxes } from './program/program'
+export { elementSizes } from './kernels/precision'
+export type { Address, Exchanged, Instruction, Program, PersistentTensor, Section, SectionName, Space } from './program/program'
+export type { DevicePrecision, Precision } from './kernels/precision'
 export { recording, findUnrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
@@ -72,7 +63,7 @@ export type { Source } from './lowering/scope/scope'
 export { verify, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusedTiledAxes } from './graph/tiling'
-export { tileCount, type Grid } from './plans/plan'
+export { tileCount, type Grid } from './graph/span'
 export { productFlops } from './kernels/roofline'
 export { printProgram } from './program/print-program'
-export { stepTimeline, type BufferSpan, type EngineSpan, type StepTimeline } from './program/step-timeline'
+export { stepTimeline, type BufferSpan, type EngineSpan, type StepTimeline } from './devices/step-timeline'

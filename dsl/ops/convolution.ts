@@ -3,7 +3,17 @@ import type { Whole } from '../shapes/arithmetic'
 import type { NoImage, Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 import { validateGroups, sizesError, wholes, type GroupsError, type Option, type Padding, type Pair, type SizesError } from './options'
-import { windowRule, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
+import {
+  windowOf,
+  windowRule,
+  type Dilation,
+  type Kernel,
+  type Numbers2,
+  type Numbers4,
+  type Pads,
+  type Stride,
+  type Windowed
+} from './window'
 
 export interface Conv2dArguments {
   /** Output channels: PyTorch's out_channels. */
@@ -27,7 +37,7 @@ export interface Conv2dArguments {
    * for a depthwise convolution.
    */
   readonly groups?: number
-  /** Whether each output channel has a bias; true by default. */
+  /** Adds a learnt bias to each output channel; true by default. */
   readonly bias?: boolean
 }
 
@@ -48,6 +58,10 @@ export const conv2d = {
   ],
   required: ['out', 'k'],
   segment: local,
+  transformable: (args: Conv2dArguments) => {
+    const { kernel, stride, dilation } = windowOf(args)
+    return [...stride, ...dilation, args.groups ?? 1].every((one) => one === 1) && kernel.every((taps) => taps === 3)
+  },
   shape: unary(windowRule('conv2d', convolutionChannels))
 } as const satisfies OpRecord<Conv2dArguments>
 

@@ -25,11 +25,17 @@ const leakyReluShape: UnaryRule<LeakyReluArguments> = ({ slope = 0.01 }, shape) 
 const dropoutShape: UnaryRule<DropoutArguments> = (args, shape) =>
   args.rate >= 0 && args.rate < 1 ? elementwise('dropout')(args, shape, shape) : E.left(`dropout: the rate ${args.rate} is not in [0, 1)`)
 
-export const relu = { options: [], segment: pixelwiseInPlace, shape: unary(elementwise('relu')) } as const satisfies OpRecord<NoOptions>
+export const relu = {
+  options: [],
+  segment: pixelwiseInPlace,
+  rectifies: true,
+  shape: unary(elementwise('relu'))
+} as const satisfies OpRecord<NoOptions>
 
 export const leakyRelu = {
   options: [['slope', '']],
   segment: pixelwiseInPlace,
+  rectifies: true,
   shape: unary(leakyReluShape)
 } as const satisfies OpRecord<LeakyReluArguments>
 

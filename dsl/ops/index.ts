@@ -67,6 +67,7 @@ import {
   type ResizeShape
 } from './resampling'
 import { convTranspose2d, type ConvTranspose2dArguments, type TransposedShape } from './transposed-convolution'
+import type { LossTarget, OpRecord } from './op-record'
 import type { NoOptions } from './options'
 
 /**
@@ -92,13 +93,13 @@ export interface OpArguments {
   readonly dropout: DropoutArguments
   readonly convTranspose2d: ConvTranspose2dArguments
   /**
-   * Of images over the batch and all pixels, of features [B, C] over the batch; running statistics
-   * for evaluation.
+   * Batch normalisation: statistics of images are over the batch and all pixels, of features [B, C]
+   * over the batch; evaluation takes running statistics (Ioffe and Szegedy, 2015).
    */
   readonly batchNorm: BatchNormArguments
   readonly groupNorm: GroupNormArguments
   readonly instanceNorm: InstanceNormArguments
-  /** Each element by itself, by an expression. */
+  /** Computes each element by itself, by an expression. */
   readonly pointwise: PointwiseArguments
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
@@ -122,8 +123,8 @@ export interface OpArguments {
   readonly concat: NoOptions
   readonly softmaxCrossEntropy: NoOptions
   /**
-   * Of scores [B, N, H, W] and a class for each pixel; mean over the pixels that count, by their
-   * class's weight.
+   * Cross-entropy of scores [B, N, H, W] and a class for each pixel: the mean over the pixels that
+   * count, by their class's weight.
    */
   readonly pixelCrossEntropy: PixelCrossEntropyArguments
   readonly meanSquaredError: NoOptions
@@ -177,7 +178,7 @@ export type OutputShape<
   Inputs extends readonly Shape[] = readonly [S]
 > = ShapeRules<S, A, Start, Inputs>[P]
 
-/** What is declared of each op. */
+/** The record of each op: options, shape rule and how it joins a segment. */
 export const opRecords = {
   conv2d,
   relu,
@@ -208,7 +209,30 @@ export const opRecords = {
   meanSquaredError
 } as const
 
-/** An op that ends a network, and makes nothing but a number. */
-export type Loss = { [P in Op]: (typeof opRecords)[P] extends { readonly loss: true } ? P : never }[Op]
+/** An op that ends a network, and makes nothing but a number, from such a target. */
+export type Loss<T extends LossTarget = LossTarget> = OpWith<{ readonly loss: T }>
+export type Rectifier = OpWith<{ readonly rectifies: true }>
+export type MaxPool = OpWith<{ readonly takesMaxima: true }>
+export type Convolution = OpWith<{ readonly transformable: unknown }>
+/** The ops whose records have this. */
+type OpWith<Property> = { [P in Op]: (typeof opRecords)[P] extends Property ? P : never }[Op]
 
-export const isLoss = (op: Op): op is Loss => 'loss' in opRecords[op]
+const recordOf = (op: Op): OpRecord<{}> => opRecords[op] as OpRecord<{}>
+
+export const isLoss = (op: Op): op is Loss => recordOf(op).loss !== undefined
+
+/** Tells whether the op is a loss that compares its input with such a target. */
+export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => recordOf(op).loss === target
+
+export const isRectifier = (op: Op): op is Rectifier => recordOf(op).rectifies === true
+
+export const takesMaxima = (op: Op): op is MaxPool => recordOf(op).takesMaxima === true
+
+/** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */
+export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
+
+/** Tells whether the op is a convolution, which Winograd's algorithm may compute. */
+export const isConvolutionOp = (op: Op): op is Convolution => recordOf(op).transformable !== undefined
+
+/** Tells whether Winograd's algorithm can compute an op with such options. */
+export const isTransformable = (op: Op, args: object): boolean => recordOf(op).transformable?.(args) === true

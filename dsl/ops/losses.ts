@@ -32,7 +32,7 @@ const pixelCrossEntropyShape: UnaryRule<PixelCrossEntropyArguments> = ({ ignore 
 export const softmaxCrossEntropy = {
   options: [],
   segment: { ...rowwise, reduces: true },
-  loss: true,
+  loss: 'labels',
   shape: unary(softmaxCrossEntropyShape)
 } as const satisfies OpRecord<NoOptions>
 
@@ -42,14 +42,14 @@ export const pixelCrossEntropy = {
     ['classWeights', 'weights']
   ],
   segment: reducesPixels,
-  loss: true,
+  loss: 'pixel-labels',
   shape: unary(pixelCrossEntropyShape)
 } as const satisfies OpRecord<PixelCrossEntropyArguments>
 
 export const meanSquaredError = {
   options: [],
   segment: reducesPixels,
-  loss: true,
+  loss: 'values',
   shape: unary(meanSquaredErrorShape)
 } as const satisfies OpRecord<NoOptions>
 

@@ -4,7 +4,7 @@ import type { Shape, ShapeRule, UnaryRule } from '../shapes/shape'
 /** A dimension along which a segment can be tiled: the fused-tiling (FT) dimensions of SFT. */
 export type Dim = 'B' | 'H' | 'W'
 
-/** In the order in which messages list them. */
+/** Dimensions that can be tiled, in the order in which messages list them. */
 export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
 
 /**
@@ -13,7 +13,13 @@ export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
  */
 type OptionText<K> = readonly [option: K, letters: string] | readonly [option: K, value: boolean, word: string]
 
-/** How an op joins a segment. */
+/**
+ * The target of a loss: a class for each row of [B, N], a class for each pixel of [B, N, H, W], or
+ * values of the input's own shape.
+ */
+export type LossTarget = 'labels' | 'pixel-labels' | 'values'
+
+/** The rules by which an op joins a segment. */
 interface OpSegment {
   /** Dimensions that a segment can be tiled along where another op follows this one in it. */
   readonly inside: readonly Dim[]
@@ -46,8 +52,17 @@ export type OpRecord<A> = {
   /** The options that it knows, in the order in which plans write them. */
   readonly options: readonly OptionText<keyof A>[]
   readonly segment: OpSegment
-  /** Ends a network, and makes nothing but a number. */
-  readonly loss?: true
+  /** Ends a network, and makes nothing but a number: what its input is compared with. */
+  readonly loss?: LossTarget
+  /** Keeps what is positive and scales the rest, so that its output's sign is its input's. */
+  readonly rectifies?: true
+  /**
+   * Takes the maximum of each window, and notes for backward which element that was: may run before
+   * the rectifier that it follows.
+   */
+  readonly takesMaxima?: true
+  /** Tells, of a convolution, whether Winograd's algorithm can compute it with such options. */
+  readonly transformable?: (args: A) => boolean
   /**
    * The output's shape from the inputs' shapes, or one sentence that says why there is none;
    * ShapeRules says the same in types.
@@ -59,7 +74,7 @@ export const local = { inside: allDims, last: allDims, inPlace: false, statistic
 /** Pixels of the output come from those at their places. */
 export const pixelwise = { ...local, resizes: false } as const
 export const pixelwiseInPlace = { ...pixelwise, inPlace: true } as const
-/** Of vectors [B, N] alone. */
+/** The record of an op that takes vectors [B, N] alone. */
 export const rowwise = { ...pixelwise, inside: ['B'], last: ['B'] } as const
 export const reducesPixels = { ...pixelwise, inside: ['B'], reduces: true } as const
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build.sh FOLDER: the addon for any Linux on x86-64 with glibc 2.31 or newer, and the licences of what is within it, for the package
-# @tilefold/linux-x64. Needs root rights, debootstrap and Debian's mirror; `npm ci` must have run. Everything is built in a root of
+# build.sh FOLDER: the addon for any Linux on x86-64 with glibc 2.31 or newer, and the licences of what is within it, for
+# `npm run pack:addon -- --build FOLDER`, which makes the package @tilefold/linux-x64 of it. Needs root rights, debootstrap and Debian's mirror; `npm ci` must have run. Everything is built in a root of
 # Debian 11 under TILEFOLD_ROOTS, and oneDNN once.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,13 +25,16 @@ if [ "$(cat "$build/onednn.stamp" 2>/dev/null)" != "$stamp" ]; then
 fi
 rm -rf "$build/native" "$build/headers"
 mkdir -p "$build/native" "$build/headers"
-cp -r "$native/CMakeLists.txt" "$native/src" "$build/native/"
-cp -rL "$project/node_modules/node-api-headers" "$project/node_modules/node-addon-api" "$build/headers/"
+# With their times, so that what has not changed is not built again.
+cp -rp "$native/CMakeLists.txt" "$native/src" "$build/native/"
+cp -rLp "$project/node_modules/node-api-headers" "$project/node_modules/node-addon-api" "$build/headers/"
 chroot "$root" /bin/bash -s addon <"$here/inside.sh"
+mkdir -p "$out/Release"
 for file in tilefold.node libgomp.so.1; do
   "$here/check.sh" "$build/addon/$file"
-  cp "$build/addon/$file" "$out/"
+  cp "$build/addon/$file" "$out/Release/"
 done
+cp "$build/addon-build/CMakeCache.txt" "$out/"
 mkdir -p "$out/licences"
 cp "$project/LICENSE" "$out/licences/tilefold.txt"
 cp "$build/onednn/source/LICENSE" "$out/licences/onednn.txt"
@@ -39,4 +42,4 @@ cp "$build/onednn/source/THIRD-PARTY-PROGRAMS" "$out/licences/onednn-third-party
 # libstdc++, libgcc and libgomp: GPL-3 with the runtime library exception.
 cp "$root/usr/share/doc/gcc-10-base/copyright" "$out/licences/gcc.txt"
 cp "$root/usr/share/common-licenses/GPL-3" "$out/licences/gpl-3.txt"
-ls -l "$out"
+ls -l "$out/Release"

@@ -1,5 +1,5 @@
 // The arena ends at its guard page, and its pattern shows the highest byte that was written.
-#include "arena.hpp"
+#include "memory/arena.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "chunked_arena.hpp"
+#include "memory/chunked_arena.hpp"
 #include "tests.hpp"
 
 namespace tilefold::test {

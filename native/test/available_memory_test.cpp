@@ -1,5 +1,5 @@
 // What memory cgroups and the machine leave, from trees of files like /proc and /sys.
-#include "available_memory.hpp"
+#include "memory/available_memory.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

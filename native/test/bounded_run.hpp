@@ -1,7 +1,7 @@
 // A program that may be damaged: decoded, and run where it is small, with everything around its
 // memory watched.
 #pragma once
-#include "interpreter.hpp"
+#include "interpreter/interpreter.hpp"
 
 namespace tilefold::test {
 

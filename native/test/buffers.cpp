@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "bfloat16.hpp"
+#include "kernels/bfloat16.hpp"
 
 namespace tilefold::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "operand.hpp"
+#include "program/operand.hpp"
 #include "random_kernels.hpp"
 
 namespace tilefold::test {

@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "bfloat16.hpp"
+#include "kernels/bfloat16.hpp"
 #include "buffers.hpp"
 #include "forms.hpp"
 #include "launch.hpp"
-#include "maxima.hpp"
+#include "kernels/maxima.hpp"
 #include "reference/device.hpp"
 #include "tests.hpp"
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "arena.hpp"
+#include "memory/arena.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/cuda_engines.hpp"
 #include "cuda/memory.hpp"
@@ -19,10 +19,10 @@
 #include "cuda/step_input.hpp"
 #include "cuda/stream.hpp"
 #include "emulated_cuda/runtime.hpp"
-#include "interpreter.hpp"
-#include "kernel_fields.hpp"
+#include "interpreter/interpreter.hpp"
+#include "kernels/kernel_fields.hpp"
 #include "reference/device.hpp"
-#include "time_kernel.hpp"
+#include "interpreter/time_kernel.hpp"
 
 namespace tilefold::test {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "kernel_fields.hpp"
+#include "kernels/kernel_fields.hpp"
 
 namespace tilefold::test {
 

@@ -1,8 +1,8 @@
 #include "launch.hpp"
 
 #include "address_sanitizer.hpp"
-#include "check_kernel.hpp"
-#include "kernel_fields.hpp"
+#include "program/check_kernel.hpp"
+#include "kernels/kernel_fields.hpp"
 
 namespace tilefold::test {
 namespace {

@@ -1,7 +1,7 @@
 // One kernel on any device.
 #pragma once
 #include "buffers.hpp"
-#include "engines.hpp"
+#include "engines/engines.hpp"
 
 namespace tilefold::test {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "expression.hpp"
+#include "kernels/expression.hpp"
 
 namespace tilefold::test {
 namespace {

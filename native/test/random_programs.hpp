@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "buffers.hpp"
-#include "program.hpp"
+#include "program/program.hpp"
 
 namespace tilefold::test {
 

@@ -5,7 +5,7 @@
 #include "buffers.hpp"
 #include "launch.hpp"
 #include "reference/block_loop.hpp"
-#include "resampling.hpp"
+#include "kernels/resampling.hpp"
 #include "tests.hpp"
 
 namespace tilefold::test {

@@ -8,7 +8,7 @@
 
 #include "devices.hpp"
 #include "reference/device.hpp"
-#include "session.hpp"
+#include "interpreter/session.hpp"
 
 namespace tilefold {
 

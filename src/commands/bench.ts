@@ -6,7 +6,7 @@ import type { Image } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { mappedZeros } from '../images/mapped-image-file'
-import { pixelLossOf, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
+import { findPixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
 import { randomStream } from '../numbers/random'
 import { type BenchOptions, benchOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -15,7 +15,7 @@ import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { runPage } from '../reports/run-page'
 import { checkReport, writeReport } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
@@ -59,7 +59,10 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
   return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
 }
 
-/** One update of the weights: its micro-steps one after the other; milliseconds of all. */
+/**
+ * Runs one update of the weights, its micro-steps one after the other, and returns the milliseconds
+ * of all.
+ */
 const updateOnce = ({ seed, accumulate }: Options, step: number, network: RunningNetwork, images: readonly Image[]): Outcome<number> => {
   const parameters = { learningRate: 0, seed }
   return pipe(
@@ -73,7 +76,7 @@ const updateOnce = ({ seed, accumulate }: Options, step: number, network: Runnin
 
 /** Labels of pixels, where there are any, go through the classes in turn. */
 export const fillPixels = (planned: Pick<Planned, 'staged'>, io: StepIo, accumulate: number): void => {
-  const pixels = pixelLossOf(planned)
+  const pixels = findPixelLoss(planned)
   if (pixels === undefined) return
   const target = io.view('target')
   for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
@@ -127,7 +130,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
-    TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),

@@ -10,7 +10,7 @@ import { measureFirst } from '../plans/measure-kernels'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
 import { resolveSetup } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { explanationPage } from '../reports/plan-page'
 import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
@@ -23,7 +23,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
     TE.bind('explanation', ({ request }) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure))),
     TE.chainFirst(({ explanation, request }) =>

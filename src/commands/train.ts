@@ -8,6 +8,7 @@ import { type Dataset, loadDataset } from '../images/dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
+import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
@@ -17,7 +18,7 @@ import { writeReport } from '../reports/write-report'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
-import { checkWrittenFiles, claimedPlaces, writtenPaths } from '../training/check-files'
+import { checkWrittenFiles, claimedOutputs, outputPaths } from '../training/check-files'
 import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
@@ -28,7 +29,7 @@ import { bestSoFar } from '../training/record'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
-import { datasetsOf } from '../training/validation-split'
+import { splitForValidation } from '../training/validation-split'
 
 export interface TrainReport {
   /**
@@ -41,7 +42,14 @@ export interface TrainReport {
   /** Highest byte that was changed, plus one. */
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
-  /** Where validation was asked for. */
+  /**
+   * Host memory of crops that are read by window, for a step and the one ahead; absent where no
+   * image is in tiles.
+   */
+  readonly cropBytes?: number
+  /** With `skipBad`: crops that could not be read and were drawn anew. */
+  readonly skippedCrops?: number
+  /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
 }
@@ -54,7 +62,7 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
   const reads = [...setupReads(options), ...namedPaths('--data', data), ...namedPaths('--validation', validation)]
   return pipe(
-    TE.fromTask(() => writtenPaths(options)),
+    TE.fromTask(() => outputPaths(options)),
     TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
     TE.chain((writes) =>
       checkPaths({ reads: namedPaths('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal)
@@ -74,6 +82,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
     TE.chainFirstEitherK(() => checkOptions(options)),
+    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.chainFirst(() => checkFiles(options)),
     TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
     TE.bind('validation', () => validationOf(options)),
@@ -91,19 +100,19 @@ const replacedFiles = ({ save, best, report }: DecodedTrainOptions): readonly st
   [save, best, report].filter((path) => path !== undefined)
 
 /**
- * Whether results can be written where they are wanted: over nothing that is read, and nobody
+ * Checks that results can be written where they are wanted: over nothing that is read, and nobody
  * else's.
  */
 const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
-    TE.fromEither(datasetsOf(request, options.seed)),
+    TE.fromEither(splitForValidation(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
     TE.chain(() => TE.traverseSeqArray(checkCanWrite)(replacedFiles(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
-const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes } = trained
+const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -111,6 +120,7 @@ const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRe
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+    ...present({ cropBytes, skippedCrops }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }
@@ -133,7 +143,7 @@ const trainingPage = (
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
   return withLocks(
-    claimedPlaces(options),
+    claimedOutputs(options),
     notify,
     pipe(
       TE.traverseSeqArray(removeTraces)(replacedFiles(options)),

@@ -35,7 +35,7 @@ export interface SegmentCostReport extends SegmentReport {
 export interface ExplanationReport {
   readonly strategy: string
   /**
-   * Whether a plan was given in place of a strategy: no budget changes it, and `larger` and
+   * True if a plan was given in place of a strategy: no budget changes it, and `larger` and
    * `smaller` are empty.
    */
   readonly given: boolean
@@ -52,7 +52,7 @@ export interface ExplanationReport {
   readonly larger: readonly OtherBudgetReport[]
   readonly smaller: OtherBudgetReport | null
   readonly segments: readonly SegmentCostReport[]
-  /** How long computing waits for tensors to leave for the host or to come back. */
+  /** Milliseconds that computing waits for tensors to leave for the host or to come back. */
   readonly waitingMs: number
 }
 

@@ -1,7 +1,7 @@
 import type { Graph } from '../graph/graph'
-import { loweringOf } from '../lowering/ops'
+import { loweringOf } from '../ops'
 import { crossing } from '../graph/tiling'
-import type { Span } from '../plans/plan'
+import type { Span } from '../graph/span'
 
 /**
  * The stages of a model's chain: each op, with those after it that work in place on its output, and

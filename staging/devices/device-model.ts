@@ -1,6 +1,6 @@
 import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
-import type { Precision } from '../program/program'
+import type { Precision } from '../kernels/precision'
 
 /** What a convolution's weight layouts may depend on. */
 export interface ConvolutionShape {

@@ -3,12 +3,12 @@ import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './d
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
-import { elementSizes, storedPrecision, type DevicePrecision } from '../program/program'
+import { elementSizes, storedPrecision, type DevicePrecision } from '../kernels/precision'
 import { referenceModel } from './reference-model'
 import { roofline, type Rates } from '../kernels/roofline'
 
 /** Of all activations, and of the weights of all convolutions. */
-export interface GpuLayouts {
+interface GpuLayouts {
   readonly input: Layout
   readonly activation: Layout
   readonly weights: { readonly forward: Layout; readonly backwardData: Layout }

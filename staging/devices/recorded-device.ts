@@ -7,7 +7,7 @@ import { layouts, type Layout } from '../kernels/layout'
 import { memoize } from '../memoize'
 import { rate, seconds } from '../decoding/magnitudes'
 import { isKernel, profileTimes } from './profile'
-import { elementSizes, storedPrecision } from '../program/program'
+import { elementSizes, storedPrecision } from '../kernels/precision'
 
 const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number of bytes from 0 upwards')
 const bytesOrNull = t.refinement(

@@ -1,5 +1,5 @@
 import type { DeviceModel } from './device-model'
-import { elementSizes, type Precision } from '../program/program'
+import { elementSizes, type Precision } from '../kernels/precision'
 import { roofline } from '../kernels/roofline'
 
 /**

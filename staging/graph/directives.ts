@@ -1,14 +1,14 @@
 import type { Graph } from './graph'
 import type { TileAxis } from '../program/program'
 import { effectiveGrid } from './tiling'
-import type { Grid, Span } from '../plans/plan'
+import type { Grid, Span } from './span'
 
 /** Where the model asks for a checkpoint: before these nodes. */
 export const requestedCheckpoints = (graph: Graph): readonly number[] =>
   graph.directives.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : []))
 
 /** A segment whose tiles the model asks for. */
-export interface RequestedTiles extends Span {
+interface RequestedTiles extends Span {
   /** As it is written. */
   readonly wanted: Grid
   /** As many as there can be. */

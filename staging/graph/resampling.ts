@@ -21,7 +21,7 @@ const around = (numerator: number, denominator: number, inExtent: number): Inter
   return { from, to: Math.min(from + (numerator % denominator === 0 ? 1 : 2), inExtent) }
 }
 
-/** Of one output, as native/src/resampling.hpp has it, in whole numbers. */
+/** Of one output, as native/src/kernels/resampling.hpp has it, in whole numbers. */
 const resizeReading = ({ inExtent, outExtent, bilinear, alignCorners }: ResizedAxis, output: number): Interval => {
   if (!bilinear) return around(Math.floor((output * inExtent) / outExtent), 1, inExtent)
   if (alignCorners) return outExtent === 1 ? { from: 0, to: 1 } : around(output * (inExtent - 1), outExtent - 1, inExtent)

@@ -1,4 +1,4 @@
-import type { Grid, Span } from '../plans/plan'
+import type { Grid, Span } from './span'
 import { tileAxes, type TileAxis } from '../program/program'
 import type { Graph, Node, Statistics } from './graph'
 

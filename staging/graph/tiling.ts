@@ -1,4 +1,4 @@
-import type { Grid, Span } from '../plans/plan'
+import type { Grid, Span } from './span'
 import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './statistics'

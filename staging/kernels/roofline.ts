@@ -2,7 +2,7 @@ import { operations } from '../../dsl'
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
-import type { ElementSizes } from '../program/program'
+import type { ElementSizes } from './precision'
 
 /**
  * Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch

@@ -1,6 +1,7 @@
 import { validateHostRows, validateRematerializations } from '../../dsl'
 import type { Graph } from '../graph/graph'
-import type { Segment, Span } from './plan'
+import type { Segment } from './plan'
+import type { Span } from '../graph/span'
 import { isLiveAfter, endsOf } from '../graph/tiling'
 
 /**

@@ -1,5 +1,5 @@
 import { sourceOrder } from '../graph/order'
-import { untiled } from '../plans/plan'
+import { untiled } from '../graph/span'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 

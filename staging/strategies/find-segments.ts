@@ -4,7 +4,7 @@ import { isLoss, type Graph } from '../graph/graph'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
 import { gathersMoments } from '../graph/statistics'
 import { crossing } from '../graph/tiling'
-import type { Span } from '../plans/plan'
+import type { Span } from '../graph/span'
 
 /** Bytes of the output of each node, in the device's layouts. */
 export const outputBytes = ({

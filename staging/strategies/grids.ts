@@ -3,7 +3,7 @@ import type { TileAxis } from '../program/program'
 import { inputInterval } from '../graph/region'
 import { effectiveTileCount, type Interval } from '../graph/interval'
 import { fusedTiledAxes, ownedExtent } from '../graph/tiling'
-import { tileCount, type Grid, type Span } from '../plans/plan'
+import { tileCount, type Grid, type Span } from '../graph/span'
 
 /** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
 const counts = Array.from({ length: 52 }).reduce<readonly number[]>(

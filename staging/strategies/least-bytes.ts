@@ -6,7 +6,7 @@ import { createModelScope, type Lowering } from '../lowering/segment/create-scop
 import { createPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
 import { endsOf, segmentTiling } from '../graph/tiling'
-import { untiled } from '../plans/plan'
+import { untiled } from '../graph/span'
 import type { Segmentation } from './strategy'
 
 /**

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph/graph'
 import { sourceOrder, isRectifier } from '../graph/order'
-import { untiled, type Span } from '../plans/plan'
+import { untiled, type Span } from '../graph/span'
 import { withSwapIntervals } from './swap-intervals'
 import { lmsSchedules } from './lms'
 import { wholeGraph } from './plain'

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph/graph'
 import { sourceOrder } from '../graph/order'
-import { untiled } from '../plans/plan'
+import { untiled } from '../graph/span'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 

@@ -1,4 +1,5 @@
-import type { Segment, Span } from '../plans/plan'
+import type { Segment } from '../plans/plan'
+import type { Span } from '../graph/span'
 import { validateRematerialize } from '../plans/host-tensors'
 import { endsOf } from '../graph/tiling'
 import type { Search, Segmentation } from './strategy'

@@ -3,7 +3,8 @@ import type { Lowering } from '../lowering/segment/create-scope'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
 import type { Order } from '../graph/order'
 import type { Timeline } from '../lowering/cost/timeline'
-import type { Plan, Segment, Span } from '../plans/plan'
+import type { Plan, Segment } from '../plans/plan'
+import type { Span } from '../graph/span'
 import type { StrategyName } from '../../dsl'
 
 /** How the convolutions of a segment are computed. */

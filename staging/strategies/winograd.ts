@@ -5,7 +5,7 @@ import { createModelScope, type Lowering } from '../lowering/segment/create-scop
 import { createPool } from '../lowering/ir/builder'
 import { transformablePositions } from '../lowering/segment/winograd'
 import { segmentTiling, type SegmentTiling } from '../graph/tiling'
-import { untiled } from '../plans/plan'
+import { untiled } from '../graph/span'
 import type { Variant, Variants } from './strategy'
 
 /**

@@ -1,7 +1,7 @@
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import { segmentScratch } from '../lowering/cost/estimate'
 import type { Lowering } from '../lowering/segment/create-scope'
-import { untiled } from '../plans/plan'
+import { untiled } from '../graph/span'
 import type { Variants } from './strategy'
 
 /**

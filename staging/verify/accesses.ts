@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/Either'
 import {
-  elementSizes,
   exchangedBytes,
   tileAxes,
   type BufferRole,
@@ -11,6 +10,7 @@ import {
   type Offset,
   type Program
 } from '../program/program'
+import { elementSizes } from '../kernels/precision'
 import { coordinatesOf, type Coordinates } from './boxes'
 import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
 import { operandRegions, type OperandRegion, type Repeat } from './operand-regions'

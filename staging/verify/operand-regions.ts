@@ -1,6 +1,6 @@
 import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels/kernels'
 import { activationElements, channelsAreApart, layouts, weightElements } from '../kernels/layout'
-import type { ElementSizes } from '../program/program'
+import type { ElementSizes } from '../kernels/precision'
 
 /** `count` times, `stride` bytes apart. */
 export interface Repeat {
@@ -9,7 +9,7 @@ export interface Repeat {
 }
 
 /** What a kernel touches of an operand. */
-export type Region =
+type Region =
   /**
    * Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins
    * `start` bytes (else 0) after the address.
@@ -210,7 +210,7 @@ const copiedChannels = (k: CopyChannels, elementBytes: number): Region => {
   }
 }
 
-/** One row a kernel; native/src/operand.cpp says the same in C++. */
+/** One row a kernel; native/src/program/operand.cpp says the same in C++. */
 const rows: Rows = {
   convolutionForward: (k, e, p) => ({ ...convolution(k, e, p), scratch: rest }),
   convolutionBackwardData: (k, e, p) => {

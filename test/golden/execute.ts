@@ -14,7 +14,7 @@ import {
   type StageRequest,
   type StrategyName
 } from '../../staging'
-import type { Precision } from '../../staging/program/program'
+import type { Precision } from '../../staging/kernels/precision'
 
 /** A net, where and how it runs, and one batch of plain numbers. */
 export interface Execution {

@@ -3,7 +3,8 @@ import * as E from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { openSession, type DeviceError, type DeviceName, type Image, type Session, type StepParameters } from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
-import type { Address, Copy, Engine, Instruction, Offset, Precision, Program, TileAxis } from '../../staging/program/program'
+import type { Address, Copy, Engine, Instruction, Offset, Program, TileAxis } from '../../staging/program/program'
+import type { Precision } from '../../staging/kernels/precision'
 
 export const none: Address = { space: 'none', base: 0, strides: [0, 0, 0] }
 export const arena = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'arena', base, strides })

@@ -1,9 +1,9 @@
 /**
- * The linter sees to the table of folders in docs/architecture.md, and to the layers of lowering:
- * what may not be imported is an error, what may is none.
+ * The linter sees to the tables of folders in docs/architecture.md: what may not be imported is an
+ * error, what may is none.
  */
 import { readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { ESLint } from 'eslint'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -31,6 +31,23 @@ const srcModules = new Map(
 )
 const srcFolders = [...srcModules.keys()]
 
+/**
+ * What the table of the folders of staging says that each may import of them, from the lowest up.
+ */
+const stagingMayImport = new Map(
+  [...readFileSync(join(root, 'docs', 'architecture.md'), 'utf8').matchAll(/^\| `staging\/([\w/-]+)` +\|[^|]*\|([^|]*)\|$/gm)].map(
+    ([, folder, imports]) => [folder!, [...imports!.matchAll(/`([\w/-]+)`/g)].map(([, imported]) => imported!)] as const
+  )
+)
+const stagingFolders = [...stagingMayImport.keys()]
+const modulesOf = (folder: string): readonly string[] =>
+  readdirSync(join(root, 'staging', folder)).flatMap((name) => (name.endsWith('.ts') ? [name.replace('.ts', '')] : []))
+const foldersWithin = (folder: string): readonly string[] =>
+  readdirSync(join(root, 'staging', folder), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [join(folder, one.name)] : []))
+/** From a file of a folder of staging to a module of another one. */
+const fromStaging = (folder: string, target: string): string =>
+  `./${relative(join(root, 'staging', folder), join(root, 'staging', target))}`
+
 /** A module of each folder that has no index. */
 const modules: { readonly [F in string]?: string } = { examples: 'own-model', bench: 'median', test: 'property-runs' }
 
@@ -42,15 +59,8 @@ const deeper: readonly (readonly [file: string, imported: string, allowed: boole
   ['staging/strategies/new.ts', '../../dsl', true],
   ['src/commands/new.ts', '../../native', true],
   ['dsl/new.ts', 'fp-ts/function', true],
-  ['staging/lowering/scope/new.ts', '../ops', false],
-  ['staging/lowering/ops/new.ts', '../tile/pass', false],
-  ['staging/lowering/tile/new.ts', '../segment/bind', false],
-  ['staging/lowering/segment/new.ts', '../step/step', false],
-  ['staging/lowering/step/new.ts', '../cost/estimate', false],
-  ['staging/lowering/cost/new.ts', '../step/step', true],
-  ['staging/lowering/ops/new.ts', '../scope/scope', true],
-  ['staging/lowering/ops/new.ts', '../../program', true],
-  ['staging/strategies/new.ts', '../lowering/cost/estimate', true],
+  ['staging/strategies/sft/new.ts', '../../stage', false],
+  ['staging/new.ts', './strategies', true],
   ['test/staging/new.ts', '../../staging/lowering/cost/timeline', true]
 ]
 
@@ -61,6 +71,20 @@ const cases = [
       .map((other) => [`${folder}/new.ts`, `../${join(other, modules[other] ?? '')}`, imports.includes(other)] as const)
   ),
   ...deeper,
+  ...stagingFolders.flatMap((folder) => [
+    ...stagingFolders
+      .filter((other) => other !== folder)
+      .map(
+        (other) =>
+          [
+            `staging/${folder}/new.ts`,
+            fromStaging(folder, join(other, modulesOf(other)[0]!)),
+            stagingMayImport.get(folder)!.includes(other)
+          ] as const
+      ),
+    [`staging/${folder}/new.ts`, fromStaging(folder, 'stage'), false] as const,
+    [`staging/${folder}/new.ts`, fromStaging(folder, 'memoize'), true] as const
+  ]),
   ...[...srcMayImport].flatMap(([folder, imports]) => [
     ...srcFolders
       .filter((other) => other !== folder)
@@ -73,6 +97,16 @@ test('the table has every folder with code', () =>
   assert.equal([...mayImport.keys()], ['dsl', 'models', 'staging', 'native', 'src', 'examples', 'bench', 'test']))
 
 test('the table of the folders of src has every one', () => assert.equal([...srcMayImport.keys()].sort(), [...srcFolders].sort()))
+
+test('the table of the folders of staging has every one, and none imports one below it', () => {
+  const folders = [...foldersWithin('').filter((folder) => folder !== 'lowering'), ...foldersWithin('lowering'), 'lowering']
+  assert.equal([...stagingFolders].sort(), folders.sort())
+  stagingFolders.forEach((folder, place) =>
+    stagingMayImport
+      .get(folder)!
+      .forEach((imported) => assert.ok(stagingFolders.indexOf(imported) < place, `${folder} imports ${imported}`))
+  )
+})
 
 test('imports across the folders', async () => {
   const eslint = new ESLint({ cwd: root })

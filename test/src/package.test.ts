@@ -79,6 +79,24 @@ test('a part of the installation that is missing is a sentence', () => {
   }
 })
 
+test('a Node that is too old, and a system without a compiler, are a sentence', () => {
+  const old = 'v18.20.8'
+  writeFiles(project, {
+    'old.js': `Object.defineProperty(process, 'version', { value: '${old}' })
+      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${old.slice(1)}' } })`
+  })
+  const builder = at('node_modules', '.bin', 'tilefold-build')
+  for (const script of [command, builder])
+    refused(
+      run(project, process.execPath, ['-r', './old.js', script]),
+      /^Tilefold needs Node [\d.]+ or newer, and this is v18\.20\.8: install one from https:\/\/nodejs\.org\n$/
+    )
+  refused(
+    run(project, process.execPath, [builder], { PATH: project }),
+    /^the addon cannot be built without a C\+\+17 compiler, make, CMake, oneDNN 2\.6 to 3: .* apt install g\+\+ make cmake libdnnl-dev \(.*\n$/
+  )
+})
+
 for (const { name, program } of machines)
   test(`programs, models and a training on ${name}`, () => {
     const runs = (folder: string, args: readonly string[], expected: string | RegExp): void =>

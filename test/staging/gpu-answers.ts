@@ -1,6 +1,6 @@
 import type { ConvolutionAlgorithm, ConvolutionKernel } from '../../staging'
 import type { GpuAnswers, GpuPrecision } from '../../staging/devices/gpu-model'
-import { elementSizes, storedPrecision } from '../../staging/program/program'
+import { elementSizes, storedPrecision } from '../../staging/kernels/precision'
 
 /**
  * cuDNN's numbers by kind of convolution, fastest first, and bytes of workspace an output element.

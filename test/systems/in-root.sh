@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# in-root.sh ROOT COMMAND [FOLDER...]: a shell's command in /work/tilefold of a root of another system, with this checkout as it is now
-# and its npm packages; folders are seen at the paths that they have here. What is mounted is gone when the command has ended.
+# in-root.sh [--offline] ROOT COMMAND [PATH[=PLACE]...]: a shell's command in /work/tilefold of a root of another system, with this
+# checkout as it is now and its npm packages; files and folders are seen at their places, or at the paths that they have here. What is
+# mounted is gone when the command has ended. With --offline there is no network.
 set -euo pipefail
+spaces=(--mount --propagation private)
+if [ "$1" = --offline ]; then
+  spaces+=(--net)
+  shift
+fi
 root=$1 command=$2
 shift 2
 project=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,11 +18,14 @@ git -C "$project" ls-files -co --exclude-standard -z | (cd "$project" && tar c -
 packages=$(readlink -f "$project/node_modules")
 rm -rf "$copy/node_modules"
 mkdir -p "$copy/node_modules"
-for folder in "$@"; do mkdir -p "$root$folder"; done
+for path in "$@"; do
+  place=$root${path#*=}
+  if [ -d "${path%%=*}" ]; then mkdir -p "$place"; else mkdir -p "$(dirname "$place")" && touch "$place"; fi
+done
 export root command packages copy
-unshare --mount --propagation private bash -euc '
+unshare "${spaces[@]}" bash -euc '
   mount --bind "$packages" "$copy/node_modules"
-  for folder in "$@"; do mount --bind "$folder" "$root$folder"; done
+  for path in "$@"; do mount --bind "${path%%=*}" "$root${path#*=}"; done
   mount -t proc proc "$root/proc"
   mount --rbind /dev "$root/dev"
   exec chroot "$root" bash -euc "cd /work/tilefold; $command"

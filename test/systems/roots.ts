@@ -1,25 +1,31 @@
-// Other systems in folders: roots of Debian, made by debootstrap and entered by chroot.
+// Other systems in folders: roots of Debian and Ubuntu, made by debootstrap and entered by chroot.
 import { spawnSync } from 'node:child_process'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 
-const project = join(__dirname, '..', '..')
+export const checkout = join(__dirname, '..', '..')
 
 /** Where roots are kept from one run to the next. */
 const roots = process.env['TILEFOLD_ROOTS'] ?? join(homedir(), '.cache', 'tilefold', 'roots')
 
 const run = (command: string, args: readonly string[]) =>
-  spawnSync(command, args, { cwd: project, encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'pipe'] })
+  spawnSync(command, args, { cwd: checkout, encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'pipe'] })
 
 /** What a script cannot do here: it ends with this status, and says why last. */
 const impossible = 3
 
+export interface Surroundings {
+  /** What is seen in the root: at its place, or where it is here. */
+  readonly seen?: readonly (string | { readonly path: string; readonly place: string })[]
+  readonly isOffline?: boolean
+}
+
 export interface Root {
   readonly path: string
   /** Runs a shell's command in a copy of this checkout; answers with what it printed. */
-  readonly run: (command: string, folders?: readonly string[]) => string
+  readonly run: (command: string, surroundings?: Surroundings) => string
 }
 
 /**
@@ -33,8 +39,8 @@ export const script = (path: string, args: readonly string[]): { readonly output
 }
 
 /**
- * A test in a root of a release of Debian with packages; skipped with a sentence where none can be
- * made.
+ * A test in a root of a release of Debian or Ubuntu with packages; skipped with a sentence where
+ * none can be made.
  */
 export const testIn = (name: string, release: string, packages: readonly string[], sentence: string, body: (root: Root) => void): void => {
   const path = join(roots, name)
@@ -47,8 +53,10 @@ export const testIn = (name: string, release: string, packages: readonly string[
   test(sentence, () =>
     body({
       path,
-      run: (command, folders = []) => {
-        const { status, stdout, stderr } = run('bash', ['test/systems/in-root.sh', path, command, ...folders])
+      run: (command, { seen = [], isOffline = false } = {}) => {
+        const places = seen.map((one) => (typeof one === 'string' ? one : `${one.path}=${one.place}`))
+        const args = [...(isOffline ? ['--offline'] : []), path, command, ...places]
+        const { status, stdout, stderr } = run('bash', ['test/systems/in-root.sh', ...args])
         assert.is(status, 0, `${name}: ${command}\n${stdout}${stderr}`)
         return stdout
       }

@@ -1,7 +1,7 @@
 // The addon's exports; each answers { value } or { error: { code, message } }.
 #include <napi.h>
 
-#include "../available_memory.hpp"
+#include "../memory/available_memory.hpp"
 #include "device_object.hpp"
 #include "interrupt_watch.hpp"
 #include "lock_object.hpp"
@@ -30,6 +30,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   exports.Set("lockFile", Napi::Function::New(env, tilefold::addon::lockFile));
   exports.Set("unlockFile", Napi::Function::New(env, tilefold::addon::unlockFile));
   exports.Set("mapPixels", Napi::Function::New(env, tilefold::addon::mapPixels));
+  exports.Set("freePixels", Napi::Function::New(env, tilefold::addon::freePixels));
   exports.Set("kernelTable", Napi::Function::New(env, tilefold::addon::kernelTableValue));
   exports.Set("layoutTable", Napi::Function::New(env, tilefold::addon::layoutTableValue));
   exports.Set("versions", Napi::Function::New(env, tilefold::addon::versionsValue));

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "../kernel_decoder.hpp"
+#include "../program/kernel_decoder.hpp"
 #include "session_object.hpp"
-#include "../time_kernel.hpp"
+#include "../interpreter/time_kernel.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {

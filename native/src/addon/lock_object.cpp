@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "../file_lock.hpp"
+#include "../files/file_lock.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {

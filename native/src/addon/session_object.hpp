@@ -3,7 +3,7 @@
 #pragma once
 #include <napi.h>
 
-#include "../session.hpp"
+#include "../interpreter/session.hpp"
 
 namespace tilefold::addon {
 

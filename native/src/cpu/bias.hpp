@@ -1,6 +1,6 @@
 // A bias on its own, in blocked layouts.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

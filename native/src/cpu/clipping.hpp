@@ -1,6 +1,6 @@
 // The norm of gradients and their clipping, as reference/clipping.cpp defines them.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

@@ -1,7 +1,7 @@
 // Which implementation and which weight layouts a convolution gets: oneDNN's direct kernels, else
 // our own.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

@@ -1,6 +1,6 @@
 // Rows of a box from one place to another, or added there.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

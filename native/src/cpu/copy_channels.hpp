@@ -1,6 +1,6 @@
 // Channels from one activation to another, of any layouts: concatenation and its gradient.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

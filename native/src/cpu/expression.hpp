@@ -1,6 +1,6 @@
 // Pointwise functions of tiles in any layout; channel padding is zero.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../expression.hpp"
+#include "../kernels/expression.hpp"
 
 namespace tilefold::cpu {
 

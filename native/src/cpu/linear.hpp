@@ -1,7 +1,7 @@
 // Fully connected layers. Batches are small, so each weight is read (or written) once and memory
 // sets the pace.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

@@ -1,7 +1,7 @@
 // Max pooling in blocked layouts, which carries NaN as the reference does (oneDNN's loses it);
 // `indices` is one byte an element.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

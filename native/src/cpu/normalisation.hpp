@@ -2,7 +2,7 @@
 // pieces of a tile that depend on its shape alone and added in order, so that no result depends on
 // the number of threads.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 
 namespace tilefold::cpu {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "../pixel_labels.hpp"
+#include "../kernels/pixel_labels.hpp"
 #include "../reference/block_loop.hpp"
 #include "parallel.hpp"
 #include "pixel_loops.hpp"

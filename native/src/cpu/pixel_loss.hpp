@@ -1,7 +1,7 @@
 // Softmax cross-entropy of every pixel's scores in blocked layouts; semantics:
 // reference/pixel_loss.cpp.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

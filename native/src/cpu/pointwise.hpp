@@ -1,6 +1,6 @@
 // Kernels that touch every element once, in order: rectifiers, sums, optimizers, zero.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

@@ -1,6 +1,6 @@
 // Resizing and adaptive pooling (resampling.hpp) in blocked layouts.
 #pragma once
-#include "../resampling.hpp"
+#include "../kernels/resampling.hpp"
 #include "launch.hpp"
 
 namespace tilefold::cpu {

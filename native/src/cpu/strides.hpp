@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 
 namespace tilefold::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 
 namespace tilefold::cpu {
 

@@ -1,6 +1,6 @@
 // Where the elements of an activation lie, plain or nhwc.
 #pragma once
-#include "../layout.hpp"
+#include "../kernels/layout.hpp"
 #include "divisor.cuh"
 
 namespace tilefold::cuda {

@@ -1,6 +1,6 @@
 #include "bias.hpp"
 
-#include "../rectifier.hpp"
+#include "../kernels/rectifier.hpp"
 #include "element_loop.cuh"
 #include "grid.cuh"
 #include "warp.cuh"

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "../bfloat16.hpp"
-#include "../layout.hpp"
+#include "../kernels/bfloat16.hpp"
+#include "../kernels/layout.hpp"
 
 namespace tilefold::cuda {
 

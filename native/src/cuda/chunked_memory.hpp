@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "../program.hpp"
+#include "../program/program.hpp"
 #include "driver_api.hpp"
 
 namespace tilefold::cuda {

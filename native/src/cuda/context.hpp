@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "../kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace tilefold::cuda {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../device.hpp"
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "context.hpp"
 
 namespace tilefold::cuda {

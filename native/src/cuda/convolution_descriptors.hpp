@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "libraries.hpp"
 #include "pad.hpp"
 

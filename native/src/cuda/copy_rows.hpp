@@ -1,6 +1,6 @@
 // Boxes of rows, copied or added.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "context.hpp"
 
 namespace tilefold::cuda {

@@ -1,7 +1,7 @@
 #include "cuda_device.hpp"
 
-#include "../engines.hpp"
-#include "../kernel_fields.hpp"
+#include "../engines/engines.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "../reference/pooling.hpp"
 #include "check.hpp"
 #include "compile.hpp"

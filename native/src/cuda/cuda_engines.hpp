@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "../engines.hpp"
+#include "../engines/engines.hpp"
 #include "context.hpp"
 
 namespace tilefold::cuda {

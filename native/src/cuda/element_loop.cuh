@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "../bfloat16.hpp"
+#include "../kernels/bfloat16.hpp"
 #include "context.hpp"
 #include "launch.cuh"
 

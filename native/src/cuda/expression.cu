@@ -1,6 +1,6 @@
 // Pointwise functions of tiles from their expressions, computed in float32. Semantics:
 // reference/expression.cpp.
-#include "../expression.hpp"
+#include "../kernels/expression.hpp"
 #include "../generated/expressions.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
@@ -39,7 +39,7 @@ class Interpreted {
   };
 
   int count_ = 0;
-  Step steps_[mostSteps] = {};
+  Step steps_[maxSteps] = {};
 };
 
 // One that the compiler knows.

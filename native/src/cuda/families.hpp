@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "../bfloat16.hpp"
+#include "../kernels/bfloat16.hpp"
 #include "../device.hpp"
 #include "context.hpp"
 

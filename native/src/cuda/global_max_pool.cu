@@ -1,5 +1,5 @@
 // The largest element of each channel, plain or nhwc. Semantics: reference/pooling.cpp.
-#include "../maxima.hpp"
+#include "../kernels/maxima.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
 #include "families.hpp"

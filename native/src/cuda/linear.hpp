@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "../device.hpp"
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "context.hpp"
 
 namespace tilefold::cuda {

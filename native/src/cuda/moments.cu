@@ -1,6 +1,6 @@
 // Statistics of a tile. Semantics: reference/normalisation.cpp; sums are made in double in an order
 // that the shape and the operands' alignment decide.
-#include "../normalisation.hpp"
+#include "../kernels/normalisation.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
 #include "statistics_sums.cuh"

@@ -1,6 +1,6 @@
 // Shuffles of pixels and channels and padding of tiles, plain or nhwc. Semantics:
 // reference/movement.cpp; every result gathers what it is made of.
-#include "../padding.hpp"
+#include "../kernels/padding.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
 #include "element_loop.cuh"

@@ -1,6 +1,6 @@
 // Normalisation by statistics, and its gradients. Semantics: reference/normalisation.cpp.
-#include "../normalisation.hpp"
-#include "../rectifier.hpp"
+#include "../kernels/normalisation.hpp"
+#include "../kernels/rectifier.hpp"
 #include "channel_loop.cuh"
 #include "compiled.hpp"
 #include "families.hpp"

@@ -1,7 +1,7 @@
 // The sums that a normalisation's gradients are made of. Semantics: reference/normalisation.cpp;
 // sums are made in double in an order that the shape and the operands' alignment decide.
-#include "../normalisation.hpp"
-#include "../rectifier.hpp"
+#include "../kernels/normalisation.hpp"
+#include "../kernels/rectifier.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
 #include "statistics_sums.cuh"

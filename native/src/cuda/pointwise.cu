@@ -1,5 +1,5 @@
 // Element by element: rectifiers, sums and dropout. Semantics: reference/pointwise.cpp.
-#include "../rectifier.hpp"
+#include "../kernels/rectifier.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
 #include "element_loop.cuh"

@@ -1,7 +1,7 @@
 // One axis of a resize or an adaptive pool, as resampling.hpp has it, on the device: no tables, and
 // no division by what a launch knows.
 #pragma once
-#include "../resampling.hpp"
+#include "../kernels/resampling.hpp"
 #include "divisor.cuh"
 #include "window_axis.cuh"
 
@@ -69,7 +69,7 @@ class AxisOfResampling {
   }
 
   // How many inputs an output has at most, on this tile.
-  std::int64_t mostInputs() const {
+  std::int64_t maxInputs() const {
     const std::int64_t most = kind == Resampling::nearest ? 1 : kind == Resampling::adaptive ? (fullIn_ - 1) / fullOut_ + 2 : 2;
     return std::min(most, in_);
   }

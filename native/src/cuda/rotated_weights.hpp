@@ -4,14 +4,14 @@
 // backward-data ones at 64 and 128 channels (float32, by themselves: not timed within this
 // product).
 #pragma once
-#include "../bfloat16.hpp"
-#include "../kernel_fields.hpp"
+#include "../kernels/bfloat16.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "context.hpp"
 
 namespace tilefold::cuda {
 
 // Whether the convolution has such strides, and one layout for both tensors.
-bool turns(const Convolution& c);
+bool runsRotated(const Convolution& c);
 
 // The forward convolution that gives convolutionBackwardData of `c`, by the forward algorithm that
 // the algorithm of `c` names.

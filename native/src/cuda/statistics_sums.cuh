@@ -1,7 +1,7 @@
 // Pairs of sums over the elements of every row of statistics, in one pass over memory wherever the
 // layout puts them.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "divisor.cuh"
 #include "reduction.cuh"
 

@@ -1,6 +1,6 @@
 // One axis of a sliding window over a padded input.
 #pragma once
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 #include "divisor.cuh"
 
 namespace tilefold::cuda {

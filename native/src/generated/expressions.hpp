@@ -1,6 +1,6 @@
 // Written by "npm run generate" from staging/kernels and dsl/expression.
 #pragma once
-#include "../expression.hpp"
+#include "../kernels/expression.hpp"
 
 namespace tilefold {
 

@@ -1,6 +1,6 @@
 // Written by "npm run generate" from staging/kernels and dsl/expression.
-#include "../field_reader.hpp"
-#include "../kernels.hpp"
+#include "../kernels/field_reader.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace tilefold {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "../layout.hpp"
+#include "../kernels/layout.hpp"
 
 namespace tilefold {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 
 namespace tilefold::reference {
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "../kernel_fields.hpp"
-#include "../launch_operands.hpp"
+#include "../kernels/kernel_fields.hpp"
+#include "../kernels/launch_operands.hpp"
 #include "block_loop.hpp"
 
 namespace tilefold::reference {

@@ -1,7 +1,7 @@
 // Convolution by its definition: plain layouts, any window, sums in double.
 #include <algorithm>
 
-#include "../rectifier.hpp"
+#include "../kernels/rectifier.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
 

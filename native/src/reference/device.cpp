@@ -1,6 +1,6 @@
 #include "device.hpp"
 
-#include "../bfloat16.hpp"
+#include "../kernels/bfloat16.hpp"
 #include "pooling.hpp"
 
 namespace tilefold {

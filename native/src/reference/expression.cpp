@@ -1,5 +1,5 @@
 // Pointwise functions of tiles, from their expressions; channel padding is zero.
-#include "../expression.hpp"
+#include "../kernels/expression.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"

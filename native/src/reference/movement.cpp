@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "../padding.hpp"
+#include "../kernels/padding.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"

@@ -1,7 +1,7 @@
 // Statistics of a tile, and normalisation by them: batch, group and instance normalisation in any
 // layout.
-#include "../normalisation.hpp"
-#include "../rectifier.hpp"
+#include "../kernels/normalisation.hpp"
+#include "../kernels/rectifier.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"

@@ -2,7 +2,7 @@
 // layout. Softmax is formed in double.
 #include <cmath>
 
-#include "../pixel_labels.hpp"
+#include "../kernels/pixel_labels.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"

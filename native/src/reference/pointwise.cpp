@@ -1,5 +1,5 @@
 // Element by element: rectifiers, sums and dropout.
-#include "../rectifier.hpp"
+#include "../kernels/rectifier.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"

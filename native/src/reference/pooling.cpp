@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../maxima.hpp"
+#include "../kernels/maxima.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"

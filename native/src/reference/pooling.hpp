@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "../kernel_fields.hpp"
+#include "../kernels/kernel_fields.hpp"
 
 namespace tilefold::reference {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "../resampling.hpp"
+#include "../kernels/resampling.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"

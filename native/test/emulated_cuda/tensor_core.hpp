@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../../src/bfloat16.hpp"
+#include "../../src/kernels/bfloat16.hpp"
 
 namespace tilefold::emulated {
 

@@ -1,6 +1,6 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { KernelKind } from '../../kernels/kernels'
-import { nanoseconds } from '../../program/simulate'
+import { nanoseconds } from '../../devices/simulate'
 import type { Builder } from '../ir/builder'
 
 /** An emitter that keeps nothing but the time of what it is told to emit. */

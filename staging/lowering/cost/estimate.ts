@@ -2,7 +2,8 @@ import { maxLive } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
 import type { Kernel } from '../../kernels/kernels'
 import { lazy } from '../../memoize'
-import { untiled, type Segment } from '../../plans/plan'
+import { type Segment } from '../../plans/plan'
+import { untiled } from '../../graph/span'
 import type { TileAxis } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
@@ -16,10 +17,10 @@ import { emitForward } from '../segment/forward'
 import { forwardPass } from '../segment/segment-code'
 import { rematerializingPass } from '../tile/pass'
 import { createCostBuilder, type CostBuilder } from './cost-builder'
-import { simulatedNanoseconds } from '../../program/simulate'
+import { simulatedNanoseconds } from '../../devices/simulate'
 
 /** What one segment takes beside persistent tensors and the tensors at its ends. */
-export interface SegmentBytes {
+interface SegmentBytes {
   readonly forwardBytes: number
   readonly backwardBytes: number
   /** What stays from forward until backward. */

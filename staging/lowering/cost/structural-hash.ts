@@ -1,6 +1,6 @@
 import { gathersMoments } from '../../graph/statistics'
 import { endsOf } from '../../graph/tiling'
-import type { Span } from '../../plans/plan'
+import type { Span } from '../../graph/span'
 import type { ModelScope } from '../scope/scope'
 
 /**

@@ -1,6 +1,7 @@
 import { isTrainable, type Graph } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
-import { exchangedBytes, parameterType, type Exchanged } from '../../program/program'
+import { exchangedBytes, type Exchanged } from '../../program/program'
+import { parameterType } from '../../kernels/precision'
 import { alignUp } from '../../placement/placement'
 import type { Objective } from '../../graph/objective'
 import type { ModelScope, Source, StepIo } from './scope'
@@ -13,7 +14,7 @@ interface Exchanging {
   readonly source: Source
 }
 
-export interface IoLayout {
+interface IoLayout {
   readonly bytes: number
   readonly entries: readonly Exchanged[]
   readonly offsets: StepIo

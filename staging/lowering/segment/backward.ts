@@ -1,4 +1,4 @@
-import { tileCount } from '../../plans/plan'
+import { tileCount } from '../../graph/span'
 import type { Buffer } from '../ir/builder'
 import type { Body } from '../ir/tile-tensor'
 import type { Step } from '../scope/op-step'

@@ -1,13 +1,13 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { Graph } from '../../graph/graph'
 import type { Layout } from '../../kernels/layout'
-import { elementSizes } from '../../program/program'
+import { elementSizes } from '../../kernels/precision'
 import { exportsInput, layoutStepIo } from '../scope/step-io'
 import type { Objective } from '../../graph/objective'
 import type { ModelScope, Source } from '../scope/scope'
 import { createBuilder, type Pool } from '../ir/builder'
-import { createMoments } from '../ops/create-moments'
-import { loweringOf } from '../ops'
+import { createMoments } from '../../ops/create-moments'
+import { loweringOf } from '../../ops'
 import { trainableTensors, parameterTensors } from '../scope/parameters'
 
 /** What is lowered, for what and on which device. */

@@ -1,4 +1,5 @@
-import { tileCount, type Segment } from '../../plans/plan'
+import { type Segment } from '../../plans/plan'
+import { tileCount } from '../../graph/span'
 import type { ModelScope, SegmentScope, TransformedLayout } from '../scope/scope'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { weightsIn } from '../scope/parameters'

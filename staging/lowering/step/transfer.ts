@@ -1,4 +1,5 @@
-import { parameterType, type Exchanged, type Section } from '../../program/program'
+import { type Exchanged, type Section } from '../../program/program'
+import { parameterType } from '../../kernels/precision'
 import type { ModelScope } from '../scope/scope'
 import { at, createBuilder, exchangeOperand, type Builder, type Pool } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'

@@ -1,6 +1,6 @@
-import { tileCount } from '../../plans/plan'
+import { tileCount } from '../../graph/span'
 import type { TileTensor } from '../ir/tile-tensor'
-import { loweringOf, runBackward } from '../ops'
+import { loweringOf, runBackward } from '../../ops'
 import type { Step } from '../scope/op-step'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { flushRows } from './host-gradients'

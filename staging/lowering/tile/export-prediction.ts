@@ -1,4 +1,4 @@
-import { runForward } from '../ops'
+import { runForward } from '../../ops'
 import type { Step } from '../scope/op-step'
 import { inExchange } from '../scope/regions'
 import type { TileScope } from '../scope/scope'

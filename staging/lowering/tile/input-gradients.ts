@@ -1,7 +1,7 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import type { Segment } from '../../plans/plan'
 import type { Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
-import { loweringOf } from '../ops'
+import { loweringOf } from '../../ops'
 import { copyPart, freshTile, inLayout, zeroTile } from '../scope/copies'
 import type { Step } from '../scope/op-step'
 import { allOf, coversAll, inExchange, isSameRegion, readRegionOf, regionExtents, regionOf, viewOf, within } from '../scope/regions'

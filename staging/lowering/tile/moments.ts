@@ -8,8 +8,8 @@ import { at, type Buffer, type Builder, type UnplacedOperand } from '../ir/build
 import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
-import { gathersMaxima } from '../ops/create-moments'
-import { momentBytes, momentsAt } from '../ops/moment-addresses'
+import { gathersMaxima } from '../../ops/create-moments'
+import { momentBytes, momentsAt } from '../../ops/moment-addresses'
 
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })

@@ -1,7 +1,7 @@
 import { isLoss } from '../../graph/graph'
 import { isLiveAfter } from '../../graph/tiling'
-import type { Span } from '../../plans/plan'
-import { loweringOf } from '../ops'
+import type { Span } from '../../graph/span'
+import { loweringOf } from '../../ops'
 import type { ModelScope } from '../scope/scope'
 import type { ForwardMode, Pass } from './bound-segment'
 

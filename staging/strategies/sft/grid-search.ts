@@ -1,4 +1,5 @@
-import { tileCount, type Grid, type Segment } from '../../plans/plan'
+import { type Segment } from '../../plans/plan'
+import { tileCount, type Grid } from '../../graph/span'
 
 /** A way to run the nodes between two positions. */
 export interface Option {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { tileCount, type Segment } from '../../plans/plan'
+import { type Segment } from '../../plans/plan'
+import { tileCount } from '../../graph/span'
 import type { Search, Segmentation } from '../strategy'
 
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1

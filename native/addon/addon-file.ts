@@ -1,0 +1,90 @@
+import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { chooseAddon, prebuilts, type Machine } from './prebuilt'
+
+const requireHere = createRequire(__filename)
+
+const manifestCodec = t.type({ name: t.literal('tilefold'), version: t.string, engines: t.type({ node: t.string }) })
+type Manifest = t.TypeOf<typeof manifestCodec>
+
+interface Package {
+  readonly root: string
+  readonly manifest: Manifest
+}
+
+/** The package that a folder is in: sources and compiled code stand at different depths. */
+const packageAround = (folder: string): Package => {
+  const path = join(folder, 'package.json')
+  const manifest: unknown = existsSync(path) ? requireHere(path) : undefined
+  if (manifestCodec.is(manifest)) return { root: folder, manifest }
+  if (folder === dirname(folder)) throw new Error(`${__dirname} is not in the package tilefold`)
+  return packageAround(dirname(folder))
+}
+
+/** Enough for the first processor; the others are alike. */
+const headBytes = 8192
+
+/** The processor's flags as Linux tells them; undefined elsewhere. */
+const instructions = (): readonly string[] | undefined => {
+  try {
+    const file = openSync('/proc/cpuinfo', 'r')
+    try {
+      const head = Buffer.alloc(headBytes)
+      return /^flags\s*: (.*)$/m.exec(head.toString('latin1', 0, readSync(file, head)))?.[1]?.split(' ')
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return undefined
+  }
+}
+
+const machine: Machine = { node: process.version, system: process.platform, processor: process.arch, instructions }
+
+/** The folder of a package, where it is installed for Tilefold. */
+const installedFolder = (name: string): string | undefined => {
+  try {
+    return dirname(requireHere.resolve(`${name}/package.json`))
+  } catch {
+    return undefined
+  }
+}
+
+const findAddon = (name: string): string | undefined => {
+  const folder = installedFolder(name)
+  return folder === undefined ? undefined : join(folder, 'tilefold.node')
+}
+
+/** The folders of those packages with addons that are installed. */
+export const addonFolders = (): readonly string[] =>
+  prebuilts.flatMap(({ name }) => {
+    const folder = installedFolder(name)
+    return folder === undefined ? [] : [folder]
+  })
+
+const ifExists = (path: string): string | undefined => (existsSync(path) ? path : undefined)
+
+/**
+ * The addon of this installation, or one sentence on why there is none. TILEFOLD_ADDON names
+ * another build, such as the tests' with an emulated GPU (native/test/emulated_cuda).
+ */
+export const addonFile = (): E.Either<string, string> => {
+  const named = process.env.TILEFOLD_ADDON
+  if (named !== undefined) {
+    const path = resolve(named)
+    return existsSync(path)
+      ? E.right(path)
+      : E.left(`the native addon ${path}, which TILEFOLD_ADDON names, is not built: name another build, or unset the variable`)
+  }
+  const { root, manifest } = packageAround(__dirname)
+  return chooseAddon(machine, {
+    version: manifest.version,
+    minNode: manifest.engines.node.replace('>=', ''),
+    isClone: existsSync(join(root, 'src', 'packaging')),
+    local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
+    findAddon
+  })
+}

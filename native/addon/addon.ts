@@ -1,0 +1,181 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { createRequire } from 'node:module'
+import { storedPrecision, type DevicePrecision } from '../../staging/kernels/precision'
+import { addonFile } from './addon-file'
+import { decodeAnswer, deviceError, type DeviceError } from './error'
+import { loadFailure } from './prebuilt'
+
+/** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */
+type Call = (...values: readonly unknown[]) => unknown
+
+const isCall = (value: unknown): value is Call => typeof value === 'function'
+export const call = new t.Type<Call>(
+  'function',
+  isCall,
+  (value, context) => (isCall(value) ? t.success(value) : t.failure(value, context)),
+  t.identity
+)
+
+export const nativeSession = t.readonly(
+  t.type({ run: call, interrupt: call, measuredPeakBytes: call, measuredHostPeakBytes: call, kernelMilliseconds: call, close: call }),
+  'session'
+)
+export type NativeSession = t.TypeOf<typeof nativeSession>
+
+const nativeDevice = t.readonly(
+  t.type({
+    scratchBytes: call,
+    indicesBytes: call,
+    activationLayout: call,
+    weightLayouts: call,
+    milliseconds: call,
+    linkBytesPerSecond: call,
+    algorithms: call,
+    properties: call
+  }),
+  'device'
+)
+export type NativeDevice = t.TypeOf<typeof nativeDevice>
+
+const addonCodec = t.readonly(
+  t.type({
+    openSession: call,
+    openDevice: call,
+    lockFile: call,
+    unlockFile: call,
+    mapPixels: call,
+    freePixels: call,
+    kernelTable: call,
+    layoutTable: call,
+    versions: call,
+    watchInterrupts: call,
+    availableMemory: call
+  }),
+  'Tilefold addon'
+)
+type Addon = t.TypeOf<typeof addonCodec>
+
+/**
+ * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a
+ * millisecond. In libgomp's own 300,000 it takes, wherever the two share a core, a time slice from
+ * the one that it waits for, kernel after kernel.
+ */
+const spinRounds = '3000'
+
+/** libgomp reads the environment once, when the addon is loaded; what is set there counts. */
+const withShortSpins = <A>(load: () => A): A => {
+  if (process.env.GOMP_SPINCOUNT !== undefined || process.env.OMP_WAIT_POLICY !== undefined) return load()
+  process.env.GOMP_SPINCOUNT = spinRounds
+  try {
+    return load()
+  } finally {
+    delete process.env.GOMP_SPINCOUNT
+  }
+}
+
+const missingAddon = (sentence: string): DeviceError => deviceError('missing', sentence)
+
+const load = (): E.Either<DeviceError, Addon> =>
+  pipe(
+    addonFile(),
+    E.mapLeft(missingAddon),
+    E.chain((path) =>
+      E.tryCatch(
+        () => ({ value: withShortSpins(() => createRequire(__filename)(path) as unknown) }),
+        (error) => missingAddon(loadFailure(path, error instanceof Error ? error.message : String(error)))
+      )
+    ),
+    E.chain(decodeAnswer(addonCodec))
+  )
+
+let loaded: E.Either<DeviceError, Addon> | undefined
+
+/** The addon, loaded at its first use so that staging works without it. */
+export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())
+
+export type DeviceName = 'reference' | 'cpu' | 'cuda'
+
+/**
+ * The precision in which products of float32 values are computed; tf32 is of the cuda device alone.
+ */
+export type MathMode = 'float32' | 'tf32'
+
+export const mathMode = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
+
+/** A device to be asked about kernels. */
+export interface DeviceChoice {
+  readonly device: 'cpu' | 'cuda'
+  readonly precision: DevicePrecision
+  readonly threads: number
+}
+
+const opened = new Map<string, E.Either<DeviceError, NativeDevice>>()
+
+/**
+ * Opens a device to be asked about kernels, each once: a GPU takes some tenths of a second for it.
+ */
+export const openDevice = (choice: DeviceChoice): E.Either<DeviceError, NativeDevice> => {
+  const { device, precision, threads } = choice
+  const key = JSON.stringify([device, precision, threads])
+  const found =
+    opened.get(key) ??
+    pipe(
+      loadAddon(),
+      E.chain((addon) =>
+        decodeAnswer(nativeDevice)(addon.openDevice({ device, precision: storedPrecision(precision), math: mathMode(precision), threads }))
+      )
+    )
+  opened.set(key, found)
+  return found
+}
+
+const propertiesCodec = t.readonly(
+  t.type({
+    name: t.string,
+    library: t.string,
+    flopsPerSecond: t.number,
+    bytesPerSecond: t.number,
+    launchSeconds: t.number,
+    memoryBytes: t.number
+  }),
+  'properties'
+)
+
+/**
+ * A GPU by name, the libraries behind it with their versions, what it sustains, roughly, and its
+ * memory.
+ */
+export type DeviceProperties = t.TypeOf<typeof propertiesCodec>
+
+export const deviceProperties = (device: NativeDevice): E.Either<DeviceError, DeviceProperties> =>
+  decodeAnswer(propertiesCodec)(device.properties())
+
+const versionsCodec = t.readonly(
+  t.type({ library: t.string, version: t.string, instructionSet: t.string, processors: t.number }),
+  'versions'
+)
+
+/** Library behind the cpu device, its version and instruction set; processors of the machine. */
+export type Versions = t.TypeOf<typeof versionsCodec>
+
+export const versions = (): E.Either<DeviceError, Versions> =>
+  pipe(
+    loadAddon(),
+    E.chain((addon) => decodeAnswer(versionsCodec)(addon.versions()))
+  )
+
+const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bound: t.string }))], 'available memory')
+
+/**
+ * Bytes that this process can still take, the smallest of the limits by machine, memory cgroups and
+ * ulimits, and in words which of them it is; null where the system does not say.
+ */
+type AvailableMemory = t.TypeOf<typeof availableCodec>
+
+export const availableMemory = (): E.Either<DeviceError, AvailableMemory> =>
+  pipe(
+    loadAddon(),
+    E.chain((addon) => decodeAnswer(availableCodec)(addon.availableMemory()))
+  )

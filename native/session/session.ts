@@ -1,0 +1,241 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type * as TE from 'fp-ts/TaskEither'
+import * as t from 'io-ts'
+import { markAsUntransferable } from 'node:worker_threads'
+import type { Program, SectionName } from '../../staging/program/program'
+import type { Precision } from '../../staging/kernels/precision'
+import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
+import { encodeProgram, type EncodedProgram } from './encode'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import { type MappedPixels, freePixels } from '../system/pixels'
+
+/** Part of an image, in its pixels. */
+export interface ImageWindow {
+  readonly top: number
+  readonly left: number
+  readonly height: number
+  readonly width: number
+}
+
+/** Pixels that are read while a section runs: each window when a kernel needs it, one at a time. */
+export interface ReadPixels {
+  /** Of a window, unless one row is more. */
+  readonly windowBytes: number
+  /**
+   * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
+   * section.
+   */
+  readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
+}
+
+/**
+ * One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step
+ * does to the crop.
+ */
+export interface Image {
+  readonly pixels: Uint8Array | MappedPixels | ReadPixels
+  /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
+  readonly isHandedOver?: true
+  readonly height: number
+  readonly width: number
+  readonly channels: number
+  readonly cropTop: number
+  readonly cropLeft: number
+  readonly flipHorizontal: boolean
+  readonly flipVertical: boolean
+  /**
+   * Counter-clockwise, after the flips. For 1 and 3 the crop in the image is as wide as the
+   * network's input is high.
+   */
+  readonly quarterTurns: 0 | 1 | 2 | 3
+  /**
+   * [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped
+   * to 0 .. 1. Of 3 channels only.
+   */
+  readonly colour?: Float32Array
+}
+
+/**
+ * Parameters that change from run to run. `step` counts from 0: steps in the section `step`,
+ * updates in `update`.
+ */
+export interface StepParameters {
+  readonly learningRate: number
+  readonly step: number
+  readonly seed: number
+}
+
+/** A program on a device with its arena. Sections run one at a time, off the main thread. */
+export interface Session {
+  /**
+   * Milliseconds that the section took. `exchange` holds at least the section's exchangeBytes;
+   * `images` a batch, where it loads any. What they are when the run begins counts. Their buffers
+   * can be transferred to no other thread from then on.
+   */
+  readonly run: (
+    section: SectionName,
+    exchange: ArrayBuffer,
+    parameters: StepParameters,
+    images: readonly Image[]
+  ) => TE.TaskEither<DeviceError, number>
+  /** Ends the section under way before its next instruction, with code `interrupted`. */
+  readonly interrupt: () => void
+  /**
+   * Returns the bytes of the arena up to the highest one that anything wrote so far; read it
+   * between runs. After close, as it was then.
+   */
+  readonly measuredPeakBytes: () => number
+  /** Returns the peak of the host pool in bytes. */
+  readonly measuredHostPeakBytes: () => number
+  /**
+   * Returns milliseconds of launches so far, by kernel of the program, where `timesKernels`; else
+   * an empty list. Read it between runs.
+   */
+  readonly kernelMilliseconds: () => readonly number[]
+  /** Gives the arena and the host pool back, once a run under way has ended. */
+  readonly close: () => void
+}
+
+export interface SessionOptions {
+  readonly device: DeviceName
+  /** float32 where absent. */
+  readonly math?: MathMode
+  readonly program: Program
+  /** The budget: the arena is exactly this large. */
+  readonly arenaBytes: number
+  /**
+   * Limit in bytes per second of either direction between the device and the host pool; unlimited
+   * where absent.
+   */
+  readonly linkBytesPerSecond?: number
+  /** Measures the time of each launch. */
+  readonly timesKernels?: boolean
+}
+
+/** Opens a session on a program that is in numbers already: what a test damages. */
+export interface EncodedSessionOptions extends EncodedProgram {
+  readonly device: DeviceName
+  readonly math: MathMode
+  readonly precision: Precision
+  readonly arenaBytes: number
+  /** 0: unlimited. */
+  readonly linkBytesPerSecond: number
+  readonly timesKernels: boolean
+}
+
+const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
+const peakAnswer = decodeAnswer(t.number)
+const runAnswer = decodeAnswer(t.number)
+const promiseAnswer = decodeAnswer(
+  new t.Type<Promise<unknown>>(
+    'promise',
+    (value): value is Promise<unknown> => value instanceof Promise,
+    (value, context) => (value instanceof Promise ? t.success(value as Promise<unknown>) : t.failure(value, context)),
+    t.identity
+  )
+)
+
+/**
+ * Buffers that the addon reads and writes off the main thread: given to another thread, they would
+ * be freed there.
+ */
+const pin = (exchange: ArrayBuffer, images: readonly Image[]): void => {
+  markAsUntransferable(exchange)
+  for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
+}
+
+const isRead = (pixels: Image['pixels']): pixels is ReadPixels => 'readWindow' in pixels
+
+/** The image as the addon takes it; `onRefused` is told each sentence in place of pixels. */
+const asGiven =
+  (onRefused: (sentence: string) => void) =>
+  (image: Image): object => {
+    const { pixels } = image
+    if (!isRead(pixels)) return image
+    const { windowBytes, readWindow } = pixels
+    const refuse = (sentence: string): string => (onRefused(sentence), sentence)
+    const read = (top: number, left: number, height: number, width: number, answer: (given: Uint8Array | string) => void): void => {
+      readWindow({ top, left, height, width })().then(
+        E.fold(
+          ({ message }) => answer(refuse(message)),
+          (given) => {
+            answer(given)
+            freePixels(given)
+          }
+        ),
+        (thrown: unknown) => answer(refuse(String(thrown)))
+      )
+    }
+    return { ...image, pixels: { windowBytes, read } }
+  }
+
+const interrupts = new Set<() => void>()
+
+/** One listener for all runs: more than ten are warned of. */
+const interruptAtExit = (interrupt: () => void): void => {
+  if (interrupts.size === 0) process.once('exit', interruptAll)
+  interrupts.add(interrupt)
+}
+const interruptAll = (): void => interrupts.forEach((interrupt) => interrupt())
+const forgetInterrupt = (interrupt: () => void): void => {
+  interrupts.delete(interrupt)
+  if (interrupts.size === 0) process.off('exit', interruptAll)
+}
+
+const createSession = (native: NativeSession): Session => {
+  let closed: readonly [device: number, host: number] | undefined
+  const peaks = (): readonly [device: number, host: number] => {
+    const bytes = (answer: unknown): number => E.getOrElse(() => 0)(peakAnswer(answer))
+    return closed ?? [bytes(native.measuredPeakBytes()), bytes(native.measuredHostPeakBytes())]
+  }
+  const interrupt = (): void => {
+    native.interrupt()
+  }
+  return {
+    // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
+    run: (section, exchange, parameters, images) => async () => {
+      let refused: string | undefined
+      const given = images.map(asGiven((sentence) => (refused = sentence)))
+      const started = promiseAnswer(native.run(section, exchange, { ...parameters, images: given }))
+      if (E.isLeft(started)) return started
+      pin(exchange, images)
+      // Node waits for its threads when it exits: end the run rather than hang.
+      interruptAtExit(interrupt)
+      const answer = runAnswer(await started.right)
+      forgetInterrupt(interrupt)
+      for (const { pixels, isHandedOver } of images) if (isHandedOver && pixels instanceof Uint8Array) freePixels(pixels)
+      // What the device was refused is no fault of the device's.
+      return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
+    },
+    interrupt,
+    measuredPeakBytes: () => peaks()[0],
+    measuredHostPeakBytes: () => peaks()[1],
+    kernelMilliseconds: () => E.getOrElse((): readonly number[] => [])(kernelTimesAnswer(native.kernelMilliseconds())),
+    close: () => {
+      closed = peaks()
+      native.close()
+    }
+  }
+}
+
+/**
+ * Checks the whole program, compiles its kernels and maps the arena; fails with a sentence when
+ * anything does not fit.
+ */
+export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceError, Session> =>
+  pipe(
+    loadAddon(),
+    E.chain((addon) => decodeAnswer(nativeSession)(addon.openSession(options))),
+    E.map(createSession)
+  )
+
+export const openSession = ({
+  device,
+  math = 'float32',
+  program,
+  arenaBytes,
+  linkBytesPerSecond = 0,
+  timesKernels = false
+}: SessionOptions): E.Either<DeviceError, Session> =>
+  openEncoded({ ...encodeProgram(program), device, math, precision: program.precision, arenaBytes, linkBytesPerSecond, timesKernels })

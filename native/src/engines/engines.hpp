@@ -1,0 +1,83 @@
+// What a device runs a program with: memory for its spaces, and three engines that each keep their
+// order.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../device.hpp"
+#include "../program/program.hpp"
+#include "progress.hpp"
+#include "worker.hpp"
+
+namespace tilefold {
+
+// Where rows of bytes begin and how far apart they are.
+struct Rows {
+  std::byte* first;
+  std::int64_t stride;
+};
+
+struct Spaces {
+  std::size_t arenaBytes = 0, hostBytes = 0, exchangeBytes = 0;  // the largest exchange of any section
+  ImageExtent images;                                            // of the network's input; batch 0 where none is loaded
+  Chunks chunks{};                                               // the arena's
+};
+
+class Engines {
+ public:
+  virtual ~Engines() = default;
+
+  // Whether instructions are only queued: then one thread gives all engines theirs, in program
+  // order. Else each engine is given its own on a thread of its own, which does them: the compute
+  // engine's is the caller's.
+  virtual bool queue() const = 0;
+  virtual Worker& thread(Engine engine) = 0;
+  virtual std::byte* arena() const = 0;
+  virtual std::byte* hostPool() const = 0;
+
+  // Before a section, and until end(): `exchange` and `step` stay where they are. The address at
+  // which kernels find the exchange, or nothing: the device knows this section's instructions from
+  // an earlier run and needs only end().
+  virtual std::optional<std::byte*> begin(const Section& section, std::byte* exchange, const StepParameters& step) = 0;
+  // On the to-device engine: a load.
+  virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
+  // The same, and waits: milliseconds that it took.
+  virtual double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
+  // Milliseconds of a launch on the compute engine, in each of `rows` rows of `launches`: where a
+  // device only queues, without what queueing takes. The kernel has been launched before.
+  virtual std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
+                                       std::size_t launches) = 0;
+  // Of a copy engine, in its direction. False when the run ended first, as of wait.
+  virtual bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) = 0;
+  // Of the compute engine, where the spaces have chunks; in whole chunks that the decoder has
+  // proven to be free.
+  virtual void map(const Map& map) = 0;
+  virtual void unmap(const Unmap& unmap) = 0;
+  virtual void record(Engine engine, std::size_t event, Progress& progress) = 0;
+  // For the latest record of the event in program order, which is the `times`th of engine `by`.
+  virtual bool wait(Engine engine, std::size_t event, Engine by, std::uint64_t times, Progress& progress) = 0;
+  // Waits until every engine is done; `whole`: all of the section's instructions were given. Throws
+  // Failure for what kernels found.
+  virtual void end(bool whole) = 0;
+  // Instead of end(), after a failure: waits, and throws nothing. Whether nothing of the section
+  // has run, so that it can begin anew, by other means than those that failed.
+  virtual bool abandon() noexcept = 0;
+
+  // Bytes within, to and from the arena, between sections.
+  virtual void fill(std::byte* address, std::byte value, std::size_t count) = 0;
+  virtual void upload(std::byte* address, const std::byte* bytes, std::size_t count) = 0;
+  virtual void download(const std::byte* address, std::byte* bytes, std::size_t count) const = 0;
+  // One past the highest byte that anything changed, in the arena and in the host pool.
+  virtual std::size_t arenaPeakBytes() const = 0;
+  virtual std::size_t hostPeakBytes() const = 0;
+  // Whether the bytes beside both, as far as they can be seen, are as they were; a GPU shows none
+  // (its emulation in tests guards them).
+  virtual bool surroundingsIntact() const = 0;
+};
+
+// Of devices that compute in the machine's own memory. `linkBytesPerSecond` bounds either
+// direction; 0: unlimited. Throws Failure.
+std::unique_ptr<Engines> makeHostEngines(const Spaces& spaces, double linkBytesPerSecond);
+
+}  // namespace tilefold

@@ -1,0 +1,109 @@
+#include <omp.h>
+
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include "../memory/arena.hpp"
+#include "../memory/chunked_arena.hpp"
+#include "engines.hpp"
+#include "link.hpp"
+
+namespace tilefold {
+namespace {
+
+class HostEngines : public Engines {
+ public:
+  HostEngines(const Spaces& spaces, double linkBytesPerSecond)
+      : hostPool_(spaces.hostBytes, "host pool", "host budget"), linkBytesPerSecond_(linkBytesPerSecond), threads_(omp_get_max_threads()) {
+    checkLinkRate(linkBytesPerSecond);
+    if (spaces.chunks.chunkBytes == 0)
+      arena_.emplace(spaces.arenaBytes);
+    else
+      chunks_.emplace(spaces.chunks, spaces.arenaBytes);
+  }
+
+  bool queue() const override { return false; }
+  Worker& thread(Engine engine) override {
+    std::optional<Link>& link = of(links_, engine);
+    if (!link) link.emplace(linkBytesPerSecond_, threads_);
+    return link->thread();
+  }
+  std::byte* arena() const override { return chunks_ ? chunks_->data() : arena_->data(); }
+  std::byte* hostPool() const override { return hostPool_.data(); }
+
+  std::optional<std::byte*> begin(const Section&, std::byte* exchange, const StepParameters& step) override {
+    step_ = &step;
+    if (chunks_) chunks_->reset();
+    return exchange;
+  }
+
+  void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+    if (engine == Engine::compute)
+      kernel.launch(operands, *step_);
+    else
+      kernel.load(operands, *step_);
+  }
+
+  double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+    const auto start = std::chrono::steady_clock::now();
+    launch(engine, kernel, operands);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
+                               std::size_t launches) override {
+    std::vector<double> times;
+    for (std::size_t row = 0; row < rows; ++row) {
+      double sum = 0;
+      for (std::size_t i = 0; i < launches; ++i) sum += launchTimed(Engine::compute, kernel, operands);
+      times.push_back(sum / static_cast<double>(launches));
+    }
+    return times;
+  }
+
+  bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) override {
+    const bool toDevice = engine == Engine::toDevice;
+    return of(links_, engine)->copy(toDevice ? host : device, toDevice ? device : host, rows, rowBytes, progress);
+  }
+
+  void map(const Map& map) override { chunks_->map(map.address, map.memory, map.bytes); }
+  void unmap(const Unmap& unmap) override { chunks_->unmap(unmap.address, unmap.bytes); }
+
+  void record(Engine engine, std::size_t event, Progress& progress) override { progress.reach(event, engine); }
+
+  bool wait(Engine, std::size_t event, Engine by, std::uint64_t times, Progress& progress) override {
+    return progress.await(event, by, times);
+  }
+
+  void end(bool) override {}
+  bool abandon() noexcept override { return false; }
+
+  void fill(std::byte* address, std::byte value, std::size_t count) override { std::memset(address, static_cast<int>(value), count); }
+  void upload(std::byte* address, const std::byte* bytes, std::size_t count) override { std::memcpy(address, bytes, count); }
+  void download(const std::byte* address, std::byte* bytes, std::size_t count) const override { std::memcpy(bytes, address, count); }
+  std::size_t arenaPeakBytes() const override { return chunks_ ? chunks_->highestChangedByte() : arena_->highestChangedByte(); }
+  std::size_t hostPeakBytes() const override { return hostPool_.highestChangedByte(); }
+  bool surroundingsIntact() const override { return (chunks_ || arena_->surroundingsIntact()) && hostPool_.surroundingsIntact(); }
+
+ private:
+  std::optional<Arena> arena_;  // one of these
+  std::optional<ChunkedArena> chunks_;
+  Arena hostPool_;
+  double linkBytesPerSecond_;
+  int threads_;  // of the loops of who makes this: of the compute engine
+  PerEngine<std::optional<Link>> links_;  // of the engines whose thread was asked for
+  const StepParameters* step_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Engines> makeHostEngines(const Spaces& spaces, double linkBytesPerSecond) {
+  return std::make_unique<HostEngines>(spaces, linkBytesPerSecond);
+}
+
+std::unique_ptr<Engines> Device::engines(const Spaces& spaces, double linkBytesPerSecond) {
+  return makeHostEngines(spaces, linkBytesPerSecond);
+}
+
+}  // namespace tilefold

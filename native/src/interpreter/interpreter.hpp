@@ -1,0 +1,42 @@
+// Runs the sections of a decoded program on a device.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "../device.hpp"
+#include "../engines/engines.hpp"
+#include "../program/program.hpp"
+#include "../engines/progress.hpp"
+
+namespace tilefold {
+
+class Interpreter {
+ public:
+  // Compiles every distinct kernel once. The device outlives the interpreter. `timesKernels`: each
+  // launch's time is measured. Throws Failure.
+  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, bool timesKernels = false);
+
+  const Program& program() const { return program_; }
+  const Engines& engines() const { return *engines_; }
+  // Of each kernel's launches in all runs so far; none where they are not timed.
+  std::vector<double> kernelMilliseconds() const;
+
+  // Runs a section to its end; false when `progress` was ended, which ends it before its next
+  // instruction. `exchange` has the section's exchangeBytes. Throws Failure.
+  bool run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
+
+ private:
+  class Walk;
+
+  bool walk(const Section& section, std::byte* exchange, Progress& progress);
+
+  Program program_;
+  std::vector<std::unique_ptr<CompiledKernel>> kernels_;
+  PerEngine<std::vector<double>> kernelMilliseconds_;  // of its launches: engines do not share a number
+  std::unique_ptr<Engines> engines_;
+};
+
+// Throws Failure unless the images are those that the program's loadImage expects.
+void checkImages(const std::vector<Image>& images, const ImageExtent& input);
+
+}  // namespace tilefold

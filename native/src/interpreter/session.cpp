@@ -1,0 +1,68 @@
+#include "session.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace tilefold {
+
+Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond, bool timesKernels)
+    : worker_(choice.threads) {
+  worker_.execute([&] {
+    device_ = makeDevice(choice);
+    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond, timesKernels);
+  });
+}
+
+Session::~Session() {
+  interrupt();
+  // Primitives die on the thread that made them; their destructors throw nothing.
+  worker_.execute([&] {
+    interpreter_.reset();
+    device_.reset();
+  });
+}
+
+void Session::begin(std::vector<std::shared_ptr<ImageWindows>> windows) {
+  if (busy_.exchange(true)) throw Failure("the session is already running a section: wait for it");
+  const std::lock_guard<std::mutex> lock(windowsMutex_);
+  windows_ = std::move(windows);
+  progress_.begin();
+}
+
+void Session::interrupt() {
+  progress_.end();
+  const std::lock_guard<std::mutex> lock(windowsMutex_);
+  for (const std::shared_ptr<ImageWindows>& windows : windows_) windows->end();
+}
+
+std::optional<double> Session::run(const std::string& name, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step) {
+  struct Idle {
+    std::atomic<bool>& busy;
+    ~Idle() { busy = false; }
+  } idle{busy_};
+  const Section& section = find(name);
+  if (exchangeBytes < section.exchangeBytes)
+    throw Failure("section " + name + " exchanges " + std::to_string(section.exchangeBytes) + " bytes, but was given " +
+                  std::to_string(exchangeBytes));
+  bool finished = false;
+  const auto start = std::chrono::steady_clock::now();
+  worker_.execute([&] { finished = interpreter_->run(section, exchange, step, progress_); });
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  return finished ? std::optional<double>(elapsed.count()) : std::nullopt;
+}
+
+const Section& Session::find(const std::string& name) const {
+  for (const Section& section : interpreter_->program().sections)
+    if (section.name == name) return section;
+  throw Failure("the program has no section '" + name + "'");
+}
+
+DeviceQueries::DeviceQueries(const DeviceChoice& choice) : worker_(choice.threads) {
+  worker_.execute([&] { device_ = makeDevice(choice); });
+}
+
+DeviceQueries::~DeviceQueries() {
+  worker_.execute([&] { device_.reset(); });
+}
+
+}  // namespace tilefold

@@ -1,0 +1,356 @@
+#include "code_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <unordered_map>
+
+#include "mappings.hpp"
+#include "../whole.hpp"
+
+namespace tilefold {
+namespace {
+
+constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8;
+constexpr std::int64_t spaceCount = 4;
+constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
+constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+// Whether a kernel adds to what it writes.
+bool adds(const Kernel& kernel) {
+  const auto& names = kernelInfo(kernel.kind).fields;
+  const auto found = std::find(names.begin(), names.end(), std::string("add"));
+  return found != names.end() && kernel.fields[static_cast<std::size_t>(found - names.begin())] == 1;
+}
+
+// Whether a kernel may work in place, what it writes exactly where it reads.
+bool mayCoincide(const Kernel& kernel, const OperandInfo& first, const OperandInfo& second) {
+  const bool reads = first.inPlace && second.use != Use::read;
+  const bool writes = second.inPlace && first.use != Use::read;
+  return (reads || writes) && !adds(kernel);
+}
+
+class Reader {
+ public:
+  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits), mappings_(limits.chunks) {}
+
+  void read(Section& section) {
+    Lists lists = instructions(numbers_.size());
+    for (const Engine engine : {Engine::toDevice, Engine::toHost})
+      if (!of(used_, engine)) of(lists.parts, engine).clear();
+    mappings_.end();
+    section.code = std::move(lists.all);
+    section.parts = std::move(lists.parts);
+    section.eventCount = events_.size();
+    section.loadsImages = loadsImages_;
+  }
+
+ private:
+  std::int64_t next() {
+    if (at_ >= end_) throw Failure(place() + " is cut off");
+    const double value = numbers_[at_++];
+    // Formatting the place costs far more than the check, and nearly every number is whole.
+    if (!(value == std::trunc(value) && std::fabs(value) <= 0x1p53)) wholeNumber(place() + ": number " + std::to_string(at_ - 1), value);
+    return static_cast<std::int64_t>(value);
+  }
+
+  std::string place() const { return "the instruction at number " + std::to_string(start_); }
+
+  // The same instructions as they come, and by the engine that runs them.
+  struct Lists {
+    Code all;
+    PerEngine<Code> parts;
+    void add(Engine engine, const Instruction& instruction) {
+      all.push_back(instruction);
+      of(parts, engine).push_back(instruction);
+    }
+  };
+
+  // Everything up to `end`; loops set and restore `end_`.
+  Lists instructions(std::size_t end) {
+    Lists lists;
+    end_ = end;
+    while (at_ < end) {
+      start_ = at_;
+      const std::int64_t code = next();
+      if (code == launchCode || code == loadCode) {
+        const Launch read = launch(code == loadCode ? Engine::toDevice : Engine::compute);
+        lists.add(read.engine, read);
+      } else if (code == loopCode) {
+        loop(end, lists);
+        end_ = end;
+      } else if (code == copyCode) {
+        const Copy read = copy();
+        lists.add(read.engine, read);
+      } else if (code == recordCode) {
+        const Record read = record();
+        lists.all.emplace_back(read);
+        for (Code& part : lists.parts) part.emplace_back(read);
+      } else if (code == waitCode) {
+        const Wait read = wait();
+        lists.add(read.engine, read);
+      } else if (code == mapCode) {
+        lists.add(Engine::compute, map());
+      } else if (code == unmapCode) {
+        lists.add(Engine::compute, unmap());
+      } else
+        throw Failure(place() + " has the unknown code " + text(code));
+      if (code != loopCode) countSteps();
+    }
+    return lists;
+  }
+
+  void countSteps() {
+    steps_ += iterations_;
+    if (steps_ > maxSteps) throw Failure(place() + " is run until more than 2^32 instructions are");
+  }
+
+  void loop(std::size_t end, Lists& lists) {
+    const std::int64_t axis = next();
+    if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
+    std::int64_t& count = counts_[static_cast<std::size_t>(axis)];
+    if (count != 0) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
+    const std::int64_t iterations = next();
+    if (iterations < 1) throw Failure(place() + " loops " + text(iterations) + " times");
+    const std::int64_t length = next();
+    if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
+      throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
+    count = iterations;
+    const std::int64_t enclosing = iterations_;
+    iterations_ = iterations > maxSteps / enclosing ? maxSteps + 1 : iterations * enclosing;
+    Lists bodies = instructions(at_ + static_cast<std::size_t>(length));
+    iterations_ = enclosing;
+    count = 0;
+    const auto add = [axis, iterations](Code& list, Code& body) {
+      if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), iterations, std::move(body)});
+    };
+    add(lists.all, bodies.all);
+    for (std::size_t engine = 0; engine < engineCount; ++engine) add(lists.parts[engine], bodies.parts[engine]);
+  }
+
+  Engine nextEngine() {
+    const std::int64_t code = next();
+    if (code < 0 || code >= static_cast<std::int64_t>(engineCount)) throw Failure(place() + " names the unknown engine " + text(code));
+    const Engine engine = static_cast<Engine>(code);
+    of(used_, engine) = true;
+    return engine;
+  }
+
+  Copy copy() {
+    Copy copy;
+    copy.engine = nextEngine();
+    if (copy.engine == Engine::compute) throw Failure(place() + " copies on the compute engine");
+    copy.rows = next();
+    copy.rowBytes = next();
+    if (copy.rows < 1 || copy.rowBytes < 1)
+      throw Failure(place() + " copies " + text(copy.rows) + " rows of " + text(copy.rowBytes) + " bytes");
+    copy.deviceRowStride = next();
+    copy.hostRowStride = next();
+    if (copy.deviceRowStride < 0 || copy.hostRowStride < 0) throw Failure(place() + " copies rows at a negative stride");
+    const std::int64_t stride = copy.engine == Engine::toDevice ? copy.deviceRowStride : copy.hostRowStride;
+    if (copy.rows > 1 && stride < copy.rowBytes)
+      throw Failure(place() + " copies rows of " + text(copy.rowBytes) + " bytes to places " + text(stride) + " bytes apart");
+    copy.device = nextOffset();
+    copy.host = nextOffset();
+    for (const auto& [offset, rowStride, name, space] :
+         {std::tuple(copy.device, copy.deviceRowStride, "the arena's ", limits_.arenaBytes),
+          std::tuple(copy.host, copy.hostRowStride, "the host pool's ", limits_.hostBytes)}) {
+      const std::int64_t bytes = checkedAdd(checkedMultiply(copy.rows - 1, rowStride), copy.rowBytes);
+      const auto [least, most] = extremes(offset);
+      const std::int64_t reached = checkedAdd(most, bytes);
+      if (least < 0 || reached > space)
+        throw Failure(place() + " copies bytes " + text(least) + " .. " + text(reached) + " of " + name + text(space));
+    }
+    const auto [least, most] = extremes(copy.device);
+    const std::int64_t end = most + (copy.rows - 1) * copy.deviceRowStride + copy.rowBytes;
+    placed([&, from = least] { mappings_.touch(copy.engine, static_cast<std::size_t>(from), static_cast<std::size_t>(end)); });
+    return copy;
+  }
+
+  Record record() {
+    const Engine engine = nextEngine();
+    const std::int64_t event = next();
+    if (event < 0 || event >= maxEvents) throw Failure(place() + " records event " + text(event) + ", outside 0 .. 2^32 - 1");
+    const std::size_t known = events_.try_emplace(event, events_.size()).first->second;
+    mappings_.record(engine, known);
+    return {engine, known};
+  }
+
+  // Every loop runs at least once, so what stands before in the code has come before at every
+  // iteration.
+  Wait wait() {
+    const Engine engine = nextEngine();
+    const std::int64_t event = next();
+    const auto known = events_.find(event);
+    if (known == events_.end()) throw Failure(place() + " waits for event " + text(event) + ", which nothing before it has recorded");
+    mappings_.wait(engine, known->second);
+    return {engine, known->second};
+  }
+
+  Launch launch(Engine engine) {
+    Launch launch;
+    launch.engine = engine;
+    of(used_, engine) = true;
+    const std::int64_t kernel = next();
+    if (kernel < 0 || static_cast<std::uint64_t>(kernel) >= limits_.kernels.size())
+      throw Failure(place() + " launches kernel " + text(kernel) + " of " + std::to_string(limits_.kernels.size()));
+    launch.kernel = static_cast<std::size_t>(kernel);
+    const KernelKind kind = limits_.kernels[launch.kernel].kind;
+    const KernelInfo& info = kernelInfo(kind);
+    if (engine != Engine::compute && kind != KernelKind::loadImage)
+      throw Failure(place() + " loads with " + info.name + " instead of loadImage");
+    const std::int64_t count = next();
+    if (count < 0 || static_cast<std::uint64_t>(count) != info.operands.size())
+      throw Failure(place() + " gives " + info.name + " " + text(count) + " operands instead of " + std::to_string(info.operands.size()));
+    for (std::size_t i = 0; i < info.operands.size(); ++i) {
+      const Address address = nextAddress();
+      try {
+        check(engine, address, info.operands[i], limits_.extents[launch.kernel][i]);
+      } catch (const Failure& failure) {
+        throw Failure(place() + ", " + info.operands[i].name + " of " + info.name + ", " + failure.what());
+      }
+      launch.operands.push_back(address);
+    }
+    checkApart(launch, info);
+    if (kind == KernelKind::loadImage) loadsImages_ = true;
+    return launch;
+  }
+
+  Address nextAddress() {
+    Address address;
+    const std::int64_t space = next();
+    if (space < 0 || space >= spaceCount) throw Failure(place() + " names the unknown space " + text(space));
+    address.space = static_cast<Space>(space);
+    static_cast<Offset&>(address) = nextOffset();
+    return address;
+  }
+
+  Offset nextOffset() {
+    Offset offset;
+    offset.base = next();
+    for (std::int64_t& stride : offset.strides) stride = next();
+    return offset;
+  }
+
+  void check(Engine engine, const Address& address, const OperandInfo& info, const OperandExtent& extent) {
+    if ((address.space == Space::index) != (info.use == Use::index))
+      throw Failure(info.use == Use::index ? "is an index but stands in another space" : "is no index but stands in space index");
+    if (address.space == Space::none) {
+      if (!extent.optional) throw Failure("is required but stands in space none");
+      return;
+    }
+    const auto [least, most] = extremes(address);
+    if (info.use == Use::index) {
+      if (least < 0 || most > extent.limit)
+        throw Failure("ranges over " + text(least) + " .. " + text(most) + ", outside 0 .. " + text(extent.limit));
+      return;
+    }
+    const std::int64_t space = address.space == Space::arena ? limits_.arenaBytes : limits_.exchangeBytes;
+    const std::int64_t end = checkedAdd(most, extent.bytes);
+    if (least < 0 || end > space)
+      throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " +
+                    (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") + text(space));
+    checkAlignment(address, extent.alignment);
+    if (address.space == Space::arena) mappings_.touch(engine, static_cast<std::size_t>(least), static_cast<std::size_t>(end));
+  }
+
+  // Says where the rest of a sentence comes from.
+  template <class Step>
+  void placed(const Step& step) const {
+    try {
+      step();
+    } catch (const Failure& failure) {
+      throw Failure(place() + " " + failure.what());
+    }
+  }
+
+  void checkChunks(std::int64_t from, std::int64_t bytes, std::int64_t space) const {
+    const auto chunk = static_cast<std::int64_t>(limits_.chunks.chunkBytes);
+    if (chunk == 0) throw Failure(place() + " maps chunks, of which the program has none");
+    if (from < 0 || bytes < 1 || from % chunk != 0 || bytes % chunk != 0 || checkedAdd(from, bytes) > space)
+      throw Failure(place() + " names " + text(bytes) + " bytes from " + text(from) + " on, no whole chunks of " + text(space));
+  }
+
+  void checkOutsideLoops() const {
+    for (const std::int64_t count : counts_)
+      if (count != 0) throw Failure(place() + " maps chunks inside a loop");
+  }
+
+  Map map() {
+    const std::int64_t address = next(), memory = next(), bytes = next();
+    checkOutsideLoops();
+    checkChunks(address, bytes, limits_.arenaBytes);
+    checkChunks(memory, bytes, limits_.memoryBytes);
+    const Map map{static_cast<std::size_t>(address), static_cast<std::size_t>(memory), static_cast<std::size_t>(bytes)};
+    placed([&] { mappings_.map(map); });
+    return map;
+  }
+
+  Unmap unmap() {
+    const std::int64_t address = next(), bytes = next();
+    checkOutsideLoops();
+    checkChunks(address, bytes, limits_.arenaBytes);
+    const Unmap unmap{static_cast<std::size_t>(address), static_cast<std::size_t>(bytes)};
+    placed([&] { mappings_.unmap(unmap); });
+    return unmap;
+  }
+
+  // Smallest and largest value over the enclosing loops.
+  std::pair<std::int64_t, std::int64_t> extremes(const Offset& offset) const {
+    std::int64_t least = offset.base, most = offset.base;
+    for (std::size_t axis = 0; axis < axisCount; ++axis) {
+      if (counts_[axis] == 0) continue;
+      const std::int64_t last = checkedMultiply(offset.strides[axis], counts_[axis] - 1);
+      (last < 0 ? least : most) = checkedAdd(last < 0 ? least : most, last);
+    }
+    return {least, most};
+  }
+
+  // What a kernel writes lies apart from all else that it is given: labels and indices, once
+  // checked, stay as they are, and threads share no element.
+  void checkApart(const Launch& launch, const KernelInfo& info) const {
+    const std::vector<OperandExtent>& extents = limits_.extents[launch.kernel];
+    for (std::size_t i = 0; i < info.operands.size(); ++i)
+      for (std::size_t j = i + 1; j < info.operands.size(); ++j) {
+        const Address &a = launch.operands[i], &b = launch.operands[j];
+        if (a.space != b.space || a.space == Space::none || a.space == Space::index) continue;
+        if (info.operands[i].use == Use::read && info.operands[j].use == Use::read) continue;
+        const auto [least, most] = extremes(distance(a, b));
+        const bool apart = least >= extents[i].bytes || most <= -extents[j].bytes;
+        const bool coincide = least == 0 && most == 0 && mayCoincide(limits_.kernels[launch.kernel], info.operands[i], info.operands[j]);
+        if (!apart && !coincide)
+          throw Failure(place() + ", " + info.operands[j].name + " of " + info.name + ", overlaps its " + info.operands[i].name);
+      }
+  }
+
+  static Offset distance(const Offset& from, const Offset& to) {
+    Offset result{checkedAdd(to.base, -from.base), {}};
+    for (std::size_t axis = 0; axis < axisCount; ++axis) result.strides[axis] = checkedAdd(to.strides[axis], -from.strides[axis]);
+    return result;
+  }
+
+  void checkAlignment(const Address& address, std::int64_t alignment) const {
+    bool aligned = address.base % alignment == 0;
+    for (std::size_t axis = 0; axis < axisCount; ++axis)
+      if (counts_[axis] > 1) aligned = aligned && address.strides[axis] % alignment == 0;
+    if (!aligned) throw Failure("is not aligned to its elements of " + text(alignment) + " bytes");
+  }
+
+  const std::vector<double>& numbers_;
+  const CodeLimits& limits_;
+  std::size_t at_ = 0, end_ = 0, start_ = 0;
+  Mappings mappings_;
+  std::array<std::int64_t, axisCount> counts_{};          // of the enclosing loops; 0: not inside one
+  std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far
+  PerEngine<bool> used_{};
+  std::int64_t steps_ = 0, iterations_ = 1;  // that run so far; of the enclosing loops together, as far as it matters
+  bool loadsImages_ = false;
+};
+
+}  // namespace
+
+void readCode(const std::vector<double>& numbers, const CodeLimits& limits, Section& section) { Reader(numbers, limits).read(section); }
+
+}  // namespace tilefold

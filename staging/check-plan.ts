@@ -1,0 +1,131 @@
+import * as E from 'fp-ts/Either'
+import { layerText, validateOrder, validateSegments, type UnnamedSegment } from '../dsl'
+import { inputError, type StagingError } from './error'
+import type { Graph } from './graph/graph'
+import { createPool } from './lowering/ir/builder'
+import { createModelScope, type Lowering } from './lowering/segment/create-scope'
+import { lowerStep } from './lowering/step/step'
+import { validateSwapIntervals } from './lowering/step/swap'
+import { transformablePositions } from './lowering/segment/winograd'
+import { requestedTiles } from './graph/directives'
+import { timepointText } from './plans/timepoints'
+import type { Objective } from './graph/objective'
+import { inOrder } from './graph/order'
+import type { Plan, Segment } from './plans/plan'
+import { validatePrefetch, validateRematerialize, validateHostTensor } from './plans/host-tensors'
+import { validateGrid, nodeWithoutInput, segmentTiling } from './graph/tiling'
+
+/**
+ * A graph that can run, whole and with the tiles that its model asks for: every layer of every tile
+ * must see some of its input.
+ */
+export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
+  const where = `${graph.model} on ${graph.input.join('x')}`
+  const node = nodeWithoutInput(graph, { from: 0, to: graph.nodes.length })
+  if (node !== undefined)
+    return E.left(
+      inputError(`${where}: ${node.name}: ${node.op}: sees nothing but padding; give it less padding or a larger input.`, node.name)
+    )
+  const asked = requestedTiles(graph).find((span) => segmentTiling(graph, span, span.grid) === undefined)
+  if (asked === undefined) return E.right(graph)
+  const [first, last] = [graph.nodes[asked.from]!.name, graph.nodes[asked.to - 1]!.name]
+  const { B, H, W } = asked.grid
+  return E.left(
+    inputError(`${where}: tile: of ${B}x${H}x${W} tiles from ${first} to ${last} some see nothing but padding; take fewer tiles.`, first)
+  )
+}
+
+/**
+ * A graph whose `tile` marks have not more tiles than there are rows. What is evaluated has the
+ * size of the image that comes: there, as many as there can be are made.
+ */
+export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingError, Graph> => {
+  const [mistake] = kind === 'evaluate' ? [] : requestedTiles(graph).flatMap((asked) => validateGrid(graph, asked, asked.wanted) ?? [])
+  return mistake === undefined
+    ? E.right(graph)
+    : E.left(inputError(`${graph.model} on ${graph.input.join('x')}: tile: ${mistake}, or a larger input.`))
+}
+
+/** What is taken as it is, in place of a strategy's answer. */
+export interface PlanOverride extends Pick<Plan, 'order' | 'segments'>, Partial<Pick<Plan, 'swapSchedule' | 'placement'>> {
+  /** What the resulting plan calls its strategy; the request's where absent. */
+  readonly strategy?: string
+}
+
+/** A segment as plan files write it: layers by their names. */
+const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
+  const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
+  return ({ winograd, hostTensors, ...segment }) => ({
+    ...segment,
+    ...(winograd && { winograd: winograd.map(nameAt) }),
+    ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
+  })
+}
+
+/**
+ * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before
+ * it, and segments that follow each other from the first op to the last and are tiled only where
+ * that is exact. The sentences are those of the plan's types.
+ */
+export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverride): E.Either<StagingError, PlanOverride> => {
+  const misplaced = validateOrder(graph.nodes, order)
+  if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
+  const running = inOrder(graph, order)
+  const mistake = validateSegments(running.nodes, segments.map(named(running)))
+  if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
+  const fine = segments.flatMap((segment) => {
+    const tooFine = validateGrid(running, segment, segment.grid)
+    return tooFine === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${tooFine}.`]
+  })[0]
+  if (fine !== undefined) return E.left(inputError(fine))
+  const moved = segments.flatMap((segment, place) => {
+    const reasons = [
+      validateRematerialize(running, segments, place),
+      validatePrefetch(running, segments, segment),
+      ...(segment.hostTensors ?? []).map((position) => validateHostTensor(running, segments, segment, position))
+    ]
+    return reasons.flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
+  })[0]
+  if (moved !== undefined) return E.left(inputError(`${moved}.`))
+  const blind = segments.find((segment) => segmentTiling(running, segment, segment.grid) === undefined)
+  return blind === undefined
+    ? E.right({ order, segments })
+    : E.left(
+        inputError(
+          `segment ${blind.from}..${blind.to}: some of its tiles see nothing but padding; take fewer tiles.`,
+          graph.nodes[order[blind.from]!]!.name
+        )
+      )
+}
+
+/**
+ * Convolutions that were given to Winograd though it is refused, or though the device does not have
+ * them; the graph is in the given order.
+ */
+export const validateWinograd = (
+  lowering: Lowering,
+  segments: readonly Segment[],
+  exactKernels: true | undefined
+): StagingError | undefined => {
+  const { graph, device } = lowering
+  const possible = new Set(transformablePositions(createModelScope(lowering, createPool())))
+  const asked = segments.flatMap((segment) => (segment.winograd ?? []).map((position) => ({ segment, position })))
+  const wrong = asked.find(({ position }) => !possible.has(position))
+  if (wrong === undefined) return undefined
+  const { name, op, args } = graph.nodes[wrong.position]!
+  const reason = exactKernels
+    ? `${name} runs by Winograd, which rounds differently; take it out of the segment's winograd, or leave out --exact-kernels`
+    : `the ${device.name} device has no Winograd for ${name} (${layerText(op, args)}); take it out of the segment's winograd`
+  return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
+}
+
+/**
+ * Tensors that cannot wait on the host as given: when they are made and read, lowering says. The
+ * graph is in the given order.
+ */
+export const validateSwapSchedule = (lowering: Lowering, { segments, swapSchedule = [] }: PlanOverride): StagingError | undefined => {
+  if (swapSchedule.length === 0) return undefined
+  const { step, pool } = lowerStep(lowering, segments)
+  const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(lowering.graph, timepoint))
+  return mistake === undefined ? undefined : inputError(`${mistake}.`)
+}

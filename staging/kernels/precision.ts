@@ -1,0 +1,27 @@
+/**
+ * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything
+ * else stays float32: parameters with their gradients and optimizer state, and what is exchanged;
+ * kernels compute and sum in float32 or float64, and round what they store.
+ */
+export type Precision = 'float32' | 'float64' | 'bf16'
+
+/**
+ * What a device computes in. tf32: values of float32, of which products see 10 bits of mantissa.
+ */
+export type DevicePrecision = Precision | 'tf32'
+
+export const storedPrecision = (precision: DevicePrecision): Precision => (precision === 'tf32' ? 'float32' : precision)
+
+/** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
+export const parameterType = (precision: Precision): 'float32' | 'float64' => (precision === 'bf16' ? 'float32' : precision)
+
+/** Bytes of an element of an activation or its gradient, and of one of a parameter. */
+export interface ElementSizes {
+  readonly activationBytes: number
+  readonly parameterBytes: number
+}
+
+export const elementSizes = (precision: Precision): ElementSizes => {
+  const parameterBytes = parameterType(precision) === 'float64' ? 8 : 4
+  return { activationBytes: precision === 'bf16' ? 2 : parameterBytes, parameterBytes }
+}

@@ -1,0 +1,136 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import {
+  checkpoint,
+  flatLayers,
+  isBroadcast,
+  isLoss,
+  named,
+  pixelCrossEntropy,
+  softmaxCrossEntropy,
+  trace,
+  type Layers,
+  type Model,
+  type Op,
+  type TracedLayer
+} from '../../dsl'
+import { inputError, type StagingError } from '../error'
+import type { Extents } from '../graph/extents'
+import { readersOf, type Graph, type Directive, type Node } from '../graph/graph'
+import { recordOf } from '.'
+import { validateFunction } from '../pointwise/functions'
+
+const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
+
+/** As in PyTorch's state dictionaries. */
+const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
+
+/** Refuses a pointwise function that no device could run. */
+const withRunnableFunctions = (layers: readonly TracedLayer[]): E.Either<string, readonly TracedLayer[]> => {
+  for (const { name, op, args } of layers) {
+    const sentence = op === 'pointwise' ? validateFunction(args) : undefined
+    if (op === 'pointwise' && sentence !== undefined) return E.left(`${name}: ${args.function}: ${sentence}`)
+  }
+  return E.right(layers)
+}
+
+type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics'>
+
+const nodeOf = (node: NodeInShape): Node => {
+  const { access, parameters, multiplyAdds, statistics } = recordOf(node.op)
+  const made = {
+    ...node,
+    access: access(node.args, node.input, node.output),
+    statistics: statistics?.(node.args, node.input[1]),
+    parameters: (parameters?.(node.args, node.input[1]) ?? []).map((one) => ({ ...one, name: `${node.name}.${parameterNames[one.role]}` }))
+  }
+  return { ...made, multiplyAdds: multiplyAdds?.(made as never) ?? 0 } as Node
+}
+
+/**
+ * What is evaluated: without dropout, normalised by running statistics, and where there is a loss,
+ * each pixel counts alike.
+ */
+export const forEvaluation = (graph: Graph): Graph => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => {
+    const { inEvaluation } = recordOf(node.op)
+    return inEvaluation === undefined ? node : nodeOf({ ...node, args: inEvaluation(node.args) } as Node)
+  })
+})
+
+const startsSegment = (directives: readonly Directive[], position: number): boolean =>
+  position === 0 || directives.some(({ kind, at }) => kind === 'checkpoint' && at === position)
+
+const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
+  pipe(
+    trace(withLoss(model, input), input),
+    E.chain(withRunnableFunctions),
+    E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
+    E.map((layers) => {
+      const nodes: Node[] = []
+      const directives: Directive[] = []
+      const shapes: (readonly number[])[] = [input]
+      for (const { name, op, args, output, ...layer } of layers) {
+        if (op === 'checkpoint') directives.push({ kind: 'checkpoint', at: nodes.length })
+        else if (op === 'tile')
+          directives.push({ kind: 'tile', at: nodes.length - (startsSegment(directives, nodes.length) ? 0 : 1), grid: args })
+        else {
+          const inputs = (layer as { readonly inputs?: readonly number[] }).inputs ?? [nodes.length]
+          const [from, to] = [extentsOf(shapes[inputs[0]!]!), extentsOf(output)]
+          nodes.push(
+            nodeOf({
+              name,
+              op,
+              args,
+              inputs,
+              input: from,
+              broadcast:
+                inputs[1] !== undefined &&
+                shapes[inputs[1]]!.join() !== shapes[inputs[0]!]!.join() &&
+                isBroadcast(shapes[inputs[0]!]!, shapes[inputs[1]]!),
+              output: to
+            } as NodeInShape)
+          )
+          shapes.push(output)
+        }
+      }
+      const parameters = nodes.flatMap((node) => node.parameters)
+      return { model: model.name, input: extentsOf(input), nodes, readers: readersOf(nodes), directives, parameters }
+    })
+  )
+
+/**
+ * Graphs of models that still exist, by their inputs: a command asks for the same graph more than
+ * once.
+ */
+const known = new WeakMap<Model, Map<string, E.Either<StagingError, Graph>>>()
+
+/**
+ * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end
+ * in a loss gets softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first
+ * layer that does not fit, the same that the types give.
+ */
+export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> => {
+  const ofModel = known.get(model) ?? new Map<string, E.Either<StagingError, Graph>>()
+  known.set(model, ofModel)
+  const graph = ofModel.get(input.join()) ?? traceGraph(model, input)
+  ofModel.set(input.join(), graph)
+  return graph
+}
+
+/**
+ * A loss is appended where there is none, per pixel where the model makes images; where the model
+ * asks for tiles, after a checkpoint, so that its last segment stays as written; but not to layers
+ * that do not fit, of which a trace then says why.
+ */
+export const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
+  const flat = flatLayers(layers)
+  const ops = flat.filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
+  const last = ops[ops.length - 1]
+  if (last !== undefined && isLoss(last.op as Op)) return layers
+  const traced = trace(layers, input)
+  if (E.isLeft(traced)) return layers
+  const loss = traced.right.at(-1)?.output.length === 4 ? pixelCrossEntropy() : softmaxCrossEntropy
+  return [...layers, ...(flat.some(({ op }) => op === 'tile') ? [checkpoint] : []), named('loss', loss)]
+}

@@ -1,0 +1,123 @@
+import { windowOf, type ArgsOf } from '../../dsl'
+import { imageAccess, type AccessMap } from '../graph/access'
+import type { Node } from '../graph/graph'
+import { layoutCode, type Layout } from '../kernels/layout'
+import type { ConvolutionKernel } from '../kernels/kernels'
+import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
+import { windowFields } from '../kernels/window-fields'
+import type { Step } from '../lowering/scope/op-step'
+import type { NodeParameters, ParameterTensor } from '../lowering/scope/parameter-tensor'
+import { at, none } from '../lowering/ir/builder'
+import { weightsIn } from '../lowering/scope/parameters'
+import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
+import type { TileScope } from '../lowering/scope/scope'
+
+/** Of an op that slides a window. */
+export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>): AccessMap => {
+  const { kernel, stride, dilation, padding } = windowOf(args)
+  const [before, after] = [[padding.top, padding.left] as const, [padding.bottom, padding.right] as const]
+  return imageAccess((index) => ({
+    kind: 'window',
+    kernel: kernel[index],
+    stride: stride[index],
+    dilation: dilation[index],
+    padBefore: before[index],
+    padAfter: after[index]
+  }))
+}
+
+/** Of an op each of whose outputs is a product with a row of the weights. */
+export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): number =>
+  parameters[0]!.shape.slice(1).reduce((product, extent) => product * extent, 1)
+
+/**
+ * What is spread comes last: V8 is a hundred times slower the other way round, and plans are made
+ * of a million of these.
+ */
+const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
+  outChannels: step.node.args.out,
+  groups: step.node.args.groups ?? 1,
+  sourceLayout: layoutCode(sourceLayout),
+  destinationLayout: layoutCode(step.destination.layout),
+  weightLayout: layoutCode(weightLayout),
+  algorithm,
+  ...windowFields(windowOf(step.node.args), step)
+})
+
+/**
+ * The kernel by Winograd, where the weights are transformed for it, or by the algorithm that the
+ * workspace allows.
+ */
+const chosen = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
+  if (isTransformed) return kernelBy(1)
+  const direct = kernelBy(0)
+  const algorithm = algorithmWithin(scope, direct)
+  return algorithm === 0 ? direct : kernelBy(algorithm)
+}
+
+/** Of an op that always has weights. */
+export const requireParameters = (
+  parameters: NodeParameters | undefined
+): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } => ({
+  weight: parameters!.weight!,
+  bias: parameters!.bias
+})
+
+export const conv2d: OpLowering<'conv2d'> = {
+  access: windowAccess,
+  parameters: (args, inChannels) =>
+    weightAndBias([args.out, inChannels / (args.groups ?? 1), ...windowOf(args).kernel], args.out, args.bias),
+  multiplyAdds: productsPerOutput,
+  saves: { input: 'for-weights' },
+  inPlace: false,
+  fusesRectifier: 'forward',
+  outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),
+  forward: (scope, step) => {
+    const { weight, bias } = requireParameters(step.parameters)
+    const transformed = scope.winograd.get(weight)
+    const layout = transformed === undefined ? weight.layout : 'winogradForward'
+    const kernel = chosen(scope, transformed !== undefined, (algorithm) => ({
+      kind: 'convolutionForward' as const,
+      slope: step.slope,
+      ...fields(step, step.source.layout, layout, algorithm)
+    }))
+    scope.builder.launch<'convolutionForward'>(kernel, {
+      source: step.source.address,
+      weights: transformed?.winogradForward() ?? weightsIn(scope, weight, weight.layout),
+      bias: bias === undefined ? none : at(bias.buffer),
+      destination: step.destination.address,
+      scratch: scratchFor(scope, kernel)
+    })
+  },
+  backward: (scope, step, gradients) => {
+    const { weight } = requireParameters(step.parameters)
+    const { address: destinationGradient } = gradients.destination!
+    const transformed = scope.winograd.get(weight)
+    if (gradients.weight !== none) {
+      const weights = chosen(scope, transformed !== undefined, (algorithm) => ({
+        kind: 'convolutionBackwardWeights' as const,
+        ...fields(step, step.source.layout, weight.layout, algorithm)
+      }))
+      scope.builder.launch<'convolutionBackwardWeights'>(weights, {
+        source: step.source.address,
+        destinationGradient,
+        weightGradient: gradients.weight,
+        biasGradient: gradients.bias,
+        scratch: scratchFor(scope, weights)
+      })
+    }
+    if (gradients.source === undefined) return
+    const { layout: sourceLayout, address: sourceGradient } = gradients.source
+    const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
+    const data = chosen(scope, transformed !== undefined, (algorithm) => ({
+      kind: 'convolutionBackwardData' as const,
+      ...fields(step, sourceLayout, layout, algorithm)
+    }))
+    scope.builder.launch<'convolutionBackwardData'>(data, {
+      destinationGradient,
+      weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),
+      sourceGradient,
+      scratch: scratchFor(scope, data)
+    })
+  }
+}

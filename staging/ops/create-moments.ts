@@ -1,0 +1,25 @@
+import type { Node } from '../graph/graph'
+import { gathersMoments, type Normalisation } from '../graph/statistics'
+import { tileIdentity } from '../lowering/ir/buffer-identity'
+import type { Buffer } from '../lowering/ir/builder'
+import type { ModelScope } from '../lowering/scope/scope'
+import { loweringOf } from '.'
+import { imagesApart, maximumBytes, momentBytes } from './moment-addresses'
+
+/** Whether an op merges the maxima of an image's tiles, which are kept until backward. */
+export const gathersMaxima = (node: Node): boolean => loweringOf(node).gathersMaxima === true
+
+/**
+ * A place for the moments of every op that gathers them, and for the maxima of those that pool
+ * whole images.
+ */
+export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
+  new Map(
+    graph.nodes.flatMap((node: Node, position) => {
+      const place = (kind: 'moments' | 'maxima', bytes: number) => [
+        [position, builder.buffer(tileIdentity(kind, node.name), bytes, 'statistics')] as const
+      ]
+      if (gathersMaxima(node)) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
+      return gathersMoments(node) ? place('moments', imagesApart(node as Normalisation) * node.statistics!.groups * momentBytes) : []
+    })
+  )

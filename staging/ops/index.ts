@@ -1,0 +1,70 @@
+import type { Op } from '../../dsl'
+import type { Node } from '../graph/graph'
+import type { Kernel } from '../kernels/kernels'
+import { conv2d } from './convolution'
+import { flatten, linear } from './dense'
+import { add, concat, mul } from './joins'
+import { meanSquaredError, softmaxCrossEntropy } from './losses'
+import { channelShuffle, pad, pixelShuffle, pixelUnshuffle } from './movement'
+import { batchNorm, groupNorm, instanceNorm } from './normalisations'
+import type { OpLowering } from './op-lowering'
+import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { TileScope } from '../lowering/scope/scope'
+import { pixelCrossEntropy } from './pixel-loss'
+import { dropout, leakyRelu, relu } from './elementwise'
+import { pointwise } from './pointwise'
+import { avgPool2d, globalAvgPool, globalMaxPool, maxPool2d } from './pooling'
+import { adaptiveAvgPool2d, resize } from './resampling'
+import { convTranspose2d } from './transposed-convolution'
+
+/** Kernels, gradients and layouts: one row an op; an op without a row does not compile. */
+const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
+  conv2d,
+  convTranspose2d,
+  batchNorm,
+  groupNorm,
+  instanceNorm,
+  pointwise,
+  resize,
+  adaptiveAvgPool2d,
+  pixelShuffle,
+  pixelUnshuffle,
+  channelShuffle,
+  pad,
+  add,
+  mul,
+  concat,
+  pixelCrossEntropy,
+  relu,
+  leakyRelu,
+  maxPool2d,
+  avgPool2d,
+  globalAvgPool,
+  globalMaxPool,
+  flatten,
+  linear,
+  dropout,
+  softmaxCrossEntropy,
+  meanSquaredError
+}
+
+/** What staging declares of an op, its own type forgotten. */
+export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
+
+/** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
+export const loweringOf = (node: Node): OpLowering<Op> => {
+  const record = recordOf(node.op)
+  return record.variant?.(node) ?? record
+}
+
+/** Emits an op forward. */
+export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)
+
+/** The kernel whose indices an op writes forward; undefined where it writes none. */
+export const indicesKernelOf = (step: StepGeometry): Kernel | undefined => loweringOf(step.node).indicesKernel?.(step as never)
+
+/** Emits the backward of an op that has one of its own. */
+export const runBackward = (scope: TileScope, step: Step, gradients: StepGradients): void => {
+  const { backward } = loweringOf(step.node)
+  if (typeof backward === 'function') backward(scope, step as never, gradients)
+}

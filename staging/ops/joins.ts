@@ -1,0 +1,147 @@
+import type { Expression } from '../../dsl'
+import { sameAccess } from '../graph/access'
+import { activationElements, channelsAreApart, layoutCode } from '../kernels/layout'
+import { functionsOf } from '../pointwise/functions'
+import { none, type UnplacedOperand } from '../lowering/ir/builder'
+import type { TileTensor } from '../lowering/ir/tile-tensor'
+import { freshTile, inLayout, reorderTile } from '../lowering/scope/copies'
+import type { Step } from '../lowering/scope/op-step'
+import { tensorBytes, tileFields } from '../lowering/scope/regions'
+import type { TileScope } from '../lowering/scope/scope'
+import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
+
+type Join = 'add' | 'mul'
+type JoinStep = Step<NodeFor<Join>>
+
+/** An op that is an expression of two tiles; the second may be one value an image and channel. */
+const joinWith = (expression: Expression, saves: OpLowering<Join>['saves']): Omit<OpLowering<Join>, 'variant'> => {
+  const { forward, backward } = functionsOf({ expression })
+  return {
+    access: sameAccess,
+    saves,
+    inPlace: false,
+    outputLayout: sameLayout,
+    forward: (scope, step) => {
+      const { destination } = step
+      const [source, second] = operandsIn(scope, step)
+      scope.builder.launch<'pointwiseForward'>(
+        { kind: 'pointwiseForward', ...joinFields(step, destination), expression: forward },
+        { source, second, ...noParameters, destination: destination.address }
+      )
+    },
+    backward: (scope, step, { destination, sources: [first, second] }) => {
+      const [kept, other] = saves.input === undefined ? [none, none] : operandsIn(scope, step)
+      const { address: destinationGradient } = inLayout(scope, destination!, step.destination.layout)
+      const emitSecond = step.node.broadcast ? emitSumOverPixels : emitGradient
+      if (second !== undefined) emitSecond(scope, step, { kept, second: none, destinationGradient }, backward('second'), second)
+      if (first !== undefined) emitGradient(scope, step, { kept: none, second: other, destinationGradient }, backward('input'), first)
+    }
+  }
+}
+
+/** The operands in the output's layout; a second one that is broadcast is plain. */
+const operandsIn = (scope: TileScope, { node, sources, destination: { layout } }: JoinStep) =>
+  [inLayout(scope, sources[0]!, layout).address, inLayout(scope, sources[1]!, node.broadcast ? 'plain' : layout).address] as const
+
+const joinFields = ({ node }: JoinStep, tile: TileTensor) => ({
+  ...tileFields(tile),
+  broadcast: node.broadcast ? 1 : 0,
+  weightPerChannel: 0,
+  biasPerChannel: 0
+})
+
+const noParameters = { weight: none, bias: none } as const
+
+type Read = { readonly [operand in 'kept' | 'second' | 'destinationGradient']: UnplacedOperand }
+
+/** The gradient of an operand that is a tile, in the layout in which it is wanted. */
+const emitGradient = (scope: TileScope, step: JoinStep, read: Read, expression: readonly number[], wanted: TileTensor): void => {
+  const { layout } = step.destination
+  const made = wanted.layout === layout ? wanted : freshTile(scope, { kind: 'reordered-gradient' }, wanted.extents, layout)
+  scope.builder.launch<'pointwiseBackward'>(
+    { kind: 'pointwiseBackward', ...joinFields(step, made), expression },
+    { ...read, ...noParameters, sourceGradient: made.address }
+  )
+  if (made !== wanted) reorderTile(scope.builder, made, wanted)
+}
+
+/** The gradient of a second operand that is broadcast: a sum over the pixels. */
+const emitSumOverPixels = (scope: TileScope, step: JoinStep, read: Read, expression: readonly number[], wanted: TileTensor): void => {
+  const sums = wanted.layout === 'plain' ? wanted : freshTile(scope, { kind: 'broadcast-gradient' }, wanted.extents, 'plain')
+  scope.builder.launch<'pointwiseSum'>(
+    { kind: 'pointwiseSum', ...joinFields(step, step.destination), rows: 2, expression },
+    { ...read, ...noParameters, sum: sums.address }
+  )
+  if (sums !== wanted) reorderTile(scope.builder, sums, wanted)
+}
+
+const broadcastAdd = joinWith([['input'], ['second'], ['add', 0, 1]], {})
+/** Each operand's gradient is the output's times the other operand. */
+export const mul = joinWith([['input'], ['second'], ['mul', 0, 1]], { input: 'always' })
+
+export const add: OpLowering<'add'> = {
+  access: sameAccess,
+  saves: {},
+  inPlace: true,
+  fusesRectifier: 'forward',
+  variant: ({ broadcast }) => (broadcast ? broadcastAdd : undefined),
+  outputLayout: sameLayout,
+  forward: (scope, { sources, destination, slope }) => {
+    const [first, second] = sources.map((tile) => inLayout(scope, tile, destination.layout))
+    scope.builder.launch<'addForward'>(
+      { kind: 'addForward', count: activationElements(destination.layout, destination.extents), slope },
+      { first: first!.address, second: second!.address, destination: destination.address }
+    )
+  },
+  backward: 'identity'
+}
+
+/** The channels of one tile to, or from, those of another from `first` on. */
+const copyFields = (
+  { extents: [batch, count, height, width] }: TileTensor,
+  from: { readonly tile: TileTensor; readonly first: number },
+  to: { readonly tile: TileTensor; readonly first: number }
+) =>
+  ({
+    kind: 'copyChannels',
+    ...{ batch, height, width, count, add: 0 },
+    sourceChannels: from.tile.extents[1],
+    sourceFirst: from.first,
+    sourceLayout: layoutCode(from.tile.layout),
+    destinationChannels: to.tile.extents[1],
+    destinationFirst: to.first,
+    destinationLayout: layoutCode(to.tile.layout)
+  }) as const
+
+/** Each operand with its first channel in the whole. */
+const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
+  operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
+
+export const concat: OpLowering<'concat'> = {
+  access: sameAccess,
+  saves: {},
+  inPlace: false,
+  // Flat tensors stay plain, as linear layers and losses read them.
+  outputLayout: ({ device }, source, { output }) =>
+    source === 'plain' && output[2] === 1 && output[3] === 1 ? 'plain' : device.activationLayout(output[1], false),
+  forward: ({ builder, activationBytes }, { sources, destination }) => {
+    const { layout, extents } = destination
+    const places = placesOf(sources)
+    if (places.some(({ tile, first }) => !channelsAreApart(layout, extents[1], first, tile.extents[1])))
+      builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
+    for (const { tile, first } of places)
+      builder.launch<'copyChannels'>(copyFields(tile, { tile, first: 0 }, { tile: destination, first }), {
+        source: tile.address,
+        destination: destination.address
+      })
+  },
+  backward: ({ builder }, step, { destination, sources }) =>
+    placesOf(step.sources).forEach(({ first }, operand) => {
+      const tile = sources[operand]
+      if (tile === undefined) return
+      builder.launch<'copyChannels'>(copyFields(tile, { tile: destination!, first }, { tile, first: 0 }), {
+        source: destination!.address,
+        destination: tile.address
+      })
+    })
+}

@@ -1,0 +1,31 @@
+import type { Normalisation } from '../graph/statistics'
+import { at, none } from '../lowering/ir/builder'
+import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
+import { tileFields } from '../lowering/scope/regions'
+import type { ModelScope } from '../lowering/scope/scope'
+import { momentsAt } from './moment-addresses'
+
+/**
+ * What forward and backward of a normalisation on a tile have in common; `region`: where the tile
+ * lies in the whole tensor.
+ */
+export const normalisationKernel = (
+  scope: Pick<ModelScope, 'parameters' | 'moments'>,
+  node: Normalisation,
+  position: number,
+  source: TileTensor,
+  region: Region,
+  slope: number
+) => {
+  const { weight, bias } = scope.parameters[position] ?? {}
+  const { groups, perImage, epsilon } = node.statistics
+  return {
+    fields: { groups, perImage, epsilon, slope, ...tileFields(source) },
+    operands: {
+      source: source.address,
+      moments: momentsAt(scope, node, position, region),
+      weights: weight === undefined ? none : at(weight.buffer),
+      bias: bias === undefined ? none : at(bias.buffer)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { sameAccess } from '../graph/access'
+import type { Parameter, Statistics } from '../graph/graph'
+import type { Normalisation } from '../graph/statistics'
+import type { Step } from '../lowering/scope/op-step'
+import { normalisationKernel } from './normalisation-kernel'
+import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
+import type { TileScope } from '../lowering/scope/scope'
+
+/**
+ * Moments are gathered where the input is made, and backward takes two passes (see
+ * reduction-backward.ts).
+ */
+const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
+  own: Pick<OpLowering<P>, 'statistics' | 'inEvaluation'>,
+  affineByDefault: boolean,
+  running: readonly Parameter['role'][] = []
+): OpLowering<P> => ({
+  ...own,
+  access: sameAccess,
+  parameters: ({ affine = affineByDefault }, channels) => [
+    ...(affine ? weightAndBias([channels], channels) : []),
+    ...running.map((role) => ({ role, shape: [channels] }))
+  ],
+  multiplyAdds: () => 1,
+  saves: { input: 'always' },
+  inPlace: true,
+  fusesRectifier: 'both',
+  outputLayout: sameLayout,
+  forward: (scope: TileScope, step: Step) => {
+    const { node, position, source, sourceRegion, slope, destination } = step
+    const { fields, operands } = normalisationKernel(scope, node as Normalisation, position, source, sourceRegion, slope)
+    scope.builder.launch<'normaliseForward'>({ kind: 'normaliseForward', ...fields }, { ...operands, destination: destination.address })
+  },
+  backward: 'reduction'
+})
+
+/** Of each image by itself. */
+const ofImages = (groups: number, eps = 1e-5): Statistics => ({ groups, perImage: 1, epsilon: eps, gathered: true, momentum: undefined })
+
+export const batchNorm = normalisation<'batchNorm'>(
+  {
+    statistics: ({ eps = 1e-5, momentum = 0.1, frozen = false }, channels) => ({
+      groups: channels,
+      perImage: 0,
+      epsilon: eps,
+      gathered: !frozen,
+      momentum
+    }),
+    inEvaluation: (args) => ({ ...args, frozen: true })
+  },
+  true,
+  ['runningMean', 'runningVariance']
+)
+export const groupNorm = normalisation<'groupNorm'>({ statistics: ({ groups, eps }) => ofImages(groups, eps) }, true)
+export const instanceNorm = normalisation<'instanceNorm'>({ statistics: ({ eps }, channels) => ofImages(channels, eps) }, false)

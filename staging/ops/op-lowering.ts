@@ -1,0 +1,66 @@
+import type { ArgsOf, Op } from '../../dsl'
+import type { AccessRule } from '../graph/access'
+import type { Node, Parameter } from '../graph/graph'
+import type { Statistics } from '../graph/graph'
+import type { Kernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { ModelScope, TileScope } from '../lowering/scope/scope'
+
+export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
+
+/**
+ * All that staging declares of an op: what it reads, what it learns, and how it runs forward on a
+ * tile and back.
+ */
+export interface OpLowering<P extends Op> {
+  /** The same for all of its inputs. */
+  readonly access: AccessRule<P>
+  /** None where it is absent. */
+  readonly parameters?: (args: ArgsOf<P>, inChannels: number) => readonly Omit<Parameter, 'name'>[]
+  /** Of forward, per element of its output, on average; 0 where it is absent. */
+  readonly multiplyAdds?: (node: NodeFor<P>) => number
+  /** By what the op normalises its input; absent where it does not. */
+  readonly statistics?: (args: ArgsOf<P>, channels: number) => Statistics
+  /** Its arguments where a network is evaluated; absent where they are the same. */
+  readonly inEvaluation?: (args: ArgsOf<P>) => ArgsOf<P>
+  /**
+   * What backward reads besides the output's gradient, the input perhaps for weights that learn
+   * only; the rest need not be kept.
+   */
+  readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly indices?: true }
+  /** Forward may overwrite its first input, and backward its output's gradient. */
+  readonly inPlace: boolean
+  /** Whether forward adds to its output, which is zeroed first. */
+  readonly accumulates?: (args: ArgsOf<P>) => boolean
+  /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */
+  readonly gathersMaxima?: true
+  /** The kernel whose indices forward writes, for backward; absent where there are none. */
+  readonly indicesKernel?: (step: StepGeometry<NodeFor<P>>) => Kernel
+  /** A rectifier that backward knows by its output's sign: an op before it that can applies it. */
+  readonly slope?: (args: ArgsOf<P>) => number
+  /**
+   * Applies the rectifier that is its only reader in the same go: forward alone, or its backward
+   * too.
+   */
+  readonly fusesRectifier?: 'forward' | 'both'
+  /** The record in the place of this one for some nodes; undefined for the others. */
+  readonly variant?: (node: NodeFor<P>) => OpLowering<P> | undefined
+  readonly outputLayout: (scope: Pick<ModelScope, 'device'>, source: Layout, node: NodeFor<P>) => Layout
+  readonly forward: (scope: TileScope, step: Step<NodeFor<P>>) => void
+  /**
+   * The gradients of a step's inputs and parameters. `identity`: that of every input is that of the
+   * output. `reduction`: those of an op that normalises need sums over all of the output's gradient
+   * (see reduction-backward.ts).
+   */
+  readonly backward: ((scope: TileScope, step: Step<NodeFor<P>>, gradients: StepGradients) => void) | 'identity' | 'reduction'
+}
+
+export const sameLayout = (_: unknown, source: Layout): Layout => source
+export const plainLayout = (): Layout => 'plain'
+
+/** A weight of this shape, and one bias an output channel. */
+export const weightAndBias = (shape: readonly number[], out: number, bias = true): readonly Omit<Parameter, 'name'>[] => [
+  { role: 'weight', shape },
+  ...(bias ? [{ role: 'bias' as const, shape: [out] }] : [])
+]

@@ -1,0 +1,50 @@
+import { reductionAccess } from '../graph/access'
+import type { Step } from '../lowering/scope/op-step'
+import { exchangeOperand, none } from '../lowering/ir/builder'
+import { inExchange, tileFields } from '../lowering/scope/regions'
+import type { TileScope } from '../lowering/scope/scope'
+import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
+
+const labelBytes = 4
+
+const readOf = (
+  { stepIo }: TileScope,
+  { node, source, sourceRegion }: Pick<Step<NodeFor<'pixelCrossEntropy'>>, 'node' | 'source' | 'sourceRegion'>
+) => {
+  const [batch, , height, width] = node.input
+  return {
+    fields: { ignored: node.args.ignore ?? 255, fullHeight: height, fullWidth: width, ...tileFields(source) },
+    operands: {
+      source: source.address,
+      labels: inExchange(source, [batch, 1, height, width], sourceRegion, stepIo.target, labelBytes).address,
+      classWeights: node.args.classWeights === undefined ? none : exchangeOperand(stepIo.classWeights),
+      normaliser: exchangeOperand(stepIo.normaliser)
+    }
+  }
+}
+
+/**
+ * Divided by what comes with the step: the weights of all pixels that count, of all micro-batches
+ * of an update.
+ */
+export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
+  access: reductionAccess,
+  inEvaluation: ({ ignore = 255 }) => ({ ignore }),
+  saves: { input: 'always' },
+  inPlace: false,
+  outputLayout: plainLayout,
+  forward: (scope, step) => {
+    const { fields, operands } = readOf(scope, step)
+    scope.builder.launch<'pixelCrossEntropyForward'>(
+      { kind: 'pixelCrossEntropyForward', ...fields },
+      { ...operands, loss: exchangeOperand(scope.stepIo.loss) }
+    )
+  },
+  backward: (scope, step, { source }) => {
+    const { fields, operands } = readOf(scope, step)
+    scope.builder.launch<'pixelCrossEntropyBackward'>(
+      { kind: 'pixelCrossEntropyBackward', ...fields },
+      { ...operands, sourceGradient: source!.address }
+    )
+  }
+}

@@ -1,0 +1,76 @@
+import { sameAccess } from '../graph/access'
+import type { Parameter } from '../graph/graph'
+import { functionsOf } from '../pointwise/functions'
+import { at, none } from '../lowering/ir/builder'
+import type { TileTensor } from '../lowering/ir/tile-tensor'
+import type { NodeParameters } from '../lowering/scope/parameter-tensor'
+import type { Step } from '../lowering/scope/op-step'
+import { tileFields } from '../lowering/scope/regions'
+import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
+
+type PointwiseStep = Step<NodeFor<'pointwise'>>
+
+const declared = ({ weight, bias }: NodeFor<'pointwise'>['args'], channels: number): readonly Omit<Parameter, 'name'>[] =>
+  ([['weight', weight] as const, ['bias', bias] as const] as const).flatMap(([role, parameter]) =>
+    parameter === undefined ? [] : [{ role, shape: [parameter.perChannel === true ? channels : 1], initial: parameter.initial }]
+  )
+
+const fields = ({ node: { args } }: PointwiseStep, tile: TileTensor) => ({
+  ...tileFields(tile),
+  broadcast: 0,
+  weightPerChannel: args.weight?.perChannel === true ? 1 : 0,
+  biasPerChannel: args.bias?.perChannel === true ? 1 : 0
+})
+
+const parametersOf = (parameters: NodeParameters | undefined) => ({
+  weight: parameters?.weight === undefined ? none : at(parameters.weight.buffer),
+  bias: parameters?.bias === undefined ? none : at(parameters.bias.buffer)
+})
+
+/** An expression runs forward, and its derivatives, found from it, run back. */
+const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'pointwise'> => ({
+  access: sameAccess,
+  parameters: declared,
+  saves,
+  inPlace: true,
+  outputLayout: sameLayout,
+  forward: ({ builder }, step) =>
+    builder.launch<'pointwiseForward'>(
+      { kind: 'pointwiseForward', ...fields(step, step.source), expression: functionsOf(step.node.args).forward },
+      { source: step.source.address, second: none, ...parametersOf(step.parameters), destination: step.destination.address }
+    ),
+  backward: ({ builder }, step, gradients) => {
+    const { backward } = functionsOf(step.node.args)
+    const read = {
+      kept: saves.output === true ? step.destination.address : step.source.address,
+      second: none,
+      ...parametersOf(step.parameters),
+      destinationGradient: gradients.destination!.address
+    }
+    // Before the gradient of the input, which may take the place of the output's.
+    for (const role of ['weight', 'bias'] as const)
+      if (gradients[role] !== none)
+        builder.launch<'pointwiseSum'>(
+          {
+            kind: 'pointwiseSum',
+            ...fields(step, step.source),
+            rows: step.node.args[role]?.perChannel === true ? 1 : 0,
+            expression: backward(role)
+          },
+          { ...read, sum: gradients[role] }
+        )
+    if (gradients.source !== undefined)
+      builder.launch<'pointwiseBackward'>(
+        { kind: 'pointwiseBackward', ...fields(step, gradients.source), expression: backward('input') },
+        { ...read, sourceGradient: gradients.source.address }
+      )
+  }
+})
+
+/** One whose derivative is known from its output. */
+const pointwiseOfOutput = pointwiseWith({ output: true })
+
+export const pointwise: OpLowering<'pointwise'> = {
+  ...pointwiseWith({ input: 'always' }),
+  variant: ({ args }) => (args.derivativeOfOutput === undefined ? undefined : pointwiseOfOutput)
+}

@@ -1,0 +1,123 @@
+import { windowOf } from '../../dsl'
+import { pixelReductionAccess } from '../graph/access'
+import { layoutCode } from '../kernels/layout'
+import { windowFields } from '../kernels/window-fields'
+import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { TileScope } from '../lowering/scope/scope'
+import { originOf, tileFields } from '../lowering/scope/regions'
+import { maximaAt } from './moment-addresses'
+import { windowAccess } from './convolution'
+import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
+
+const fields = (step: StepGeometry<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
+  layout: layoutCode(step.source.layout),
+  ...windowFields(windowOf(step.node.args), step)
+})
+
+export const maxPool2d: OpLowering<'maxPool2d'> = {
+  access: windowAccess,
+  saves: { indices: true },
+  indicesKernel: (step) => ({ kind: 'maxPoolForward', ...fields(step) }),
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: ({ builder }, step) =>
+    builder.launch<'maxPoolForward'>(
+      { kind: 'maxPoolForward', ...fields(step) },
+      { source: step.source.address, destination: step.destination.address, indices: step.indices }
+    ),
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'maxPoolBackward'>(
+      { kind: 'maxPoolBackward', ...fields(step) },
+      { destinationGradient: destination!.address, indices: step.indices, sourceGradient: source!.address }
+    )
+}
+
+const averageFields = (step: Step<NodeFor<'avgPool2d'>>) => ({
+  overhangBottom: step.rows.overhang,
+  overhangRight: step.columns.overhang,
+  countPadding: step.node.args.countIncludePad === false ? 0 : 1,
+  ...fields(step)
+})
+
+export const avgPool2d: OpLowering<'avgPool2d'> = {
+  access: windowAccess,
+  saves: {},
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: ({ builder }, step) =>
+    builder.launch<'averagePoolForward'>(
+      { kind: 'averagePoolForward', ...averageFields(step) },
+      { source: step.source.address, destination: step.destination.address }
+    ),
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'averagePoolBackward'>(
+      { kind: 'averagePoolBackward', ...averageFields(step) },
+      { destinationGradient: destination!.address, sourceGradient: source!.address }
+    )
+}
+
+const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): number => 1 / (input[2] * input[3])
+
+/**
+ * A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels.
+ */
+export const sumPixels = ({ builder }: Pick<TileScope, 'builder'>, step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): void =>
+  builder.launch<'globalAveragePoolForward'>(
+    { kind: 'globalAveragePoolForward', ...tileFields(step.source), scale: scaleOf(step) },
+    { source: step.source.address, sum: step.destination.address }
+  )
+
+/** Backward of `sumPixels`: each pixel has the same part of the mean's gradient. */
+export const spreadGradient = (
+  { builder }: Pick<TileScope, 'builder'>,
+  step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
+  { destination, source }: StepGradients
+): void =>
+  builder.launch<'globalAveragePoolBackward'>(
+    { kind: 'globalAveragePoolBackward', ...tileFields(source!), scale: scaleOf(step) },
+    { sumGradient: destination!.address, sourceGradient: source!.address }
+  )
+
+/** The mean over all pixels, to which tiles add. */
+export const globalAvgPool: OpLowering<'globalAvgPool'> = {
+  access: pixelReductionAccess,
+  saves: {},
+  inPlace: false,
+  accumulates: () => true,
+  outputLayout: plainLayout,
+  forward: sumPixels,
+  backward: spreadGradient
+}
+
+/**
+ * A merge over pixels: the maxima, with their places, stay until backward, so that each tile knows
+ * whether it holds one.
+ */
+export const globalMaxPool: OpLowering<'globalMaxPool'> = {
+  access: pixelReductionAccess,
+  gathersMaxima: true,
+  saves: {},
+  inPlace: false,
+  outputLayout: plainLayout,
+  forward: (scope, step) =>
+    scope.builder.launch<'globalMaxPoolForward'>(
+      { kind: 'globalMaxPoolForward', ...placedFields(step) },
+      { source: step.source.address, destination: step.destination.address, ...placesOf(scope, step) }
+    ),
+  backward: (scope, step, { destination, source }) =>
+    scope.builder.launch<'globalMaxPoolBackward'>(
+      { kind: 'globalMaxPoolBackward', ...placedFields(step), layout: layoutCode(source!.layout) },
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...placesOf(scope, step) }
+    )
+}
+
+const placedFields = ({ node: { input }, source }: Step<NodeFor<'globalMaxPool'>>) => ({
+  ...tileFields(source),
+  fullHeight: input[2],
+  fullWidth: input[3]
+})
+
+const placesOf = (scope: TileScope, step: Step<NodeFor<'globalMaxPool'>>) => {
+  const { rowOrigin, columnOrigin } = originOf(step.sourceRegion)
+  return { maxima: maximaAt(scope, step), rowOrigin, columnOrigin }
+}

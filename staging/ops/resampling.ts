@@ -1,0 +1,88 @@
+import { imageAccess, pixelReductionAccess } from '../graph/access'
+import { layoutCode } from '../kernels/layout'
+import { extentFields } from '../kernels/window-fields'
+import type { Step } from '../lowering/scope/op-step'
+import { index } from '../lowering/ir/builder'
+import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
+import { spreadGradient, sumPixels } from './pooling'
+
+/** The tiles of input and output, and the whole tensors. */
+export const resampledFields = ({ node, source, destination }: Step) => ({
+  channels: source.extents[1],
+  layout: layoutCode(source.layout),
+  fullInHeight: node.input[2],
+  fullInWidth: node.input[3],
+  fullOutHeight: node.output[2],
+  fullOutWidth: node.output[3],
+  ...extentFields({ source, destination })
+})
+
+/** Absolute coordinates of the tiles' first rows and columns. */
+export const resampledPlaces = ({ sourceRegion, destinationRegion }: Step) => ({
+  sourceRow: index(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
+  sourceColumn: index(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
+  destinationRow: index(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
+  destinationColumn: index(destinationRegion.from[2], [0, 0, destinationRegion.advance[2]])
+})
+
+const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
+  bilinear: step.node.args.mode === 'bilinear' ? 1 : 0,
+  alignCorners: step.node.args.alignCorners === true ? 1 : 0,
+  ...resampledFields(step)
+})
+
+export const resize: OpLowering<'resize'> = {
+  access: ({ mode, alignCorners = false }, input, output) =>
+    imageAccess((index) => ({
+      kind: 'resize',
+      bilinear: mode === 'bilinear',
+      alignCorners,
+      inExtent: input[2 + index]!,
+      outExtent: output[2 + index]!
+    })),
+  saves: {},
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: ({ builder }, step) =>
+    builder.launch<'resizeForward'>(
+      { kind: 'resizeForward', ...resizeFields(step) },
+      { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
+    ),
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'resizeBackward'>(
+      { kind: 'resizeBackward', ...resizeFields(step) },
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
+    )
+}
+
+type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
+
+/** To one pixel it is a mean over all of them, which tiles add to. */
+const isGlobal = ({ out }: NodeFor<'adaptiveAvgPool2d'>['args']): boolean => [out].flat().every((extent) => extent === 1)
+
+export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
+  access: (args, input, output) =>
+    isGlobal(args)
+      ? pixelReductionAccess()
+      : imageAccess((index) => ({ kind: 'adaptive', inExtent: input[2 + index]!, outExtent: output[2 + index]! })),
+  saves: {},
+  inPlace: false,
+  accumulates: isGlobal,
+  // One pixel is the same bytes in either; convolutions read channels innermost where they wrote
+  // them so.
+  outputLayout: (_, source, { args }) => (isGlobal(args) && source !== 'nhwc' ? plainLayout() : source),
+  forward: (scope, step: AdaptiveStep) =>
+    isGlobal(step.node.args)
+      ? sumPixels(scope, step)
+      : scope.builder.launch<'adaptivePoolForward'>(
+          { kind: 'adaptivePoolForward', ...resampledFields(step) },
+          { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
+        ),
+  backward: (scope, step: AdaptiveStep, gradients) =>
+    isGlobal(step.node.args)
+      ? spreadGradient(scope, step, gradients)
+      : scope.builder.launch<'adaptivePoolBackward'>(
+          { kind: 'adaptivePoolBackward', ...resampledFields(step) },
+          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...resampledPlaces(step) }
+        )
+}
