@@ -56,7 +56,7 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
           )
         )
       : mappedZeros(bytes)
-  return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
+  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...corner }))(pixels)
 }
 
 /**
