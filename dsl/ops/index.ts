@@ -24,11 +24,14 @@ import {
 } from './losses'
 import {
   channelShuffle,
+  narrow,
   pad,
   pixelShuffle,
   pixelUnshuffle,
   type ChannelShuffleArguments,
   type ChannelShuffleShape,
+  type NarrowArguments,
+  type NarrowShape,
   type PadArguments,
   type PadShape,
   type PixelShuffleArguments,
@@ -113,6 +116,8 @@ export interface OpArguments {
   readonly pixelUnshuffle: PixelUnshuffleArguments
   /** Channel i of group g becomes channel g of group i. */
   readonly channelShuffle: ChannelShuffleArguments
+  /** Some of the channels: `length` of them from `start` on. */
+  readonly narrow: NarrowArguments
   /** Adds rows and columns of zeros, or of what the image has at its edges. */
   readonly pad: PadArguments
   /** Joins the two branches of a `residual`. */
@@ -157,6 +162,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly pixelShuffle: PixelShuffleShape<S, A>
   readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
   readonly channelShuffle: ChannelShuffleShape<S, A>
+  readonly narrow: NarrowShape<S, A>
   readonly pad: PadShape<S, A>
   readonly add: JoinShape<'add', 'shortcut', Inputs>
   readonly mul: JoinShape<'mul', 'gate', Inputs>
@@ -200,6 +206,7 @@ export const opRecords = {
   pixelShuffle,
   pixelUnshuffle,
   channelShuffle,
+  narrow,
   pad,
   add,
   mul,
