@@ -15,7 +15,7 @@ const shared: readonly Struct[] = Object.entries(kernelFields)
 const textOf = (fields: Fields): string => Object.entries(fields).join()
 const withoutLast = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).slice(0, -1))
 const lengthOf = (fields: Fields): number => Object.keys(fields).length
-/** Whether these are the fields of a struct, perhaps without its last. */
+/** Tells whether these are the fields of a struct, perhaps without its last. */
 const isHeldBy =
   (fields: Fields) =>
   ([, held]: Struct): boolean =>
@@ -34,7 +34,7 @@ const types: { readonly [T in FieldType]: string } = {
   numbers: 'std::vector<double>'
 }
 
-const capitalised = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
+const capitalise = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
 const beginsWith = (fields: Fields, start: Fields): boolean =>
   lengthOf(start) < lengthOf(fields) && textOf(fields).startsWith(`${textOf(start)},`)
 
@@ -70,8 +70,8 @@ const typeOf = (fields: Fields, member: string): FieldType => fields[member] ?? 
 const struct = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
   return [
-    `struct ${capitalised(name)}${base === undefined ? '' : ` : ${capitalised(base[0])}`} {`,
-    `  explicit ${capitalised(name)}(FieldReader& f);`,
+    `struct ${capitalise(name)}${base === undefined ? '' : ` : ${capitalise(base[0])}`} {`,
+    `  explicit ${capitalise(name)}(FieldReader& f);`,
     ...ownMembers(fields).map(([member, count]) => {
       const type = types[typeOf(fields, member)]
       return `  ${count === 1 ? type : `std::array<${type}, ${count}>`} ${member};`
@@ -89,15 +89,15 @@ const constructor = ([name, fields]: Struct): string => {
       ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(fields, member)}()`
       : `f.${typeOf(fields, member)}()`
   const initialisers = [
-    ...(base === undefined ? [] : [`${capitalised(base[0])}(f)`]),
+    ...(base === undefined ? [] : [`${capitalise(base[0])}(f)`]),
     ...ownMembers(fields).map(([member, count]) =>
       count === 1 ? `${member}(${read(member)})` : `${member}{${Array.from({ length: count }, () => read(member)).join(', ')}}`
     )
   ]
-  return `${capitalised(name)}::${capitalised(name)}(FieldReader& f)\n    : ${initialisers.join(',\n      ')} {}`
+  return `${capitalise(name)}::${capitalise(name)}(FieldReader& f)\n    : ${initialisers.join(',\n      ')} {}`
 }
 
-const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+const quote = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
 const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: Use): string =>
   `{"${name}", Use::${use}, ${optional.includes(name)}, ${inPlace.includes(name)}}`
@@ -105,7 +105,7 @@ const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: 
 const row = ([name, declared]: readonly [string, KernelRow]): string =>
   [
     `      {"${name}",`,
-    `       {${quoted(Object.keys(declared.fields))}},`,
+    `       {${quote(Object.keys(declared.fields))}},`,
     `       ${Object.values(declared.fields).at(-1) === 'numbers'},`,
     `       {${Object.entries(declared.operands)
       .map(([operandName, use]) => operand(declared, operandName, use))
@@ -122,7 +122,7 @@ const leafTexts: { readonly [O in Operation]?: (constant: string) => string } = 
 const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
 
 /** An encodeToFloats expression as a type: its code, and the function that it computes. */
-const compiledExpression = (name: string, code: readonly number[]): string => {
+const compileExpression = (name: string, code: readonly number[]): string => {
   const values: string[] = []
   const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {
     const [operation, destination, ...numbers] = code.slice(step * stepNumbers, (step + 1) * stepNumbers) as [number, number, ...number[]]
@@ -133,7 +133,7 @@ const compiledExpression = (name: string, code: readonly number[]): string => {
     return `    const float v${step} = ${text};`
   })
   return [
-    `struct ${capitalised(name)} {`,
+    `struct ${capitalise(name)} {`,
     `  static constexpr double code[] = {${code.map(literal).join(', ')}};`,
     '  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {',
     ...lines,
@@ -149,7 +149,7 @@ const inNamespace = (...parts: readonly string[]): string =>
   ['namespace tilefold {', '', ...parts, '', '}  // namespace tilefold'].join('\n')
 
 /** Each file of native/src/generated, and its text. */
-export const generated: { readonly [file: string]: string } = {
+export const generateFiles: { readonly [file: string]: string } = {
   'kernels.hpp': file(
     '#pragma once',
     '#include <array>',
@@ -189,9 +189,9 @@ export const generated: { readonly [file: string]: string } = {
     '#include "../kernels/expression.hpp"',
     '',
     inNamespace(
-      compiledExpressions.map(({ name, code }) => compiledExpression(name, code)).join('\n\n'),
+      compiledExpressions.map(({ name, code }) => compileExpression(name, code)).join('\n\n'),
       '',
-      `#define TILEFOLD_EXPRESSIONS(visit) ${compiledExpressions.map(({ name }) => `visit(${capitalised(name)})`).join(' ')}`
+      `#define TILEFOLD_EXPRESSIONS(visit) ${compiledExpressions.map(({ name }) => `visit(${capitalise(name)})`).join(' ')}`
     )
   ),
   'operations.hpp': file(
@@ -216,4 +216,4 @@ export const generated: { readonly [file: string]: string } = {
 
 export const generatedFolder = join(__dirname, 'src', 'generated')
 
-if (require.main === module) for (const [name, text] of Object.entries(generated)) writeFileSync(join(generatedFolder, name), text)
+if (require.main === module) for (const [name, text] of Object.entries(generateFiles)) writeFileSync(join(generatedFolder, name), text)

@@ -96,13 +96,13 @@ export interface OpArguments {
   readonly dropout: DropoutArguments
   readonly convTranspose2d: ConvTranspose2dArguments
   /**
-   * Of images over the batch and all pixels, of features [B, C] over the batch; running statistics
-   * for evaluation.
+   * Batch normalisation: statistics of images are over the batch and all pixels, of features [B, C]
+   * over the batch; evaluation takes running statistics (Ioffe and Szegedy, 2015).
    */
   readonly batchNorm: BatchNormArguments
   readonly groupNorm: GroupNormArguments
   readonly instanceNorm: InstanceNormArguments
-  /** Each element by itself, by an expression. */
+  /** Computes each element by itself, by an expression. */
   readonly pointwise: PointwiseArguments
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
@@ -128,8 +128,8 @@ export interface OpArguments {
   readonly concat: NoOptions
   readonly softmaxCrossEntropy: NoOptions
   /**
-   * Of scores [B, N, H, W] and a class for each pixel; mean over the pixels that count, by their
-   * class's weight.
+   * Cross-entropy of scores [B, N, H, W] and a class for each pixel: the mean over the pixels that
+   * count, by their class's weight.
    */
   readonly pixelCrossEntropy: PixelCrossEntropyArguments
   readonly meanSquaredError: NoOptions
@@ -184,7 +184,7 @@ export type OutputShape<
   Inputs extends readonly Shape[] = readonly [S]
 > = ShapeRules<S, A, Start, Inputs>[P]
 
-/** What is declared of each op. */
+/** The record of each op: options, shape rule and how it joins a segment. */
 export const opRecords = {
   conv2d,
   relu,
@@ -236,22 +236,22 @@ const declaredOf = (op: Op): Declared => opRecords[op]
 
 export const isLoss = (op: Op): op is Loss => declaredOf(op).loss !== undefined
 
-/** Whether the op is a loss that compares its input with such a target. */
+/** Tells whether the op is a loss that compares its input with such a target. */
 export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => declaredOf(op).loss === target
 
 export const isRectifier = (op: Op): op is Rectifier => declaredOf(op).rectifies === true
 
 export const takesMaxima = (op: Op): op is MaxPool => declaredOf(op).takesMaxima === true
 
-/** Whether a pool may run before the rectifier that it alone reads: both are monotone. */
+/** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */
 export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
 
-/** Whether an op has an option of this name. */
+/** Tells whether an op has an option of this name. */
 export const knowsOption = (op: string, option: string): boolean =>
   op in opRecords && declaredOf(op as Op).options.some(([name]) => name === option)
 
-/** Whether the op is a convolution, which may have ways by Winograd. */
+/** Tells whether the op is a convolution, which Winograd's algorithm may compute. */
 export const isConvolutionOp = (op: Op): op is Convolution => declaredOf(op).transformable !== undefined
 
-/** Whether there is a way by Winograd to compute an op with such options. */
+/** Tells whether Winograd's algorithm can compute an op with such options. */
 export const isTransformable = (op: Op, args: object): boolean => declaredOf(op).transformable?.(args as never) === true

@@ -11,7 +11,7 @@ import { windowOf, type Numbers4, type Pads } from './window'
 
 export interface PixelShuffleArguments {
   /**
-   * How many times as many rows and columns come out: PyTorch's upscale_factor. Its square must
+   * Factor by which rows and columns are multiplied: PyTorch's upscale_factor. Its square must
    * divide the channels.
    */
   readonly factor: number
@@ -31,8 +31,7 @@ export interface NarrowArguments {
 
 export interface PixelUnshuffleArguments {
   /**
-   * How many times fewer rows and columns come out: PyTorch's downscale_factor. It must divide
-   * both.
+   * Factor by which rows and columns are divided: PyTorch's downscale_factor. It must divide both.
    */
   readonly factor: number
 }
@@ -45,13 +44,13 @@ export interface PadArguments {
    */
   readonly p: Padding
   /**
-   * What is added: zeros by default (PyTorch's constant), `reflect` the rows and columns behind the
-   * edge, mirrored and without the edge itself, or `replicate` the edge.
+   * Values of the added pixels: zeros by default (PyTorch's constant), `reflect` mirrors the rows
+   * and columns behind the edge, without the edge itself, and `replicate` repeats the edge.
    */
   readonly mode?: PadMode
 }
 
-/** In the order of the kernel's codes. */
+/** Names of the padding modes, in the order of the kernel's codes. */
 export const padModes = ['zeros', 'reflect', 'replicate'] as const
 export type PadMode = (typeof padModes)[number]
 
@@ -142,7 +141,7 @@ export const pad = {
   shape: unary(padShape)
 } as const satisfies OpRecord<PadArguments>
 
-/** How often Part fits into Whole. */
+/** The number of times that Part fits into Whole. */
 type Parts<All extends number, Part extends number> = ConvDim<All, 0, 0, Part, 1, Part, false>
 
 /** The type of what the rule of pixelShuffle returns. */

@@ -2,17 +2,22 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
+import type { Image } from '../../native'
 import { type Objective, hasTarget, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
-import { type Extent2, type DecodedImage, decodeImage, readHeader } from '../images/decode-image'
+import { decodeImage } from '../images/decode-image'
 import { imageNotices } from '../images/image-notices'
+import { openImage } from '../images/image-source'
+import { windowBytes } from '../images/image-windows'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
 import { checkMaskName, writeMask } from '../images/masks'
+import { type Extent2, type Resolution } from '../images/resolution'
 import { frozenModel } from '../model/model-layers'
-import { pixelLossOf } from '../running/pixel-loss'
+import { findPixelLoss } from '../running/pixel-loss'
 import { largest } from '../numbers/extremes'
+import { resolutionOf } from '../option-tables/image-options'
 import { type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
@@ -21,7 +26,7 @@ import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -34,6 +39,8 @@ export interface PredictReport {
   readonly milliseconds: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
+  /** Host memory of the windows that are read of an image in tiles. */
+  readonly windowBytes?: number
   /** Scores of a model that scores images: one a class, before softmax. */
   readonly scores?: readonly number[]
   /** The index of the highest score. */
@@ -61,12 +68,15 @@ const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
     : E.left(notFiniteFailure(`the score of class ${wrong} is ${scores[wrong]}, which is`))
 }
 
-/** In place of a class, of a pixel that has a score that is not finite. */
+/** A window that is being read, and its copy that a kernel loads. */
+const heldWindows = 2
+
+/** The value in a mask of a pixel that has a score that is not finite. */
 const noClass = 255
 
 /** Writes the classes of pixels, or answers with scores. */
-const writeResult = ({ out }: Options, { height, width }: DecodedImage, planned: Planned, network: RunningNetwork): Outcome<Result> => {
-  const loss = pixelLossOf(planned)
+const writeResult = ({ out }: Options, { height, width }: Extent2, planned: Planned, network: RunningNetwork): Outcome<Result> => {
+  const loss = findPixelLoss(planned)
   if (loss === undefined) return TE.fromEither(scoresOf(network))
   const classes = network.io.parts('classes')
   const counted = new Array<number>(noClass + 1).fill(0)
@@ -107,7 +117,7 @@ const planOfForward = ({ swapSchedule: _, ...decisions }: Plan): Plan => decisio
 const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
   plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
 
-const setupFor = (setup: RunnableSetup, { height, width, channels }: DecodedImage): RunnableSetup => ({
+const setupFor = (setup: RunnableSetup, { height, width, channels }: Input): RunnableSetup => ({
   ...setup,
   ...(setup.plan && { plan: planOfForward(setup.plan) }),
   model: evaluatedModel(setup),
@@ -122,15 +132,22 @@ const checkMaskFile = (out: string | undefined): Outcome<void> =>
         TE.chain(() => checkWritable(out))
       )
 
-/** The image, whole, after a sentence on each thing in its file that is not read. */
-const readImage = ({ image, onNotice }: Options): Outcome<DecodedImage> =>
+/** The image as the step takes it: by windows where it is in tiles, or else decoded whole. */
+type Input = Pick<Image, 'pixels' | 'height' | 'width' | 'channels'>
+
+/** The image, after a sentence on each thing in its file that is not read. */
+const readImage = ({ image, onNotice }: Options, resolution: Resolution): Outcome<Input> =>
   pipe(
-    readHeader(image),
-    tap((header) => imageNotices([{ path: image, header }]).forEach((sentence) => onNotice?.(sentence))),
-    TE.chain(() => decodeImage(image, { height: 1, width: 1 }))
+    openImage(image, resolution),
+    tap(({ header }) => imageNotices([{ path: image, header }]).forEach((sentence) => onNotice?.(sentence))),
+    TE.chain(({ header: { height, width }, channels, read }): Outcome<Input> =>
+      read === undefined
+        ? decodeImage(image, { height: 1, width: 1 }, undefined, resolution)
+        : TE.right({ pixels: { windowBytes, readWindow: read }, height, width, channels })
+    )
   )
 
-const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage, planned: Planned): Outcome<PredictReport> =>
+const run = (options: Options, { device }: RunnableSetup, decoded: Input, planned: Planned): Outcome<PredictReport> =>
   withNetwork({ planned, device, weights: options.weights, seed: 0 }, (network) =>
     pipe(
       network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...decoded, ...centreCrop(decoded)(decoded) }]),
@@ -144,18 +161,19 @@ const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage,
         milliseconds,
         peakDeviceBytes: network.measuredPeakBytes(),
         predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+        ...('readWindow' in decoded.pixels ? { windowBytes: heldWindows * windowBytes } : {}),
         ...result
       }))
     )
   )
 
 /**
- * One forward pass over a whole image of any size, normalised by running statistics and without
- * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
- * memory stays within the budget. The mask is in host memory beside it, and so is an image of up to
- * a gibibyte. A model that scores pixels writes the class of each to `out`, *.tif (in tiles) or
- * *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`,
- * `budget` or `interrupted`.
+ * Runs one forward pass over a whole image of any size, normalised by running statistics and
+ * without dropout, in tiles as the plan says: the result is that of the image untiled, and the
+ * device's memory stays within the budget. An image in tiles is read window by window as the device
+ * needs it; any other of up to a gibibyte is in host memory, and so is the mask. A model that
+ * scores pixels writes the class of each to `out`, *.tif (in tiles) or *.png, 8-bit grey; one that
+ * scores images answers with `scores`. Fails with code `input`, `budget` or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
   const { weights, image, out, onPlan } = options
@@ -169,9 +187,10 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
     TE.bindTo('asked'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkMaskFile(out)),
-    TE.bind('decoded', () => readImage(options)),
+    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
+    TE.bind('decoded', ({ resolution }) => readImage(options, resolution)),
     TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
-    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     TE.chainFirst(({ decoded, planned }) => checkOut(options, decoded, planned)),
     tap(({ planned }) => onPlan?.(planned)),

@@ -5,7 +5,7 @@ import { addonFolders } from '../../native'
 
 let loaded: typeof Sharp | undefined
 
-/** As it is installed beside Tilefold, or else as the addon's package brings it. */
+/** Finds sharp as it is installed beside Tilefold, or else as the addon's package brings it. */
 const findSharp = (): typeof Sharp => {
   const folders = [__dirname, ...addonFolders()]
   const found = folders.flatMap((folder) => {
@@ -17,7 +17,7 @@ const findSharp = (): typeof Sharp => {
     }
   })
   const [first] = found
-  if (first === undefined) throw new Error('the package sharp, which reads images, is not installed: run npm install sharp')
+  if (first === undefined) throw new Error('the package sharp, which reads images, is not installed: run npm install sharp@0.35')
   return first.requireThere(first.path) as typeof Sharp
 }
 

@@ -9,9 +9,9 @@ import { predicateCodec, decoderCodec, extents } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
 
 /** The depth of nested layers, and the number of all of them, that planning can walk. */
-const [mostDeep, mostLayers] = [200, 10_000]
+const [maxDepth, maxLayers] = [200, 10_000]
 
-const tooDeep = `layers stand inside layers more than ${mostDeep} deep`
+const tooDeep = `layers stand inside layers more than ${maxDepth} deep`
 
 /** A layer, how many there are in it, and how deep they stand in each other. */
 interface Counted {
@@ -128,7 +128,7 @@ const layerAt = (walk: Walk, place: string, value: unknown): Decoded => {
   const before = walk.known.get(value)
   if (before !== undefined) return before
   if (walk.around.includes(value)) return E.left(`${place} stands inside itself`)
-  if (walk.around.length === mostDeep) return E.left(tooDeep)
+  if (walk.around.length === maxDepth) return E.left(tooDeep)
   const { op, args } = value as { readonly op?: unknown; readonly args?: unknown }
   if (typeof op !== 'string') return notALayer(place, value)
   const inside: Walk = { ...walk, around: [...walk.around, value] }
@@ -136,7 +136,7 @@ const layerAt = (walk: Walk, place: string, value: unknown): Decoded => {
   const decoded = pipe(
     inner ?? leaf(place, op, args),
     E.filterOrElse(
-      ({ depth }) => depth <= mostDeep,
+      ({ depth }) => depth <= maxDepth,
       () => tooDeep
     )
   )
@@ -168,8 +168,8 @@ export const decodeModel = (value: unknown): E.Either<string, Model> =>
       pipe(
         list({ known: new Map(), around: [] }, 'layers', layers),
         E.filterOrElse(
-          (counted) => sum(counted) <= mostLayers,
-          () => `it has more than ${mostLayers} layers`
+          (counted) => sum(counted) <= maxLayers,
+          () => `it has more than ${maxLayers} layers`
         ),
         E.map((counted) => ({ ...model, layers: layersOf(counted) }))
       )

@@ -52,7 +52,7 @@ const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Ei
  * Never throws: what nobody expected is a failure with code `bug`. Its sentences are one line each,
  * whatever names stand in them.
  */
-export const neverThrowing = <A>(outcome: () => Outcome<A>): Outcome<A> =>
+const catchBugs = <A>(outcome: () => Outcome<A>): Outcome<A> =>
   pipe(
     TE.tryCatch(() => outcome()(), bugFailure),
     TE.chainEitherK((answer) => answer),
@@ -66,7 +66,7 @@ export const neverThrowing = <A>(outcome: () => Outcome<A>): Outcome<A> =>
 export const libraryFunction =
   <T extends OptionTable, A>(name: string, table: T, run: (options: DecodedOptions<T>) => Outcome<A>) =>
   (options: OptionsOf<T>): Outcome<A> =>
-    neverThrowing(() =>
+    catchBugs(() =>
       pipe(
         TE.fromEither(decodeOptions(name, table, options)),
         TE.chain((decoded) => withCallbacks(run)(decoded as DecodedOptions<T>))

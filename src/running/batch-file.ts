@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { pixelLossOf, setPixelWeights, weightOfPixels } from './pixel-loss'
+import { findPixelLoss, setPixelWeights, weightOfPixels } from './pixel-loss'
 import { hasTarget } from '../../staging'
 import type { Planned } from '../plans/plan-network'
 import { type TensorFile, readTensor } from '../weights/safetensors'
@@ -50,7 +50,7 @@ const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork)
   const loss = planned.staged.graph.nodes.at(-1)!
   const [batch, classes] = loss.input
   const target = network.io.view('target')
-  const pixels = pixelLossOf(planned)
+  const pixels = findPixelLoss(planned)
   if (pixels !== undefined)
     return pipe(
       fillLabels(file, { count: target.length, classes, ignored: pixels.ignored }, target),

@@ -3,19 +3,12 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import type { Dataset, Example } from '../images/dataset'
-import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Extent2, type DecodedImage, upscaledExtent } from '../images/decode-image'
-import type { ClassMap, Mask } from '../images/masks'
-import { maskCache, imageCache } from '../images/image-cache'
-import { cropCorner, createSampler } from './sampling'
-import { type ColourJitter, createAugmenter } from './augmentation'
-import { type CropPlacement, cropMask } from './crop-mask'
-
-/** Decoded images and masks, each at least as large as the network's input. */
-export interface ImageLoader {
-  readonly image: (example: Example) => Outcome<DecodedImage>
-  readonly mask: (mask: Mask) => Outcome<ClassMap>
-}
+import type { Extent2 } from '../images/resolution'
+import type { Failure, Outcome } from '../failure'
+import { cropCorner, createSampler, drawAnew } from './sampling'
+import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
+import type { CropPlacement } from './crop-mask'
+import type { ImageLoader, Place } from './image-loader'
 
 export interface Batch {
   readonly images: readonly Image[]
@@ -30,7 +23,7 @@ export interface Batches {
   readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly dataset: Dataset
   readonly seed: number
   readonly batch: number
@@ -39,57 +32,15 @@ export interface BatchOptions {
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
   readonly loader: ImageLoader
-}
-
-/** The least size of an image into which a crop fits however it is turned. */
-export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
-  rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
-
-/**
- * An image and its mask lie pixel on pixel: a file that has another size by now would belong to
- * other pixels.
- */
-const checkSize =
-  (what: string, mask: Mask, least: Extent2) =>
-  <F extends Extent2>(found: F): E.Either<Failure, F> =>
-    pipe(
-      upscaledExtent(what, mask, least),
-      E.filterOrElse(
-        ({ height, width }) => found.height === height && found.width === width,
-        () =>
-          inputFailure(
-            `${what} is not of the size ${mask.height}x${mask.width} any more: leave files as they are while they are trained on`
-          )
-      ),
-      E.map(() => found)
-    )
-
-export const createImageLoader = (crop: Extent2, rotate: boolean): ImageLoader => {
-  const least = leastExtent(crop, rotate)
-  const [image, mask] = [imageCache(least), maskCache(least)]
-  return {
-    image: ({ path, label }) =>
-      typeof label === 'number' ? image(path) : TE.chainEitherK(checkSize(`the image ${path}`, label, least))(image(path)),
-    mask: (label) => TE.chainEitherK(checkSize(`the mask ${label.path}`, label, least))(mask(label.path))
-  }
+  readonly onSkipped?: (failure: Failure) => void
 }
 
 /** The labels of some examples, each of which lies in its image as `place` says. */
-const loadTarget = (
-  examples: readonly Example[],
-  { mask }: ImageLoader,
-  crop: Extent2,
-  place: (row: number, image: Extent2) => CropPlacement
-): Outcome<Batch['target']> =>
+const loadTarget = (examples: readonly Example[], { classes }: ImageLoader, place: (row: number) => Place): Outcome<Batch['target']> =>
   pipe(
     examples,
-    TE.traverseSeqArrayWithIndex((row, { label }) =>
-      typeof label === 'number'
-        ? TE.right([label])
-        : pipe(
-            mask(label),
-            TE.map((classes): ArrayLike<number> => cropMask(classes, place(row, classes), crop))
-          )
+    TE.traverseSeqArrayWithIndex((row, { label }): Outcome<ArrayLike<number>> =>
+      typeof label === 'number' ? TE.right([label]) : classes(examples[row]!, label, place(row))
     ),
     TE.map((rows) => {
       const length = rows.reduce((sum, row) => sum + row.length, 0)
@@ -103,45 +54,109 @@ const loadTarget = (
     })
   )
 
+/** One row of a batch: an example, where its crop lies, and what is done to it. */
+interface Row {
+  readonly example: Example
+  readonly place: Place
+  readonly augmentation: Augmentation
+}
+
 /**
- * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
- * cropped, flipped and turned alike.
+ * The rows of a micro-step; `attempts` has the number of times that each was drawn anew, since its
+ * crop could not be read.
  */
-export const createBatches = ({ dataset, crop, loader, ...options }: BatchOptions): Batches => {
-  const { examples } = dataset
+const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) => {
   const draws = createSampler({ ...options, examples: examples.length })
   const augmentations = createAugmenter(options)
-  const placed = (microStep: number): ((row: number, image: Extent2) => CropPlacement) => {
-    const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
-    return (row, image) => {
-      const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
+  return (microStep: number, attempts: readonly number[]): readonly Row[] => {
+    const augmented = augmentations(microStep)
+    return draws(microStep).map((first, row) => {
+      const attempt = attempts[row] ?? 0
+      const draw = attempt === 0 ? first : drawAnew(options.seed, microStep, row, attempt, first, examples.length)
+      const { quarterTurns } = augmented[row]!
       // A crop that is turned by 90 or 270 degrees lies across the image.
       const across = quarterTurns % 2 === 0 ? crop : { height: crop.width, width: crop.height }
       const { flipHorizontal, flipVertical } = draw
-      return { ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }
-    }
+      return {
+        example: examples[draw.example]!,
+        place: (image) => ({ ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }),
+        augmentation: augmented[row]!
+      }
+    })
   }
-  const drawnExamples = (microStep: number): readonly Example[] => draws(microStep).map(({ example }) => examples[example]!)
-  const images = (microStep: number): Outcome<readonly Image[]> => {
-    const place = placed(microStep)
-    const augmented = augmentations(microStep)
-    return pipe(
-      drawnExamples(microStep),
-      TE.traverseSeqArrayWithIndex((row, example) =>
-        TE.map((image: DecodedImage) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(loader.image(example))
-      )
+}
+
+const placesOf =
+  (rows: readonly Row[]) =>
+  (row: number): Place =>
+    rows[row]!.place
+
+const loadRow = ({ example, place, augmentation }: Row, loader: ImageLoader): Outcome<Image> =>
+  TE.map((image: Image): Image => ({ ...augmentation, ...image }))(loader.image(example, place))
+
+/** After so many draws in a row that cannot be read, the data are to be looked at. */
+const maxAttempts = 10
+
+/** Micro-steps of which it is remembered: an update asks again for the targets of its own. */
+const maxSettled = 10_000
+
+/**
+ * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
+ * cropped, flipped and turned alike. Where `onSkipped` is given, it is told what cannot be read, and
+ * another crop is drawn.
+ */
+export const createBatches = (options: BatchOptions): Batches => {
+  const { loader, onSkipped } = options
+  const rowsOf = createRows(options)
+  const targetOf = (rows: readonly Row[]): Outcome<Batch['target']> =>
+    loadTarget(
+      rows.map(({ example }) => example),
+      loader,
+      placesOf(rows)
     )
+  const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
+    pipe(
+      TE.Do,
+      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, loader))(rows)),
+      TE.bind('target', () => targetOf(rows))
+    )
+  if (onSkipped === undefined)
+    return { load: (microStep) => loadRows(rowsOf(microStep, [])), target: (microStep) => targetOf(rowsOf(microStep, [])) }
+
+  const settled = new Map<number, readonly number[]>()
+  const settle = (microStep: number, attempts: readonly number[]): void => {
+    settled.set(microStep, attempts)
+    const [first] = settled.keys()
+    if (settled.size > maxSettled) settled.delete(first!)
   }
-  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawnExamples(microStep), loader, crop, placed(microStep))
-  return {
-    target,
-    load: (microStep) =>
-      pipe(
-        TE.Do,
-        TE.bind('images', () => images(microStep)),
-        TE.bind('target', () => target(microStep))
-      )
+  /** Row by row, each drawn anew until it can be read. */
+  const loadAndSettle = (microStep: number) => async (): Promise<E.Either<Failure, Batch>> => {
+    const attempts = new Array<number>(options.batch).fill(0)
+    const [images, labels]: [Image[], number[]] = [[], []]
+    for (let row = 0; row < options.batch;) {
+      const loaded = await loadRows([rowsOf(microStep, attempts)[row]!])()
+      if (E.isRight(loaded)) {
+        images.push(...loaded.right.images)
+        for (const label of Array.from(loaded.right.target)) labels.push(label)
+        row += 1
+        continue
+      }
+      attempts[row]! += 1
+      if (loaded.left.code !== 'input' || attempts[row]! > maxAttempts) return loaded
+      onSkipped(loaded.left)
+    }
+    settle(microStep, attempts)
+    return E.right({ images, target: Int32Array.from(labels) })
   }
+  const load = (microStep: number): Outcome<Batch> => {
+    const attempts = settled.get(microStep)
+    return attempts === undefined ? loadAndSettle(microStep) : loadRows(rowsOf(microStep, attempts))
+  }
+  const target = (microStep: number): Outcome<Batch['target']> => {
+    const attempts = settled.get(microStep)
+    return attempts === undefined ? TE.map((batch: Batch) => batch.target)(load(microStep)) : targetOf(rowsOf(microStep, attempts))
+  }
+  return { load, target }
 }
 
 /** The middle of an image. */
@@ -160,12 +175,8 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
   const place = centreCrop(crop)
   return pipe(
     TE.Do,
-    TE.bind('images', () =>
-      TE.traverseSeqArray((example: Example) =>
-        TE.map((image: DecodedImage): Image => ({ ...image, ...place(image) }))(loader.image(example))
-      )(examples)
-    ),
-    TE.bind('target', () => loadTarget(examples, loader, crop, (_, image) => place(image)))
+    TE.bind('images', () => TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)),
+    TE.bind('target', () => loadTarget(examples, loader, () => place))
   )
 }
 

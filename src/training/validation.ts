@@ -3,15 +3,16 @@ import type { Section } from '../../staging/program/program'
 import type { Dataset } from '../images/dataset'
 import { type StepIo, createStepIo } from '../running/step-io'
 import { type Failure, type Outcome } from '../failure'
-import type { Extent2 } from '../images/decode-image'
+import type { Extent2 } from '../images/resolution'
 import { ignoredLabel } from '../images/masks'
 import { type RunningNetwork, withAbort } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
-import { type Batch, type ImageLoader, splitIntoBatches, centreBatch } from './batches'
+import { type Batch, splitIntoBatches, centreBatch } from './batches'
+import type { ImageLoader } from './image-loader'
 import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
-export interface ValidationRun {
+interface ValidationRun {
   readonly network: RunningNetwork
   /** The Program's `evaluate`. */
   readonly section: Section

@@ -145,7 +145,7 @@ const roomsOf = ({ x, roomF, roomB, count }: SlotChain): Int32Array => {
   return rooms
 }
 
-export interface LeastIdle {
+interface LeastIdle {
   /** Sets that are equally good, by increasing slots that they keep. */
   readonly sets: readonly OffloadSet[]
   /** Slots that the link moves while operations wait. */

@@ -1,7 +1,7 @@
 import { activationBytes, gradientBytes, type Chain } from './chain'
 
 /** What each operation needs on the device, in bytes. */
-export interface OperationBytes {
+interface OperationBytes {
   /** Of operation i alone: its inputs, its output, its workspace. */
   readonly own: readonly number[]
   /** With all activations before them too: m_F_i, or m_B_i, of section 3.2. */

@@ -8,7 +8,7 @@ import { referenceModel } from './reference-model'
 import { roofline, type Rates } from '../kernels/roofline'
 
 /** Of all activations, and of the weights of all convolutions. */
-export interface GpuLayouts {
+interface GpuLayouts {
   readonly input: Layout
   readonly activation: Layout
   readonly weights: { readonly forward: Layout; readonly backwardData: Layout }

@@ -8,7 +8,7 @@ export const requestedCheckpoints = (graph: Graph): readonly number[] =>
   graph.directives.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : []))
 
 /** A segment whose tiles the model asks for. */
-export interface RequestedTiles extends Span {
+interface RequestedTiles extends Span {
   /** As it is written. */
   readonly wanted: Grid
   /** As many as there can be. */

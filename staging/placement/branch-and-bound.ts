@@ -11,7 +11,7 @@ export interface SectionedBuffers {
   readonly bytes: Float64Array
 }
 
-export interface SearchResult {
+interface SearchResult {
   /** `impossible` is proved; `limit` leaves it open. */
   readonly verdict: 'found' | 'impossible' | 'limit'
   /** Positions tried. */

@@ -4,7 +4,7 @@ import type { Lifetime } from './placement'
  * One end of a range of memory that grows away from offset 0, with the holes that were freed
  * inside.
  */
-export interface Heap {
+interface Heap {
   /**
    * The offset of the smallest hole that holds the bytes (best fit; the lowest of equals), else the
    * end of what is in use.
@@ -47,7 +47,7 @@ export const openHeap = (): Heap => {
   }
 }
 
-export interface OnlineEvents {
+interface OnlineEvents {
   readonly allocate: (index: number) => void
   readonly free: (index: number) => void
 }

@@ -1,9 +1,9 @@
-import { mostSteps, type Expression, type PointwiseArguments } from '../../dsl'
+import { maxSteps, type Expression, type PointwiseArguments } from '../../dsl'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
 import { encodeExpression, mostRegisters, stepNumbers } from './encode'
 
 /** What devices run of a pointwise function, encoded. */
-export interface PointwiseFunctions {
+interface PointwiseFunctions {
   readonly forward: readonly number[]
   /** The gradient of the input, or of what a variable is, by `gradient`. */
   readonly backward: (by: Variable) => readonly number[]
@@ -38,8 +38,8 @@ const encoded = ({ expression, derivativeOfOutput }: Function, wanted: Wanted): 
 export const validateFunction = (args: PointwiseArguments): string | undefined => {
   const parameters = (['weight', 'bias'] as const).filter((role) => args[role] !== undefined)
   const codes = (['value', 'input', ...parameters] as const).map((wanted) => encoded(args, wanted))
-  if (codes.some((code) => code !== undefined && code.length > mostSteps * stepNumbers))
-    return `its gradient has more than the ${mostSteps} steps that devices take; make two layers of it`
+  if (codes.some((code) => code !== undefined && code.length > maxSteps * stepNumbers))
+    return `its gradient has more than the ${maxSteps} steps that devices take; make two layers of it`
   return codes.includes(undefined)
     ? `it or its gradient needs more than the ${mostRegisters} values at once that devices have; make two layers of it`
     : undefined

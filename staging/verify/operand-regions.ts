@@ -9,7 +9,7 @@ export interface Repeat {
 }
 
 /** What a kernel touches of an operand. */
-export type Region =
+type Region =
   /**
    * Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins
    * `start` bytes (else 0) after the address.

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import { loadAddon } from '../../native/addon'
+import { loadAddon } from '../../native/addon/addon'
 import { kernelKinds, rowOf } from '../../staging/kernels/kernels'
 import { channelBlock, layouts, weightElements } from '../../staging/kernels/layout'
 import { right } from './program'

@@ -114,7 +114,7 @@ const others: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
       [dsl.adaptiveAvgPool2d({ out: 2 }), dsl.resize({ mode: 'bilinear', to: 'block' })],
       []
     ]),
-    dsl.dense([dsl.groupNorm({ groups: 3 }), dsl.conv2d({ out: 2, k: 3, p: 1 })]),
+    dsl.denseBlock([dsl.groupNorm({ groups: 3 }), dsl.conv2d({ out: 2, k: 3, p: 1 })]),
     dsl.meanSquaredError
   ]
 }

@@ -129,7 +129,7 @@ test('every tile of a padding can be timed by itself', () => {
 
 const pooled: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   'the largest': [dsl.globalMaxPool],
-  'the largest of a branch': [dsl.dense([dsl.pad({ p: 1, mode: 'reflect' }), dsl.conv2d({ out: 2, k: 3 })]), dsl.globalMaxPool]
+  'the largest of a branch': [dsl.denseBlock([dsl.pad({ p: 1, mode: 'reflect' }), dsl.conv2d({ out: 2, k: 3 })]), dsl.globalMaxPool]
 }
 
 for (const [name, layers] of Object.entries(pooled)) {

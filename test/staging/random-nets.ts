@@ -131,7 +131,7 @@ const randomBlock = (draw: Draw, [, channels, height, width]: readonly number[],
       )
     }
     case 3:
-      return dsl.dense(randomBranch(draw, channels!, out, depth))
+      return dsl.denseBlock(randomBranch(draw, channels!, out, depth))
     case 4:
       return dsl.parallel([
         randomBranch(draw, channels!, out, depth),

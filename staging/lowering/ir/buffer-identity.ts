@@ -50,8 +50,8 @@ const forms = {
   strip: (tensor: string) => `strip of the ${tensor}`
 } as const
 
-export type NodeBufferKind = keyof typeof ofNode
-export type BufferForm = keyof typeof forms
+type NodeBufferKind = keyof typeof ofNode
+type BufferForm = keyof typeof forms
 
 /** A tensor of a node, or what is made of one. */
 export interface NodeBuffer {

@@ -14,7 +14,7 @@ interface Exchanging {
   readonly source: Source
 }
 
-export interface IoLayout {
+interface IoLayout {
   readonly bytes: number
   readonly entries: readonly Exchanged[]
   readonly offsets: StepIo

@@ -3,7 +3,7 @@ import * as t from 'io-ts'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { chooseAddon, prebuilts, type Machine } from './prebuilt'
+import { chooseAddon, prebuilts, type InstalledAddon, type Machine } from './prebuilt'
 
 const requireHere = createRequire(__filename)
 
@@ -53,9 +53,13 @@ const installedFolder = (name: string): string | undefined => {
   }
 }
 
-const addonOf = (name: string): string | undefined => {
+const versionCodec = t.type({ version: t.string })
+
+const findAddon = (name: string): InstalledAddon | undefined => {
   const folder = installedFolder(name)
-  return folder === undefined ? undefined : join(folder, 'tilefold.node')
+  if (folder === undefined) return undefined
+  const manifest: unknown = requireHere(join(folder, 'package.json'))
+  return versionCodec.is(manifest) ? { version: manifest.version, file: join(folder, 'tilefold.node') } : undefined
 }
 
 /** The folders of those packages with addons that are installed. */
@@ -65,7 +69,7 @@ export const addonFolders = (): readonly string[] =>
     return folder === undefined ? [] : [folder]
   })
 
-const existing = (path: string): string | undefined => (existsSync(path) ? path : undefined)
+const ifExists = (path: string): string | undefined => (existsSync(path) ? path : undefined)
 
 /**
  * The addon of this installation, or one sentence on why there is none. TILEFOLD_ADDON names
@@ -82,9 +86,9 @@ export const addonFile = (): E.Either<string, string> => {
   const { root, manifest } = packageAround(__dirname)
   return chooseAddon(machine, {
     version: manifest.version,
-    leastNode: manifest.engines.node.replace('>=', ''),
+    minNode: manifest.engines.node.replace('>=', ''),
     isClone: existsSync(join(root, 'src', 'packaging')),
-    local: existing(join(root, 'native', 'build', 'Release', 'tilefold.node')),
-    addonOf
+    local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
+    findAddon
   })
 }

@@ -3,19 +3,40 @@ import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
 import { markAsUntransferable } from 'node:worker_threads'
-import type { Program, SectionName } from '../staging/program/program'
-import type { Precision } from '../staging/kernels/precision'
-import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
+import type { Program, SectionName } from '../../staging/program/program'
+import type { Precision } from '../../staging/kernels/precision'
+import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
 import { encodeProgram, type EncodedProgram } from './encode'
-import { answerOf, type DeviceError } from './error'
-import type { MappedPixels } from './pixels'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import { type MappedPixels, freePixels } from '../system/pixels'
+
+/** Part of an image, in its pixels. */
+export interface ImageWindow {
+  readonly top: number
+  readonly left: number
+  readonly height: number
+  readonly width: number
+}
+
+/** Pixels that are read while a section runs: each window when a kernel needs it, one at a time. */
+export interface ReadPixels {
+  /** Of a window, unless one row is more. */
+  readonly windowBytes: number
+  /**
+   * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
+   * section.
+   */
+  readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
+}
 
 /**
  * One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step
  * does to the crop.
  */
 export interface Image {
-  readonly pixels: Uint8Array | MappedPixels
+  readonly pixels: Uint8Array | MappedPixels | ReadPixels
+  /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
+  readonly isHandedOver?: true
   readonly height: number
   readonly width: number
   readonly channels: number
@@ -36,8 +57,8 @@ export interface Image {
 }
 
 /**
- * What changes from run to run. `step` counts from 0: steps in the section `step`, updates in
- * `update`.
+ * Parameters that change from run to run. `step` counts from 0: steps in the section `step`,
+ * updates in `update`.
  */
 export interface StepParameters {
   readonly learningRate: number
@@ -61,15 +82,15 @@ export interface Session {
   /** Ends the section under way before its next instruction, with code `interrupted`. */
   readonly interrupt: () => void
   /**
-   * Bytes up to the highest one that anything wrote in the arena so far; read it between runs.
-   * After close, as it was then.
+   * Returns the bytes of the arena up to the highest one that anything wrote so far; read it
+   * between runs. After close, as it was then.
    */
   readonly measuredPeakBytes: () => number
-  /** Of the host pool, in bytes. */
+  /** Returns the peak of the host pool in bytes. */
   readonly measuredHostPeakBytes: () => number
   /**
-   * By kernel of the program: milliseconds of its launches so far, where `timesKernels`; else
-   * empty. Read it between runs.
+   * Returns milliseconds of launches so far, by kernel of the program, where `timesKernels`; else
+   * an empty list. Read it between runs.
    */
   readonly kernelMilliseconds: () => readonly number[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
@@ -83,9 +104,12 @@ export interface SessionOptions {
   readonly program: Program
   /** The budget: the arena is exactly this large. */
   readonly arenaBytes: number
-  /** Of either direction between the device and the host pool; unlimited where absent. */
+  /**
+   * Limit in bytes per second of either direction between the device and the host pool; unlimited
+   * where absent.
+   */
   readonly linkBytesPerSecond?: number
-  /** Whether each launch's time is measured. */
+  /** Measures the time of each launch. */
   readonly timesKernels?: boolean
 }
 
@@ -100,10 +124,10 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly timesKernels: boolean
 }
 
-const kernelTimesAnswer = answerOf(t.readonlyArray(t.number))
-const peakAnswer = answerOf(t.number)
-const runAnswer = answerOf(t.number)
-const promiseAnswer = answerOf(
+const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
+const peakAnswer = decodeAnswer(t.number)
+const runAnswer = decodeAnswer(t.number)
+const promiseAnswer = decodeAnswer(
   new t.Type<Promise<unknown>>(
     'promise',
     (value): value is Promise<unknown> => value instanceof Promise,
@@ -120,6 +144,31 @@ const pin = (exchange: ArrayBuffer, images: readonly Image[]): void => {
   markAsUntransferable(exchange)
   for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
 }
+
+const isRead = (pixels: Image['pixels']): pixels is ReadPixels => 'readWindow' in pixels
+
+/** The image as the addon takes it; `onRefused` is told each sentence in place of pixels. */
+const asGiven =
+  (onRefused: (sentence: string) => void) =>
+  (image: Image): object => {
+    const { pixels } = image
+    if (!isRead(pixels)) return image
+    const { windowBytes, readWindow } = pixels
+    const refuse = (sentence: string): string => (onRefused(sentence), sentence)
+    const read = (top: number, left: number, height: number, width: number, answer: (given: Uint8Array | string) => void): void => {
+      readWindow({ top, left, height, width })().then(
+        E.fold(
+          ({ message }) => answer(refuse(message)),
+          (given) => {
+            answer(given)
+            freePixels(given)
+          }
+        ),
+        (thrown: unknown) => answer(refuse(String(thrown)))
+      )
+    }
+    return { ...image, pixels: { windowBytes, read } }
+  }
 
 const interrupts = new Set<() => void>()
 
@@ -146,14 +195,18 @@ const createSession = (native: NativeSession): Session => {
   return {
     // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
     run: (section, exchange, parameters, images) => async () => {
-      const started = promiseAnswer(native.run(section, exchange, { ...parameters, images }))
+      let refused: string | undefined
+      const given = images.map(asGiven((sentence) => (refused = sentence)))
+      const started = promiseAnswer(native.run(section, exchange, { ...parameters, images: given }))
       if (E.isLeft(started)) return started
       pin(exchange, images)
       // Node waits for its threads when it exits: end the run rather than hang.
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
-      return answer
+      for (const { pixels, isHandedOver } of images) if (isHandedOver && pixels instanceof Uint8Array) freePixels(pixels)
+      // What the device was refused is no fault of the device's.
+      return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },
     interrupt,
     measuredPeakBytes: () => peaks()[0],
@@ -173,7 +226,7 @@ const createSession = (native: NativeSession): Session => {
 export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceError, Session> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(nativeSession)(addon.openSession(options))),
+    E.chain((addon) => decodeAnswer(nativeSession)(addon.openSession(options))),
     E.map(createSession)
   )
 
