@@ -3,7 +3,10 @@ import { leastIdle } from './least-idle'
 import { orderedSchedule, type OffloadSet, type Schedule } from './schedule'
 import { discretise, type SlotChain } from './slots'
 
-/** Of the activations that were rounded down, the one closest to its true size: one slot more. */
+/**
+ * Gives one slot more to the activation, of those that were rounded down, that is closest to its
+ * true size.
+ */
 const roundedUp = (slots: SlotChain, chain: Chain, memory: number): SlotChain | undefined => {
   const lost = chain.stages.map(({ x }, i) => (x * slots.count) / memory - slots.x[i]!)
   const closest = lost.reduce((least, bytes, i) => (bytes > 0 && (least === -1 || bytes < lost[least]!) ? i : least), -1)

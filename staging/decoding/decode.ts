@@ -20,7 +20,7 @@ export const shown = (value: unknown): string => {
 /** An intersection, or a union, puts the number of its part on the way, which is no key. */
 const inParts = (type: t.Decoder<never, unknown>): boolean => type instanceof t.IntersectionType || type instanceof t.UnionType
 
-/** Where a fault is: "segments[2].grid.H"; empty where it is the whole. */
+/** Returns the path to a fault: "segments[2].grid.H"; empty where it is the whole. */
 const pathOf = (context: t.Context): string =>
   context
     .slice(1)
@@ -28,9 +28,9 @@ const pathOf = (context: t.Context): string =>
     .reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
 
 /**
- * What JSON or a module holds as a `thing` ("plan"), or words on the first place that is wrong:
- * "segments[2].grid.H is "4", not a number". Codecs are named by what they accept, or fail with
- * words of their own.
+ * Decodes a value of JSON or a module as a `thing` ("plan"), or answers with words on the first
+ * place that is wrong: "segments[2].grid.H is "4", not a number". Codecs are named by what they
+ * accept, or fail with words of their own.
  */
 export const decodeAs =
   <A>(thing: string, codec: t.Decoder<unknown, A>) =>

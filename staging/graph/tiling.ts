@@ -26,7 +26,7 @@ export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
   }
 }
 
-/** Whether something from a position on reads a tensor. */
+/** Tells whether something from a position on reads a tensor. */
 export const isLiveAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
   readers[tensor]!.some((reader) => reader >= position)
 
@@ -73,7 +73,9 @@ export const effectiveGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid 
 
 const units = { B: 'images', H: 'rows', W: 'columns' } as const
 
-/** Why a segment cannot have so many tiles. */
+/**
+ * Returns one sentence on why a segment cannot have so many tiles, or undefined where all is right.
+ */
 export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string | undefined => {
   const last = nodes[to - 1]!
   const axis = tileAxes.find((one) => grid[one] > ownedExtent(last, one))
@@ -82,7 +84,7 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
   return `${grid[axis]} tiles along ${axis} are more than the ${extent} ${units[axis]} of the ${tensor} of ${last.name}; take at most ${extent}`
 }
 
-/** Whether an output's slice reads a slice of the input. */
+/** Tells whether an output's slice reads a slice of the input. */
 const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**

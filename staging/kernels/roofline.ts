@@ -72,8 +72,8 @@ const smooth =
   }
 
 /**
- * Of operations of an expression: those of the mathematics library cost about as much as an
- * exponential, and others one each.
+ * Operations of floating point for each operation of an expression: those of the mathematics
+ * library cost about as much as an exponential, and others one each.
  */
 const operationFlops = operations.map((operation) =>
   ['exp', 'expm1', 'log', 'log1p', 'tanh', 'erf', 'sigmoid'].includes(operation) ? exponential : 1
@@ -117,7 +117,7 @@ const resized = (k: Resampled & { readonly bilinear: number }): Work => resample
 const padded = resampled(() => 1)
 const adaptive = resampled((k) => (Math.ceil(k.fullInHeight / k.fullOutHeight) + 1) * (Math.ceil(k.fullInWidth / k.fullOutWidth) + 1))
 
-/** One row a kernel: what it computes and moves. */
+/** The work of each kernel, one row each: what it computes and moves. */
 const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {
   convolutionForward: convolution,
   convolutionBackwardData: convolution,

@@ -57,7 +57,9 @@ export const resize: OpLowering<'resize'> = {
 
 type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
 
-/** To one pixel it is a mean over all of them, which tiles add to. */
+/**
+ * Tells whether the output is one pixel: then it is a mean over all of them, to which tiles add.
+ */
 const isGlobal = ({ out }: NodeFor<'adaptiveAvgPool2d'>['args']): boolean => [out].flat().every((extent) => extent === 1)
 
 export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {

@@ -24,7 +24,7 @@ import { sectionsOf } from './sections'
 export interface Store {
   readonly space: 'arena' | 'host' | 'exchange'
   readonly name: string
-  /** Of the space. */
+  /** Offset in the space, in bytes. */
   readonly offset: number
   readonly bytes: number
   readonly role?: BufferRole
@@ -37,7 +37,7 @@ export interface OpenLoop {
   readonly count: number
 }
 
-/** What an operand touches of a store in every iteration of the loops around it. */
+/** The bytes that an operand touches of a store in every iteration of the loops around it. */
 export interface Access {
   readonly store: number
   readonly operand: string
@@ -81,7 +81,7 @@ export type Event =
   | { readonly kind: 'map'; readonly place: Place; readonly mapping: Mapping }
   | { readonly kind: 'unmap'; readonly place: Place; readonly mapping: Omit<Mapping, 'memory'> }
 
-/** One section as what it touches, in program order. */
+/** A section as the bytes that it touches, in program order. */
 export interface SectionEvents {
   readonly name: string
   readonly events: readonly Event[]
@@ -114,7 +114,7 @@ const storesOf = (program: Program): { readonly stores: readonly Store[]; readon
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value > 0
 
-/** How far an address moves down and up over all iterations. */
+/** Returns how many bytes an address moves down and up over all iterations. */
 const movement = (strides: readonly number[], loops: readonly OpenLoop[]): readonly [number, number] =>
   loops.reduce<readonly [number, number]>(
     ([down, up], { axis, count }) => {

@@ -13,14 +13,14 @@ import { proveAllRead } from './unread'
 
 export type { FaultKind, VerifierFault } from './fault'
 
-/** What is proven of a Program. */
+/** The figures that are proven of a Program. */
 export interface Verified {
   /**
    * Highest byte that any section touches in the arena, plus one; with chunks, of the memory that
    * is ever mapped.
    */
   readonly peakBytes: number
-  /** Bytes of the host pool. */
+  /** Peak of the host pool in bytes. */
   readonly hostPeakBytes: number
   /** Instructions that were read; a loop's body counts once. */
   readonly instructions: number

@@ -15,19 +15,19 @@ import type { Body, Part, Region, TileTensor, WholeTensor } from '../ir/tile-ten
  */
 export interface HostGradient {
   readonly tensor: number
-  /** Of the normalisation. */
+  /** Position of the normalisation. */
   readonly position: number | undefined
   readonly whole: WholeTensor
-  /** What a tile has of it. */
+  /** Returns the region that a tile has of the gradient. */
   readonly regionOf: (body: Body) => Region
-  /** Whether other segments have contributed before. */
+  /** True if other segments have contributed before. */
   readonly isFirst: boolean
   readonly bandOf: (body: Body) => Band
   /** Rows that tiles leave to the next one. */
   readonly strip: Buffer | undefined
 }
 
-/** What tiles bring of tensors on the host to seed their backward. */
+/** Returns the tensors on the host that tiles prefetch to seed their backward. */
 export const seedsOf = ({ tensor, gradient, pending, isWritten }: HostTensor): readonly WholeTensor[] =>
   gradient === undefined
     ? []
@@ -37,7 +37,10 @@ export const seedsOf = ({ tensor, gradient, pending, isWritten }: HostTensor): r
         ...pending.flatMap(({ dy }) => (dy === gradient ? [] : [dy]))
       ]
 
-/** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
+/**
+ * Loads the rows of a gradient on the host that a tile owns, and applies what normalisations have
+ * left to be done.
+ */
 export const seedFromHost = (scope: TileScope, hostTensor: HostTensor, owned: Region): TileTensor => {
   const { builder } = scope
   const { tensor, gradient, pending, isWritten } = hostTensor

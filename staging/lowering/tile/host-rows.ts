@@ -34,7 +34,10 @@ const createHostTensor = (scope: ModelScope, tensor: number): HostTensor => {
   return hostTensor
 }
 
-/** Of a segment by itself: what the normalisations that read its output will have left to it. */
+/**
+ * Notes, for a segment that is costed by itself, the work that normalisations that read its output
+ * will have left to it.
+ */
 export const expectPending = (scope: ModelScope, hostTensor: HostTensor | undefined, tensor: number): void => {
   const { graph, builder } = scope
   if (hostTensor?.gradient === undefined) return
@@ -47,8 +50,8 @@ export const expectPending = (scope: ModelScope, hostTensor: HostTensor | undefi
 }
 
 /**
- * Where the gradient of a normalisation's output waits: in the place of its input's where nothing
- * else reads that.
+ * Returns the host tensor in which the gradient of a normalisation's output waits: in the place of
+ * its input's where nothing else reads that.
  */
 export const gradientOf = (scope: ModelScope, { gradient }: HostTensor, position: number): WholeTensor => {
   const { graph } = scope
@@ -81,7 +84,7 @@ const copyBand = (
   })
 }
 
-/** What an engine does next begins only now, when computing has come here. */
+/** Makes an engine wait until computing has come here. */
 const beginNow = ({ builder }: ModelScope, engine: Copy['engine']): void => {
   const here = builder.freshEvent()
   builder.record('compute', here)
@@ -129,7 +132,7 @@ export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor,
 }
 
 /**
- * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all
+ * The rows of a tile's gradient that are complete, as each row of the host's is written once: all
  * before the next tile's first one, which still adds to what comes after.
  */
 export interface Band {
@@ -137,7 +140,7 @@ export interface Band {
   readonly lead: number
   /** First rows of the tile to which tiles before it have added: the strip that they left. */
   readonly before: number
-  /** From the tile's first row to that of the next tile. */
+  /** Number of rows from the tile's first one to that of the next tile. */
   readonly rows: number
   /** Rows that are left to the next tile. */
   readonly strip: number
@@ -145,14 +148,17 @@ export interface Band {
 
 export type IntervalOf = (run: TileRun) => Interval
 
-/** What an op of a segment reads of one of its inputs. */
+/**
+ * Returns a function to the interval of rows that an op of a segment reads of one of its inputs.
+ */
 export const readingOf =
   ({ from }: Span, position: number, tensor: number): IntervalOf =>
   (run) =>
     readInterval(run.readings[position - from]!, tensor)
 
 /**
- * Of the tile at `index` of a run; all of the run's tiles have the same where the run is regular.
+ * Returns the band of the tile at `index` of a run; all of the run's tiles have the same where the
+ * run is regular.
  */
 const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): Band => {
   const startOf = (at: number, tile: number): number => intervalOf(runs[at]!).from + tile * runs[at]!.advances.get(tensor)!
@@ -170,7 +176,7 @@ const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: nu
   }
 }
 
-/** Of each run's tiles, which all have the same. */
+/** Returns the band of each run's tiles, which all have the same. */
 export const bandsOf = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: IntervalOf): readonly Band[] =>
   runs.map((_, run) => bandAt(runs, run, 0, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
 

@@ -18,14 +18,14 @@ export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: P
 }
 
 /**
- * How an output of a tile, and its gradient, is seen in place: all tiles of a sum add to it and
- * read its gradient there.
+ * Returns the view of a tile's output, and of its gradient, in place: all tiles of a sum add to it
+ * and read its gradient there.
  */
 export const viewOfOutput = (scope: TileScope, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
   reducesPixels(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
 
 /**
- * Where the output of each op of a tile goes: a whole tensor itself where that can be, else a
+ * Allocates the output of each op of a tile: a whole tensor itself where that can be, else a
  * buffer, shared by ops that work in place.
  */
 export const createOutputBuffers = ({ scope, bound, body, pass }: TilePass): ReadonlyMap<number, UnplacedOperand> => {
