@@ -16,7 +16,15 @@ export { libraryName, createKernelTimer, type KernelTimer } from './devices/kern
 export { lockFile, unlockFile, type FileLock } from './system/locks'
 export { mapPixels, type MappedPixels } from './system/pixels'
 export type { SectionName } from '../staging/program/program'
-export { openSession, type Image, type Session, type SessionOptions, type StepParameters } from './session/session'
+export {
+  openSession,
+  type Image,
+  type ReadPixels,
+  type Session,
+  type SessionOptions,
+  type StepParameters,
+  type ImageWindow
+} from './session/session'
 
 /** Returns the model of a device for staging; only the reference device does without the addon. */
 export const deviceModel = (device: DeviceName, precision: DevicePrecision, threads: number): E.Either<DeviceError, DeviceModel> => {

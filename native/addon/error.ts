@@ -7,7 +7,7 @@ import * as t from 'io-ts'
  * any other; `interrupted`, the user stopped it.
  */
 export interface DeviceError {
-  readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing'
+  readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing' | 'image'
   readonly message: string
 }
 

@@ -10,12 +10,28 @@ import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 import type { MappedPixels } from '../system/pixels'
 
+/** Part of an image, in its pixels. */
+export interface ImageWindow {
+  readonly top: number
+  readonly left: number
+  readonly height: number
+  readonly width: number
+}
+
+/** Pixels that are read while a section runs: each window when a kernel needs it, one at a time. */
+export interface ReadPixels {
+  /** Of a window, unless one row is more. */
+  readonly windowBytes: number
+  /** [height, width, channels] of the window, or one sentence, which fails the section. */
+  readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
+}
+
 /**
  * One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step
  * does to the crop.
  */
 export interface Image {
-  readonly pixels: Uint8Array | MappedPixels
+  readonly pixels: Uint8Array | MappedPixels | ReadPixels
   readonly height: number
   readonly width: number
   readonly channels: number
@@ -124,6 +140,28 @@ const pin = (exchange: ArrayBuffer, images: readonly Image[]): void => {
   for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
 }
 
+const isRead = (pixels: Image['pixels']): pixels is ReadPixels => 'readWindow' in pixels
+
+/** The image as the addon takes it; `onRefused` is told each sentence in place of pixels. */
+const asGiven =
+  (onRefused: (sentence: string) => void) =>
+  (image: Image): object => {
+    const { pixels } = image
+    if (!isRead(pixels)) return image
+    const { windowBytes, readWindow } = pixels
+    const refuse = (sentence: string): string => (onRefused(sentence), sentence)
+    const read = (top: number, left: number, height: number, width: number, answer: (given: Uint8Array | string) => void): void => {
+      readWindow({ top, left, height, width })().then(
+        E.fold(
+          ({ message }) => answer(refuse(message)),
+          (given) => answer(given)
+        ),
+        (thrown: unknown) => answer(refuse(String(thrown)))
+      )
+    }
+    return { ...image, pixels: { windowBytes, read } }
+  }
+
 const interrupts = new Set<() => void>()
 
 /** One listener for all runs: more than ten are warned of. */
@@ -149,14 +187,17 @@ const createSession = (native: NativeSession): Session => {
   return {
     // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
     run: (section, exchange, parameters, images) => async () => {
-      const started = promiseAnswer(native.run(section, exchange, { ...parameters, images }))
+      let refused: string | undefined
+      const given = images.map(asGiven((sentence) => (refused = sentence)))
+      const started = promiseAnswer(native.run(section, exchange, { ...parameters, images: given }))
       if (E.isLeft(started)) return started
       pin(exchange, images)
       // Node waits for its threads when it exits: end the run rather than hang.
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
-      return answer
+      // What the device was refused is no fault of the device's.
+      return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },
     interrupt,
     measuredPeakBytes: () => peaks()[0],

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "kernels/kernels.hpp"
+#include "files/image_windows.hpp"
 
 namespace tilefold {
 
 // One uint8 image of a step, interleaved (height, width, channels), with the crop's corner and what
 // is done to the crop in this step: it is flipped, then turned counter-clockwise. `colour`: the
-// rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1.
+// rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1. `windows`: where its pixels
+// come from instead, as they are needed.
 struct Image {
   const std::uint8_t* pixels = nullptr;
   std::int64_t height = 0, width = 0, channels = 0;
@@ -23,6 +25,7 @@ struct Image {
   bool flipHorizontal = false, flipVertical = false;
   std::int64_t quarterTurns = 0;
   std::optional<std::array<double, 12>> colour{};
+  ImageWindows* windows = nullptr;
   // Whether the crop lies in the image as wide as the network reads it high.
   bool onItsSide() const { return quarterTurns % 2 == 1; }
 };

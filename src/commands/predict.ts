@@ -2,17 +2,21 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
+import type { Image } from '../../native'
 import { type Objective, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
-import { type Extent2, type DecodedImage, decodeImage, readHeader } from '../images/decode-image'
+import { decodeImage } from '../images/decode-image'
 import { imageNotices } from '../images/image-notices'
+import { openImage, windowBytes } from '../images/image-source'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
 import { checkMaskName, writeMask } from '../images/masks'
+import { type Extent2, type Resolution } from '../images/resolution'
 import { frozenModel } from '../model/model-layers'
 import { findPixelLoss } from '../running/pixel-loss'
 import { largest } from '../numbers/extremes'
+import { resolutionOf } from '../option-tables/image-options'
 import { type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
@@ -65,7 +69,7 @@ const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
 const noClass = 255
 
 /** Writes the classes of pixels, or answers with scores. */
-const writeResult = ({ out }: Options, { height, width }: DecodedImage, planned: Planned, network: RunningNetwork): Outcome<Result> => {
+const writeResult = ({ out }: Options, { height, width }: Extent2, planned: Planned, network: RunningNetwork): Outcome<Result> => {
   const loss = findPixelLoss(planned)
   if (loss === undefined) return TE.fromEither(scoresOf(network))
   const classes = network.io.parts('classes')
@@ -106,7 +110,7 @@ const planOfForward = ({ swapSchedule: _, ...decisions }: Plan): Plan => decisio
 const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
   plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
 
-const setupFor = (setup: RunnableSetup, { height, width, channels }: DecodedImage): RunnableSetup => ({
+const setupFor = (setup: RunnableSetup, { height, width, channels }: Input): RunnableSetup => ({
   ...setup,
   ...(setup.plan && { plan: planOfForward(setup.plan) }),
   model: evaluatedModel(setup),
@@ -121,15 +125,22 @@ const checkMaskFile = (out: string | undefined): Outcome<void> =>
         TE.chain(() => checkWritable(out))
       )
 
-/** The image, whole, after a sentence on each thing in its file that is not read. */
-const readImage = ({ image, onNotice }: Options): Outcome<DecodedImage> =>
+/** The image as the step takes it: by windows where it is in tiles, or else decoded whole. */
+type Input = Pick<Image, 'pixels' | 'height' | 'width' | 'channels'>
+
+/** The image, after a sentence on each thing in its file that is not read. */
+const readImage = ({ image, onNotice }: Options, resolution: Resolution): Outcome<Input> =>
   pipe(
-    readHeader(image),
-    tap((header) => imageNotices([{ path: image, header }]).forEach((sentence) => onNotice?.(sentence))),
-    TE.chain(() => decodeImage(image, { height: 1, width: 1 }))
+    openImage(image, resolution),
+    tap(({ header }) => imageNotices([{ path: image, header }]).forEach((sentence) => onNotice?.(sentence))),
+    TE.chain(({ header: { height, width }, channels, read }): Outcome<Input> =>
+      read === undefined
+        ? decodeImage(image, { height: 1, width: 1 }, undefined, resolution)
+        : TE.right({ pixels: { windowBytes, readWindow: read }, height, width, channels })
+    )
   )
 
-const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage, planned: Planned): Outcome<PredictReport> =>
+const run = (options: Options, { device }: RunnableSetup, decoded: Input, planned: Planned): Outcome<PredictReport> =>
   withNetwork({ planned, device, weights: options.weights, seed: 0 }, (network) =>
     pipe(
       network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...decoded, ...centreCrop(decoded)(decoded) }]),
@@ -168,7 +179,8 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
     TE.bindTo('asked'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkMaskFile(out)),
-    TE.bind('decoded', () => readImage(options)),
+    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
+    TE.bind('decoded', ({ resolution }) => readImage(options, resolution)),
     TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
     TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),

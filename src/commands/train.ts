@@ -8,6 +8,7 @@ import { type Dataset, loadDataset } from '../images/dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
+import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
@@ -70,6 +71,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
     TE.chainFirstEitherK(() => checkOptions(options)),
+    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.chainFirst(() => checkFiles(options)),
     TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
     TE.bind('validation', () => validationOf(options)),

@@ -39,9 +39,9 @@ export const exitStatus: { readonly [C in Failure['code']]: number } = {
 
 export const inputFailure = (message: string): Failure => ({ code: 'input', message })
 
-/** A machine with less memory, or fewer threads, than was asked for is no fault of the device's. */
+/** Less memory or fewer threads than were asked for, or an image, are no fault of the device's. */
 export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
-  code: code === 'memory' || code === 'threads' ? 'input' : code,
+  code: code === 'memory' || code === 'threads' || code === 'image' ? 'input' : code,
   message
 })
 

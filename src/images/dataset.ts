@@ -6,7 +6,8 @@ import { pipe } from 'fp-ts/function'
 import { readClassFolders } from './class-folders'
 import { type Row, readCsvRows } from '../files/csv'
 import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
-import { type Extent2, readHeader } from './decode-image'
+import { readHeader } from './image-header'
+import type { Extent2 } from './resolution'
 import { inParallel } from '../tasks/in-parallel'
 import { maxClasses } from '../options/limits'
 import { type Mask, ignoredLabel, inspectMask, largestClass } from './masks'
@@ -51,7 +52,10 @@ const foundAt =
 
 const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 
-/** Masks are opened at once, to see that they fit their images and what they hold. */
+/**
+ * Masks are opened at once, to see that they fit their images, at one of their levels, and what
+ * they hold.
+ */
 const maskedExampleOf =
   (csv: string) =>
   ({ record, info }: Row): Outcome<Example> => {
@@ -64,7 +68,7 @@ const maskedExampleOf =
       TE.bindTo('image'),
       TE.bind('label', () => TE.mapLeft(foundAt(origin))(inspectMask(mask))),
       TE.filterOrElse(
-        ({ image, label }) => sizeText(image) === sizeText(label),
+        ({ image, label }) => image.levels.some((level) => sizeText(level) === sizeText(label)),
         ({ image, label }) =>
           inputFailure(`${origin}: the mask ${mask} is ${sizeText(label)} but its image is ${sizeText(image)}: give each image its own`)
       ),
@@ -78,12 +82,12 @@ const largestLabelOf = ({ label }: Example): number => (typeof label === 'number
 /** Masks are decoded, each in a thread of its own: more at once would only take more memory. */
 const masksAtOnce = 4
 
-/** Rows name masks where the header says so, or the first one a PNG. */
+/** Rows name masks where the header says so, or the first one a PNG or a TIFF. */
 const examplesOf = (csv: string, rows: readonly Row[], signal: AbortSignal | undefined): Outcome<readonly Example[]> => {
   const [first, ...others] = rows
   const head = first?.record.join(',')
   const isHeader = head === 'path,label' || head === 'path,mask'
-  const isMasked = head === 'path,mask' || (!isHeader && /\.png$/i.test(first?.record[1] ?? ''))
+  const isMasked = head === 'path,mask' || (!isHeader && /\.(png|tiff?)$/i.test(first?.record[1] ?? ''))
   const examples = isHeader ? others : rows
   if (!isMasked) return TE.fromEither(E.traverseArray(exampleOf(csv))(examples))
   return pipe(

@@ -1,12 +1,12 @@
-import { stat } from 'node:fs/promises'
 import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { MappedPixels } from '../../native'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type ImageHeader, levelOptions, readFailure, readHeader, sharpOptions } from './image-header'
 import { loadSharp } from './load-sharp'
-import { findColourFault } from './tiff-colours'
+import { type Extent2, type Resolution, finest } from './resolution'
 import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
 /**
@@ -20,27 +20,7 @@ export interface DecodedImage {
   readonly channels: 3
 }
 
-export interface Extent2 {
-  readonly height: number
-  readonly width: number
-}
-
-/** The facts about an image that are known without decoding it. */
-export interface ImageHeader extends Extent2 {
-  /** Pages of a TIFF, or frames of a WebP; the first is read. */
-  readonly pages: number
-  /** True if there is a channel beside the colours, which is dropped. */
-  readonly hasAlpha: boolean
-  /** The orientation as EXIF writes it, 1 where there is none; it is not applied. */
-  readonly orientation: number
-}
-
 export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.webp']
-
-const readFailure =
-  (path: string) =>
-  (thrown: unknown): Failure =>
-    inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
 
 const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 
@@ -72,68 +52,19 @@ export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.
       )
 }
 
-/** Channels of colours by colour space. */
-const coloursOf: Readonly<Record<string, number>> = { 'b-w': 1, srgb: 3, cmyk: 4 }
-
-const sampleNames: Readonly<Record<string, string>> = {
-  ushort: '16-bit',
-  uint: '32-bit',
-  char: 'signed 8-bit',
-  short: 'signed 16-bit',
-  int: 'signed 32-bit',
-  float: 'floating-point',
-  double: 'floating-point'
-}
-
-/** Refuses what could only be read as something else. */
-const headerOf =
-  (path: string) =>
-  ({ format, depth, space, channels, hasAlpha, ...header }: Sharp.Metadata): E.Either<Failure, ImageHeader> => {
-    const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`the image ${path} ${fault}`))
-    if (!['png', 'jpeg', 'tiff', 'webp'].includes(format)) return fail(`is of the format ${format}: store it as PNG, JPEG, TIFF or WebP`)
-    if (depth !== 'uchar')
-      return fail(`has ${sampleNames[depth] ?? depth} samples, but 8-bit ones are read: convert it, so that its values fill 0 to 255`)
-    const colours = coloursOf[space]
-    if (colours === undefined || channels - colours > 1)
-      return fail(`has ${channels} channels (${space}) where grey, RGB or CMYK are read: store it as RGB`)
-    const { height, width, pages = 1, orientation = 1 } = header
-    return E.right({ height, width, pages, hasAlpha: hasAlpha || channels > colours, orientation })
-  }
-
-const options = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
-
-const checkColours =
-  (path: string) =>
-  ({ format }: Sharp.Metadata): Outcome<void> =>
-    pipe(
-      TE.tryCatch(async () => (format === 'tiff' ? findColourFault(path) : undefined), readFailure(path)),
-      TE.chainEitherK((fault) =>
-        fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}: store it as RGB`))
-      )
-    )
-
-/**
- * Reads an image's header and refuses what cannot be decoded exactly, or is no ordinary file, which
- * is not opened.
- */
-export const readHeader = (path: string): Outcome<ImageHeader> =>
-  pipe(
-    TE.tryCatch(async () => {
-      if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
-      return loadSharp()(path, options).metadata()
-    }, readFailure(path)),
-    TE.chainFirst(checkColours(path)),
-    TE.chainEitherK(headerOf(path))
-  )
-
 /**
  * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale
  * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`. A file that
  * is cut or damaged is a failure, never a half-grey image.
  */
-export const decodeImage = (path: string, least: Extent2, inMemory = maxBytesInMemory): Outcome<DecodedImage> => {
+export const decodeImage = (
+  path: string,
+  least: Extent2,
+  inMemory = maxBytesInMemory,
+  resolution: Resolution = finest
+): Outcome<DecodedImage> => {
   const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {
-    const image = loadSharp()(path, { ...options, sequentialRead })
+    const image = loadSharp()(path, { ...levelOptions(stored.view.level), sequentialRead })
       .removeAlpha()
       .toColourspace('srgb')
     if (wanted === stored) return image
@@ -141,7 +72,7 @@ export const decodeImage = (path: string, least: Extent2, inMemory = maxBytesInM
     if (!stored.hasAlpha) return image.resize(size)
     // Resizing would weigh the colours by the transparency that is dropped.
     const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
-    return loadSharp()(data, { ...options, raw: info }).resize(size)
+    return loadSharp()(data, { ...sharpOptions, raw: info }).resize(size)
   }
   const decode = <A>(stored: ImageHeader, wanted: Extent2, to: (image: Sharp.Sharp) => Promise<A>, sequential = false): Outcome<A> =>
     TE.tryCatch(() => open(stored, wanted, sequential).then(to), readFailure(path))
@@ -151,7 +82,7 @@ export const decodeImage = (path: string, least: Extent2, inMemory = maxBytesInM
       : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
   return pipe(
     TE.Do,
-    TE.bind('stored', () => readHeader(path)),
+    TE.bind('stored', () => readHeader(path, resolution)),
     TE.bind('wanted', ({ stored }) => TE.fromEither(upscaledExtent(`the image ${path}`, stored, least))),
     TE.chain(({ stored, wanted }) => {
       const bytes = decodedBytes(wanted)

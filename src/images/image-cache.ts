@@ -2,10 +2,12 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import { type Extent2, type DecodedImage, decodeImage, upscaledExtent, maxBytesInMemory, decodedBytes, readHeader } from './decode-image'
+import { type DecodedImage, decodeImage, upscaledExtent, maxBytesInMemory, decodedBytes } from './decode-image'
+import { readHeader } from './image-header'
 import { tap } from '../tasks/tap'
 import { type ClassMap, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
+import { type Extent2, type Resolution, finest } from './resolution'
 
 interface Cache<A> {
   readonly get: (path: string) => A | undefined
@@ -76,7 +78,11 @@ const diskShare = 0.5
  * Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those
  * that are larger by themselves on disk.
  */
-export const imageCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path: string) => Outcome<DecodedImage>) => {
+export const imageCache = (
+  least: Extent2,
+  limitBytes = maxBytesInMemory,
+  resolution: Resolution = finest
+): ((path: string) => Outcome<DecodedImage>) => {
   const inMemory = cacheOf<DecodedImage>(limitBytes)
   let onDisk: Cache<DecodedImage> | undefined
   const openDisk = (bytes: number): Outcome<Cache<DecodedImage>> =>
@@ -86,14 +92,14 @@ export const imageCache = (least: Extent2, limitBytes = maxBytesInMemory): ((pat
     )
   const bytesOf = (path: string): Outcome<number> =>
     pipe(
-      readHeader(path),
+      readHeader(path, resolution),
       TE.chainEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
       TE.map(decodedBytes)
     )
   const decodeInto = (cache: Cache<DecodedImage>, path: string, bytes: number): Outcome<DecodedImage> => {
     cache.makeRoom(bytes)
     return pipe(
-      decodeImage(path, least, limitBytes),
+      decodeImage(path, least, limitBytes, resolution),
       tap((image) => cache.put(path, bytes, image))
     )
   }

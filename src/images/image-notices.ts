@@ -1,4 +1,4 @@
-import type { ImageHeader } from './decode-image'
+import type { ImageHeader } from './image-header'
 
 export interface SeenImage {
   readonly path: string

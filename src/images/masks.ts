@@ -6,7 +6,9 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { type Extent2, upscaledExtent } from './decode-image'
+import { upscaledExtent } from './decode-image'
+import { type TiledMask, countValues, openTiledMask } from './mask-windows'
+import type { Extent2 } from './resolution'
 import { loadSharp } from './load-sharp'
 import { greyHeader, withDiskSpace } from './mapped-image-file'
 import { replaceFileAtomic, writeFailure } from '../files/atomic-write'
@@ -18,7 +20,7 @@ export interface ClassMap {
   readonly width: number
 }
 
-/** A PNG file of an image's size that holds the classes of its pixels. */
+/** A PNG file, or a TIFF in tiles, of an image's size that holds the classes of its pixels. */
 export interface Mask extends Extent2 {
   readonly path: string
   /** Number of pixels that have each value from 0 to 255. */
@@ -65,6 +67,23 @@ const toGreyPng = (png: Buffer): E.Either<string, Samples> => {
   return E.right({ png: Buffer.concat(parts), bitDepth })
 }
 
+const unreadableMask =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
+
+const checkOrdinary = (path: string): Outcome<void> =>
+  TE.tryCatch(async () => {
+    if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
+  }, unreadableMask(path))
+
+/** The mask by windows, where it is in tiles; nothing of one that is decoded whole. */
+export const openMask = (path: string): Outcome<TiledMask | undefined> =>
+  pipe(
+    checkOrdinary(path),
+    TE.chain(() => openTiledMask(path))
+  )
+
 const sharpOptions = { limitInputPixels: false, failOn: 'error' } as const
 
 /**
@@ -72,12 +91,10 @@ const sharpOptions = { limitInputPixels: false, failOn: 'error' } as const
  * classes; resized up (nearest) as its image is.
  */
 export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 }): Outcome<ClassMap> => {
-  const unreadable = (thrown: unknown): Failure => inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
+  const unreadable = unreadableMask(path)
   return pipe(
-    TE.tryCatch(async () => {
-      if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
-      return readFile(path)
-    }, unreadable),
+    checkOrdinary(path),
+    TE.chain(() => TE.tryCatch(() => readFile(path), unreadable)),
     TE.chainEitherK((png) => E.mapLeft((fault: string) => inputFailure(`the mask ${path} ${fault}`))(toGreyPng(png))),
     TE.bind('stored', ({ png }) => TE.tryCatch((): Promise<Extent2> => loadSharp()(png, sharpOptions).metadata(), unreadable)),
     TE.bind('wanted', ({ stored: { height, width } }) => TE.fromEither(upscaledExtent(`the mask ${path}`, { height, width }, least))),
@@ -95,8 +112,7 @@ export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 
   )
 }
 
-/** Decodes a mask to see what it holds. */
-export const inspectMask = (path: string): Outcome<Mask> =>
+const inspectWhole = (path: string): Outcome<Mask> =>
   pipe(
     decodeMask(path),
     TE.map(({ pixels, height, width }) => {
@@ -104,6 +120,17 @@ export const inspectMask = (path: string): Outcome<Mask> =>
       for (const value of pixels) counts[value]! += 1
       return { path, height, width, counts }
     })
+  )
+
+/** Decodes a mask to see what it holds; one in tiles is never whole in memory. */
+export const inspectMask = (path: string): Outcome<Mask> =>
+  pipe(
+    openMask(path),
+    TE.chain((tiled) =>
+      tiled === undefined
+        ? inspectWhole(path)
+        : TE.map((counts: readonly number[]): Mask => ({ path, height: tiled.height, width: tiled.width, counts }))(countValues(tiled))
+    )
   )
 
 /** The largest class in a mask; -1 where no pixel counts. */

@@ -7,6 +7,7 @@ import { callback, decoderCodec, listOf, failureCodec } from '../options/codecs'
 import { type GivenSize, commaList, flag, notAChoice, path, size, whole, textKind } from '../options/kinds'
 import { maxBudgets, maxSteps } from '../options/limits'
 import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
 import {
   type BudgetOptions,
@@ -122,6 +123,7 @@ export const predictOptions = {
   weights: required(path('file'), 'safetensors of the parameters and running statistics'),
   /** Path of an image, of any size that the model takes. */
   image: required(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input'),
+  ...resolutionOptions,
   /** Path of the mask to write, with the class of each pixel: *.tif or *.png, 8-bit grey. */
   out: optional(path('file'), 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey'),
   ...planWatching,

@@ -23,6 +23,7 @@ import {
 import { extents, flag, oneOf, path, positive, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
 import { type BudgetOptions, measureOption, setupOptions, watchingOptions } from './setup-options'
 
@@ -74,7 +75,9 @@ export const trainOptions = {
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
   /** Reads and decodes every image whole before anything is planned. */
-  checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
+  checkData: filled(flag, 'read every image whole before anything else, to find those that are damaged', false),
+  /** True if a crop that cannot be read is drawn anew somewhere else, and counted. */
+  skipBad: filled(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
   /** Instead of steps: times through the data; 1 where both are absent. */
@@ -94,6 +97,7 @@ export const trainOptions = {
   crop: optional(extents(2, 'HxW', '512x512'), 'random crops of this size; smaller images are enlarged', {
     otherwise: 'of the input size'
   }),
+  ...resolutionOptions,
   /** Random horizontal and vertical flips, beside the random crops. */
   flip: withDefault(flag, 'random horizontal and vertical flips', false),
   /** Random turns by 90, 180 and 270 degrees. */

@@ -1,21 +1,13 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import type { Dataset, Example } from '../images/dataset'
-import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Extent2, type DecodedImage, upscaledExtent } from '../images/decode-image'
-import type { ClassMap, Mask } from '../images/masks'
-import { maskCache, imageCache } from '../images/image-cache'
+import type { Extent2 } from '../images/resolution'
+import type { Outcome } from '../failure'
 import { cropCorner, createSampler } from './sampling'
 import { type ColourJitter, createAugmenter } from './augmentation'
-import { type CropPlacement, cropMask } from './crop-mask'
-
-/** Decoded images and masks, each at least as large as the network's input. */
-export interface ImageLoader {
-  readonly image: (example: Example) => Outcome<DecodedImage>
-  readonly mask: (mask: Mask) => Outcome<ClassMap>
-}
+import type { CropPlacement } from './crop-mask'
+import type { ImageLoader, Place } from './image-loader'
 
 export interface Batch {
   readonly images: readonly Image[]
@@ -41,55 +33,12 @@ interface BatchOptions {
   readonly loader: ImageLoader
 }
 
-/** The least size of an image into which a crop fits however it is turned. */
-export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
-  rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
-
-/**
- * An image and its mask lie pixel on pixel: a file that has another size by now would belong to
- * other pixels.
- */
-const checkSize =
-  (what: string, mask: Mask, least: Extent2) =>
-  <F extends Extent2>(found: F): E.Either<Failure, F> =>
-    pipe(
-      upscaledExtent(what, mask, least),
-      E.filterOrElse(
-        ({ height, width }) => found.height === height && found.width === width,
-        () =>
-          inputFailure(
-            `${what} is not of the size ${mask.height}x${mask.width} any more: leave files as they are while they are trained on`
-          )
-      ),
-      E.map(() => found)
-    )
-
-export const createImageLoader = (crop: Extent2, rotate: boolean): ImageLoader => {
-  const least = minExtent(crop, rotate)
-  const [image, mask] = [imageCache(least), maskCache(least)]
-  return {
-    image: ({ path, label }) =>
-      typeof label === 'number' ? image(path) : TE.chainEitherK(checkSize(`the image ${path}`, label, least))(image(path)),
-    mask: (label) => TE.chainEitherK(checkSize(`the mask ${label.path}`, label, least))(mask(label.path))
-  }
-}
-
 /** The labels of some examples, each of which lies in its image as `place` says. */
-const loadTarget = (
-  examples: readonly Example[],
-  { mask }: ImageLoader,
-  crop: Extent2,
-  place: (row: number, image: Extent2) => CropPlacement
-): Outcome<Batch['target']> =>
+const loadTarget = (examples: readonly Example[], { classes }: ImageLoader, place: (row: number) => Place): Outcome<Batch['target']> =>
   pipe(
     examples,
-    TE.traverseSeqArrayWithIndex((row, { label }) =>
-      typeof label === 'number'
-        ? TE.right([label])
-        : pipe(
-            mask(label),
-            TE.map((classes): ArrayLike<number> => cropMask(classes, place(row, classes), crop))
-          )
+    TE.traverseSeqArrayWithIndex((row, { label }): Outcome<ArrayLike<number>> =>
+      typeof label === 'number' ? TE.right([label]) : classes(examples[row]!, label, place(row))
     ),
     TE.map((rows) => {
       const length = rows.reduce((sum, row) => sum + row.length, 0)
@@ -111,9 +60,9 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
   const { examples } = dataset
   const draws = createSampler({ ...options, examples: examples.length })
   const augmentations = createAugmenter(options)
-  const placeCrops = (microStep: number): ((row: number, image: Extent2) => CropPlacement) => {
+  const placeCrops = (microStep: number): ((row: number) => Place) => {
     const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
-    return (row, image) => {
+    return (row) => (image) => {
       const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
       // A crop that is turned by 90 or 270 degrees lies across the image.
       const across = quarterTurns % 2 === 0 ? crop : { height: crop.width, width: crop.height }
@@ -128,11 +77,11 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
     return pipe(
       drawExamples(microStep),
       TE.traverseSeqArrayWithIndex((row, example) =>
-        TE.map((image: DecodedImage) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(loader.image(example))
+        TE.map((image: Image): Image => ({ ...augmented[row]!, ...image }))(loader.image(example, place(row)))
       )
     )
   }
-  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawExamples(microStep), loader, crop, placeCrops(microStep))
+  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawExamples(microStep), loader, placeCrops(microStep))
   return {
     target,
     load: (microStep) =>
@@ -160,12 +109,8 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
   const place = centreCrop(crop)
   return pipe(
     TE.Do,
-    TE.bind('images', () =>
-      TE.traverseSeqArray((example: Example) =>
-        TE.map((image: DecodedImage): Image => ({ ...image, ...place(image) }))(loader.image(example))
-      )(examples)
-    ),
-    TE.bind('target', () => loadTarget(examples, loader, crop, (_, image) => place(image)))
+    TE.bind('images', () => TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)),
+    TE.bind('target', () => loadTarget(examples, loader, () => place))
   )
 }
 

@@ -3,7 +3,11 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, collectFailures } from '../failure'
 import { type SeenImage, imageNotices } from '../images/image-notices'
-import { type Extent2, decodeImage, upscaledExtent, readHeader } from '../images/decode-image'
+import { decodeImage, upscaledExtent } from '../images/decode-image'
+import { readHeader } from '../images/image-header'
+import { type ImageSource, openImage, windowBytes } from '../images/image-source'
+import type { ReadWindow } from '../images/image-windows'
+import type { Extent2, Resolution } from '../images/resolution'
 import { inParallel } from '../tasks/in-parallel'
 import type { TrainingRequest } from './request'
 import type { Split } from './validation-split'
@@ -11,11 +15,27 @@ import type { Split } from './validation-split'
 /** Images are decoded whole: more at once would only take more memory. */
 const decodedAtOnce = 2
 
-const checkHeader = (path: string, least: Extent2): Outcome<SeenImage> =>
+const checkHeader = (path: string, least: Extent2, resolution: Resolution): Outcome<SeenImage> =>
   pipe(
-    readHeader(path),
+    readHeader(path, resolution),
     TE.chainFirstEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
     TE.map((header) => ({ path, header }))
+  )
+
+/** Every tile, by bands of so many rows of tiles. */
+const readTiles = ({ header: { height, width, view } }: ImageSource, read: ReadWindow): Outcome<unknown> => {
+  const { tile } = view.level
+  const rows = Math.max(1, Math.floor(windowBytes / (3 * width * tile!.height))) * tile!.height
+  return pipe(
+    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
+    TE.traverseSeqArray((top) => TE.map(() => undefined)(read({ top, left: 0, height: Math.min(rows, height - top), width })))
+  )
+}
+
+const readWhole = (path: string, resolution: Resolution): Outcome<unknown> =>
+  pipe(
+    openImage(path, resolution),
+    TE.chain((source) => (source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)))
   )
 
 /**
@@ -25,7 +45,7 @@ const checkHeader = (path: string, least: Extent2): Outcome<SeenImage> =>
 export const checkImages = (
   { training, validation }: Split,
   least: Extent2,
-  { options: { checkData, onCheck, signal }, notify }: TrainingRequest
+  { options: { checkData, onCheck, signal }, resolution, notify }: TrainingRequest
 ): Outcome<void> => {
   const examples = [...training.examples, ...(validation?.examples ?? [])]
   const paths = [...new Set(examples.map(({ path }) => path))]
@@ -35,16 +55,15 @@ export const checkImages = (
       TE.chainEitherK(collectFailures)
     )
   let count = 0
-  const readWhole = (path: string): Outcome<void> =>
+  const readCounted = (path: string): Outcome<unknown> =>
     pipe(
-      decodeImage(path, { height: 1, width: 1 }),
-      TE.map(() => undefined),
+      readWhole(path, resolution),
       T.chainFirstIOK(() => () => onCheck?.((count += 1), paths.length))
     )
   return pipe(
-    each((path) => checkHeader(path, least)),
+    each((path) => checkHeader(path, least, resolution)),
     TE.map((seen) => imageNotices(seen).forEach(notify)),
-    TE.chain(() => (checkData ? each(readWhole, decodedAtOnce) : TE.right([]))),
+    TE.chain(() => (checkData ? each(readCounted, decodedAtOnce) : TE.right([]))),
     TE.map(() => undefined)
   )
 }

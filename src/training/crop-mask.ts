@@ -1,5 +1,5 @@
 import type { Image } from '../../native'
-import type { Extent2 } from '../images/decode-image'
+import type { Extent2 } from '../images/resolution'
 import type { ClassMap } from '../images/masks'
 
 /** The place of a crop in an image, and what is done to it. */

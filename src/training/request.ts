@@ -1,4 +1,5 @@
 import type { Dataset } from '../images/dataset'
+import type { Resolution } from '../images/resolution'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { RunnableSetup } from '../plans/setup'
 import type { TrainingObjective } from './training-objective'
@@ -10,6 +11,7 @@ export interface TrainingRequest {
   /** Without what depends on the data: weights of rows, and a validation. */
   readonly objective: TrainingObjective
   readonly learningRate: number
+  readonly resolution: Resolution
   readonly dataset: Dataset
   /**
    * Images to validate on, or the share of the dataset (above 0, below 1) that is set aside for it.

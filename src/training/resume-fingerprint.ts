@@ -33,7 +33,7 @@ const withoutAbsent = (choices: Readonly<Record<string, string | undefined>>): R
  * numbers depend on, apart from rates.
  */
 export const resumeFingerprint = (
-  { options, objective }: TrainingRequest,
+  { options, objective, resolution }: TrainingRequest,
   { staged }: Planned,
   { training, validation }: Split
 ): ResumeFingerprint => {
@@ -53,6 +53,8 @@ export const resumeFingerprint = (
     freeze: list(freeze),
     group: list(paramGroup),
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
+    level: 'level' in resolution && resolution.level > 0 ? `${resolution.level}` : undefined,
+    mpp: 'level' in resolution ? undefined : `${resolution.micronsPerPixel}`,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
     'colour-jitter': colourJitter && fieldsText(colourJitter)

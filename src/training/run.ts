@@ -2,7 +2,8 @@ import type { Outcome } from '../failure'
 import { findPixelLoss } from '../running/pixel-loss'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
-import { type Batches, createImageLoader, createBatches } from './batches'
+import { type Batches, createBatches } from './batches'
+import { createImageLoader } from './image-loader'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
@@ -29,7 +30,7 @@ const trainOn =
     const rows = rowsOfUpdate(planned, request)
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
     const [crop, { evaluate }] = [cropExtent(program), program]
-    const loader = createImageLoader(crop, rotate)
+    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
     const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)

@@ -1,4 +1,4 @@
-import type { Extent2 } from '../images/decode-image'
+import type { Extent2 } from '../images/resolution'
 import { randomStream } from '../numbers/random'
 
 /**

@@ -1,6 +1,7 @@
 #include "session_object.hpp"
 
 #include "mapped_pixels.hpp"
+#include "read_windows.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
@@ -56,8 +57,7 @@ Pixels pixelsOf(const Napi::Value& value) {
   return {array.Data(), array.ByteLength()};
 }
 
-Image imageOf(const Napi::Object& object, const Napi::Value& value) {
-  const Pixels pixels = pixelsOf(value);
+Image imageOf(const Napi::Object& object, const Pixels& pixels, ImageWindows* windows) {
   const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
   Image image{pixels.data,
               count("height"),
@@ -68,9 +68,10 @@ Image imageOf(const Napi::Object& object, const Napi::Value& value) {
               flagOf(object, "flipHorizontal"),
               flagOf(object, "flipVertical"),
               count("quarterTurns"),
-              colourOf(object)};
+              colourOf(object),
+              windows};
   const std::int64_t bytes = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
-  if (static_cast<std::uint64_t>(bytes) != pixels.bytes)
+  if (windows == nullptr && static_cast<std::uint64_t>(bytes) != pixels.bytes)
     throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
                   " has " + std::to_string(pixels.bytes) + " bytes instead of " + std::to_string(bytes));
   return image;
@@ -96,11 +97,18 @@ class Run : public Napi::AsyncWorker {
     for (const Napi::Object& image : objectsOf(parameters, "images")) {
       // Read once: what the caller puts in its place meanwhile is of no interest to this run.
       const Napi::Value pixels = image.Get("pixels");
-      step_.images.push_back(imageOf(image, pixels));
+      if (isReadByWindows(pixels)) {
+        windows_.push_back(std::make_unique<ReadWindows>(env, pixels.As<Napi::Object>(), countOf(image, "channels")));
+        step_.images.push_back(imageOf(image, {nullptr, 0}, windows_.back()->windows().get()));
+      } else {
+        step_.images.push_back(imageOf(image, pixelsOf(pixels), nullptr));
+      }
       buffers.Set(buffers.Length(), pixels);
     }
     buffers_ = Napi::Persistent(Napi::Object(buffers));
-    session_->begin();
+    std::vector<std::shared_ptr<ImageWindows>> windows;
+    for (const auto& one : windows_) windows.push_back(one->windows());
+    session_->begin(std::move(windows));
   }
 
   Napi::Promise promise() const { return deferred_.Promise(); }
@@ -132,6 +140,7 @@ class Run : public Napi::AsyncWorker {
   std::byte* exchange_ = nullptr;
   std::size_t exchangeBytes_ = 0;
   StepParameters step_;
+  std::vector<std::unique_ptr<ReadWindows>> windows_;
   std::optional<double> milliseconds_;
   std::optional<std::string> failure_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace tilefold::cuda {
@@ -58,6 +59,7 @@ void StepInput::set(const StepParameters& step, bool loadsImages) {
 #pragma omp parallel num_threads(copyThreads())
   for (std::size_t i = 0; i < count; ++i) {
     const Image& image = step.images[i];
+    if (image.windows != nullptr) continue;
     const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
     const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
     const std::int64_t rowBytes = width * image.channels;
@@ -69,6 +71,22 @@ void StepInput::set(const StepParameters& step, bool loadsImages) {
 #pragma omp single nowait
     images_.get()[i] = blockOf(image, to, height, width);
   }
+  for (std::size_t i = 0; i < count; ++i)
+    if (step.images[i].windows != nullptr) setByWindows(i, step.images[i]);
+}
+
+void StepInput::setByWindows(std::size_t index, const Image& image) {
+  const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
+  const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
+  std::uint8_t* const to = pixels_.get() + static_cast<std::int64_t>(index) * extent_.channels * extent_.height * extent_.width;
+  const std::int64_t most = image.windows->mostRows(width);
+  for (std::int64_t row = 0; row < height; row += most) {
+    const std::int64_t rows = std::min(most, height - row);
+    const std::optional<ImageWindows::Pixels> pixels = image.windows->take({image.cropTop + row, image.cropLeft, rows, width});
+    if (!pixels) return;
+    std::memcpy(to + row * width * image.channels, pixels->data(), pixels->size());
+  }
+  images_.get()[index] = blockOf(image, to, height, width);
 }
 
 void StepInput::upload(cudaStream_t stream) const {

@@ -23,6 +23,9 @@ class StepInput {
   void upload(cudaStream_t stream) const;
 
  private:
+  // The crop of an image whose pixels are read window by window; as far as the run goes on.
+  void setByWindows(std::size_t index, const Image& image);
+
   ImageExtent extent_;
   PinnedMemory<std::uint8_t> pixels_;
   PinnedMemory<ImageBlock> images_;

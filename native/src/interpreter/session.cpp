@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace tilefold {
 
@@ -13,7 +14,7 @@ Session::Session(const DeviceChoice& choice, const EncodedProgram& program, doub
 }
 
 Session::~Session() {
-  progress_.end();
+  interrupt();
   // Primitives die on the thread that made them; their destructors throw nothing.
   worker_.execute([&] {
     interpreter_.reset();
@@ -21,9 +22,17 @@ Session::~Session() {
   });
 }
 
-void Session::begin() {
+void Session::begin(std::vector<std::shared_ptr<ImageWindows>> windows) {
   if (busy_.exchange(true)) throw Failure("the session is already running a section: wait for it");
+  const std::lock_guard<std::mutex> lock(windowsMutex_);
+  windows_ = std::move(windows);
   progress_.begin();
+}
+
+void Session::interrupt() {
+  progress_.end();
+  const std::lock_guard<std::mutex> lock(windowsMutex_);
+  for (const std::shared_ptr<ImageWindows>& windows : windows_) windows->end();
 }
 
 std::optional<double> Session::run(const std::string& name, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step) {

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "../devices.hpp"
 #include "interpreter.hpp"
@@ -21,13 +23,13 @@ class Session {
   ~Session();
 
   // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while
-  // another run is under way.
-  void begin();
+  // another run is under way. It ends the waiting for `windows` too.
+  void begin(std::vector<std::shared_ptr<ImageWindows>> windows = {});
   // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin()
   // began. Throws Failure.
   std::optional<double> run(const std::string& section, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step);
   // Any thread. The run ends before its next instruction.
-  void interrupt() { progress_.end(); }
+  void interrupt();
   // Bytes from the arena's start to the highest one that was ever written; as the next two, throws
   // Failure during a run.
   std::size_t measuredPeakBytes() const { return idle().engines().arenaPeakBytes(); }
@@ -44,6 +46,8 @@ class Session {
   }
 
   Progress progress_;
+  std::mutex windowsMutex_;
+  std::vector<std::shared_ptr<ImageWindows>> windows_;  // of the run under way
   std::atomic<bool> busy_{false};
   Worker worker_;
   std::unique_ptr<Device> device_;

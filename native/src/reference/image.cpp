@@ -1,6 +1,8 @@
 // Tiles of the step's uint8 images, normalised as they are loaded.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "block_loop.hpp"
@@ -10,29 +12,43 @@
 namespace tilefold::reference {
 namespace {
 
+struct Place {
+  std::int64_t row, column;
+};
+
 // Where pixel (row, column) of the crop, once flipped and turned, lies in its image: origin + row *
-// rowStep + column * columnStep.
+// down + column * right.
 struct Crop {
   Crop(const LoadImage& l, const Image& image) {
     std::int64_t height = image.onItsSide() ? l.fullWidth : l.fullHeight, width = image.onItsSide() ? l.fullHeight : l.fullWidth;
-    origin = image.cropTop * image.width + image.cropLeft;
-    rowStep = image.width;
+    origin = {image.cropTop, image.cropLeft};
     if (image.flipVertical) {
-      origin += (height - 1) * rowStep;
-      rowStep = -rowStep;
+      origin = at(height - 1, 0);
+      down = {-down.row, -down.column};
     }
     if (image.flipHorizontal) {
-      origin += (width - 1) * columnStep;
-      columnStep = -columnStep;
+      origin = at(0, width - 1);
+      right = {-right.row, -right.column};
     }
     // Turned once, row i is what was the column i before the last, read downwards.
     for (std::int64_t turn = 0; turn < image.quarterTurns; ++turn) {
-      origin += (width - 1) * columnStep;
-      rowStep = -std::exchange(columnStep, rowStep);
+      origin = at(0, width - 1);
+      const Place was = right;
+      right = down;
+      down = {-was.row, -was.column};
       std::swap(height, width);
     }
   }
-  std::int64_t origin, rowStep, columnStep = 1;  // in pixels
+  Place at(std::int64_t row, std::int64_t column) const {
+    return {origin.row + row * down.row + column * right.row, origin.column + row * down.column + column * right.column};
+  }
+  // What of the image the crop's rows and columns from there on are.
+  ImageWindow window(std::int64_t row, std::int64_t column, std::int64_t height, std::int64_t width) const {
+    const Place one = at(row, column), other = at(row + height - 1, column + width - 1);
+    return {std::min(one.row, other.row), std::min(one.column, other.column), std::abs(one.row - other.row) + 1,
+            std::abs(one.column - other.column) + 1};
+  }
+  Place origin{}, down{1, 0}, right{0, 1};
 };
 
 // The channel `c` of a pixel after its colours were mixed, within 0 .. 1.
@@ -42,39 +58,82 @@ double mixed(const std::array<double, 12>& colour, const std::uint8_t* pixel, st
   return std::clamp(part(0) + part(1) + part(2) + row[3], 0.0, 1.0);
 }
 
+// What a tile's rows are read from: the whole image, or a window of it.
+struct Pixels {
+  const std::uint8_t* first;
+  ImageWindow window;
+};
+
 // destination = (value - mean[c]) / deviation[c] of the tile at `origin` of the cropped, flipped
 // and turned images, where value is pixel / 255, or what the image's colour makes of the pixel's
 // three of them, clamped to 0 .. 1.
 template <class T>
-void loadImage(const LoadImage& l, const TileOrigin& origin, const std::vector<Image>& images, T* destination) {
-  const Planes planes = planesOf(l);
-  const std::int64_t block = planes.block;
-  const auto normalised = [&l](double value, std::size_t c) { return static_cast<T>((value - l.mean[c]) / l.deviation[c]); };
-  std::array<std::array<T, 256>, 4> values{};
-  for (std::size_t c = 0; c < static_cast<std::size_t>(l.channels); ++c)
-    for (std::size_t pixel = 0; pixel < 256; ++pixel) values[c][pixel] = normalised(static_cast<double>(pixel) / 255, c);
+class ImageTile {
+ public:
+  ImageTile(const LoadImage& l, const TileOrigin& origin, T* destination)
+      : l_(l), origin_(origin), planes_(planesOf(l)), destination_(destination) {
+    for (std::size_t c = 0; c < static_cast<std::size_t>(l.channels); ++c)
+      for (std::size_t pixel = 0; pixel < 256; ++pixel) values_[c][pixel] = normalised(static_cast<double>(pixel) / 255, c);
+  }
+
+  // Of one image of the tile; false where the run ended before its pixels were there.
+  bool load(std::int64_t number, const Image& image) const {
+    const Crop crop(l_, image);
+    if (image.windows == nullptr) {
+      loadRows(number, image, crop, {image.pixels, {0, 0, image.height, image.width}}, 0, l_.height);
+      return true;
+    }
+    const std::int64_t most = image.windows->mostRows(l_.width);
+    for (std::int64_t from = 0; from < l_.height; from += most) {
+      const std::int64_t rows = std::min(most, l_.height - from);
+      const ImageWindow window = crop.window(origin_.row + from, origin_.column, rows, l_.width);
+      const std::optional<ImageWindows::Pixels> pixels = image.windows->take(window);
+      if (!pixels) return false;
+      loadRows(number, image, crop, {pixels->data(), window}, from, from + rows);
+    }
+    return true;
+  }
+
+ private:
+  T normalised(double value, std::size_t c) const { return static_cast<T>((value - l_.mean[c]) / l_.deviation[c]); }
+
+  void loadRows(std::int64_t number, const Image& image, const Crop& crop, const Pixels& pixels, std::int64_t from, std::int64_t to) const {
+    const std::int64_t step = (crop.right.row * pixels.window.width + crop.right.column) * image.channels;
+    const std::int64_t block = planes_.block;
 #pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
-    for (std::int64_t y = 0; y < l.height; ++y) {
-      const Image& image = images[static_cast<std::size_t>(origin.batch + planes.image(plane))];
-      const Crop crop(l, image);
-      const std::uint8_t* first =
-          image.pixels + (crop.origin + (origin.row + y) * crop.rowStep + origin.column * crop.columnStep) * image.channels;
-      const std::int64_t step = crop.columnStep * image.channels;
-      T* out = destination + (plane * l.height + y) * l.width * block;
-      const auto fill = [&](const auto& valueOf) {
-        for (std::int64_t x = 0; x < l.width; ++x)
-          for (std::int64_t lane = 0; lane < block; ++lane) {
-            const std::int64_t c = planes.firstChannel(plane) + lane;
-            out[x * block + lane] = c < l.channels ? valueOf(first + x * step, static_cast<std::size_t>(c)) : T(0);
-          }
-      };
-      if (image.colour)
-        fill([&](const std::uint8_t* pixel, std::size_t c) { return normalised(mixed(*image.colour, pixel, c), c); });
-      else
-        fill([&](const std::uint8_t* pixel, std::size_t c) { return values[c][pixel[c]]; });
+    for (std::int64_t plane = number * planes_.blocks; plane < (number + 1) * planes_.blocks; ++plane) {
+      for (std::int64_t y = from; y < to; ++y) {
+        const Place place = crop.at(origin_.row + y, origin_.column);
+        const std::uint8_t* first =
+            pixels.first + ((place.row - pixels.window.top) * pixels.window.width + place.column - pixels.window.left) * image.channels;
+        T* out = destination_ + (plane * l_.height + y) * l_.width * block;
+        const auto fill = [&](const auto& valueOf) {
+          for (std::int64_t x = 0; x < l_.width; ++x)
+            for (std::int64_t lane = 0; lane < block; ++lane) {
+              const std::int64_t c = planes_.firstChannel(plane) + lane;
+              out[x * block + lane] = c < l_.channels ? valueOf(first + x * step, static_cast<std::size_t>(c)) : T(0);
+            }
+        };
+        if (image.colour)
+          fill([&](const std::uint8_t* pixel, std::size_t c) { return normalised(mixed(*image.colour, pixel, c), c); });
+        else
+          fill([&](const std::uint8_t* pixel, std::size_t c) { return values_[c][pixel[c]]; });
+      }
     }
   }
+
+  const LoadImage& l_;
+  const TileOrigin& origin_;
+  Planes planes_;
+  T* destination_;
+  std::array<std::array<T, 256>, 4> values_{};
+};
+
+template <class T>
+void loadImage(const LoadImage& l, const TileOrigin& origin, const std::vector<Image>& images, T* destination) {
+  const ImageTile<T> tile(l, origin, destination);
+  for (std::int64_t number = 0; number < l.batch; ++number)
+    if (!tile.load(number, images[static_cast<std::size_t>(origin.batch + number)])) return;
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+#include "read_windows.hpp"
+
+#include <string>
+
+#include "values.hpp"
+
+namespace tilefold::addon {
+namespace {
+
+void answer(const Napi::CallbackInfo& info, ImageWindows& windows) {
+  const Napi::Value given = info[0];
+  if (given.IsTypedArray() && given.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array) {
+    const auto pixels = given.As<Napi::Uint8Array>();
+    windows.give(pixels.Data(), pixels.ByteLength());
+  } else {
+    windows.refuse(given.IsString() ? given.As<Napi::String>().Utf8Value() : "a window was answered with neither pixels nor a sentence");
+  }
+}
+
+}  // namespace
+
+bool isReadByWindows(const Napi::Value& pixels) {
+  return pixels.IsObject() && !pixels.IsTypedArray() && !pixels.IsExternal() && pixels.As<Napi::Object>().Get("read").IsFunction();
+}
+
+ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::uint64_t channels)
+    : read_(Napi::ThreadSafeFunction::New(env, pixels.Get("read").As<Napi::Function>(), "readWindow", 0, 1)) {
+  // What asks outlives neither the function nor the windows: both end with the run.
+  const auto ask = [this](const ImageWindow& window) {
+    const auto call = [window, windows = std::weak_ptr<ImageWindows>(windows_)](Napi::Env from, Napi::Function read) {
+      const auto number = [&](std::int64_t value) { return Napi::Number::New(from, static_cast<double>(value)); };
+      const auto answered = Napi::Function::New(from, [windows](const Napi::CallbackInfo& info) {
+        if (const std::shared_ptr<ImageWindows> open = windows.lock()) answer(info, *open);
+      });
+      read.Call({number(window.top), number(window.left), number(window.height), number(window.width), answered});
+    };
+    if (read_.NonBlockingCall(call) != napi_ok) windows_->refuse("the images cannot be read any more: the process ends");
+  };
+  windows_ = std::make_shared<ImageWindows>(static_cast<std::int64_t>(channels), countOf(pixels, "windowBytes"), ask);
+}
+
+ReadWindows::~ReadWindows() { read_.Release(); }
+
+}  // namespace tilefold::addon

@@ -1,0 +1,108 @@
+import { stat } from 'node:fs/promises'
+import type Sharp from 'sharp'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { loadSharp } from './load-sharp'
+import { type Extent2, type Resolution, type View, finest, viewOf } from './resolution'
+import { findColourFault } from './tiff-colours'
+import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
+import { type ImageLevel, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
+
+/** The facts about an image that are known without decoding it; the extent is that of the view. */
+export interface ImageHeader extends Extent2 {
+  readonly view: View
+  /** Finest first; a file of one size has one. */
+  readonly levels: readonly ImageLevel[]
+  /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
+  readonly pages: number
+  /** True if there is a channel beside the colours, which is dropped. */
+  readonly hasAlpha: boolean
+  /** As in EXIF, 1 where there is none; not applied. */
+  readonly orientation: number
+}
+
+export const readFailure =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
+
+export const sharpOptions = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
+
+/** How the decoder is told to read a level; the first page is what it reads untold. */
+export const levelOptions = ({ page, subDirectory }: Pick<ImageLevel, 'page' | 'subDirectory'>): Sharp.SharpOptions => ({
+  ...sharpOptions,
+  ...(page === 0 ? {} : { page }),
+  ...(subDirectory === undefined ? {} : { tiff: { subifd: subDirectory } })
+})
+
+/** Channels of colours by colour space. */
+const coloursOf: Readonly<Record<string, number>> = { 'b-w': 1, srgb: 3, cmyk: 4 }
+
+const sampleNames: Readonly<Record<string, string>> = {
+  ushort: '16-bit',
+  uint: '32-bit',
+  char: 'signed 8-bit',
+  short: 'signed 16-bit',
+  int: 'signed 32-bit',
+  float: 'floating-point',
+  double: 'floating-point'
+}
+
+/** Refuses what could only be read as something else. */
+const checkSamples = (path: string, { format, depth, space, channels }: Sharp.Metadata): E.Either<Failure, void> => {
+  const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`the image ${path} ${fault}`))
+  if (!['png', 'jpeg', 'tiff', 'webp'].includes(format)) return fail(`is of the format ${format}: store it as PNG, JPEG, TIFF or WebP`)
+  if (depth !== 'uchar')
+    return fail(`has ${sampleNames[depth] ?? depth} samples, but 8-bit ones are read: convert it, so that its values fill 0 to 255`)
+  const colours = coloursOf[space]
+  return colours === undefined || channels - colours > 1
+    ? fail(`has ${channels} channels (${space}) where grey, RGB or CMYK are read: store it as RGB`)
+    : E.right(undefined)
+}
+
+interface Found {
+  readonly metadata: Sharp.Metadata
+  readonly directories: readonly TiffDirectory[]
+}
+
+const checkColours = (path: string, { directories }: Found): E.Either<Failure, void> => {
+  const fault = directories[0] && findColourFault(directories[0])
+  return fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}`))
+}
+
+const headerOf = (path: string, { metadata, directories }: Found, resolution: Resolution): E.Either<Failure, ImageHeader> => {
+  const { height, width, pages = 1, orientation = 1, hasAlpha, channels, space } = metadata
+  const [first, ...smaller] = tiffLevels(directories)
+  // What the decoder says of the first page counts.
+  const levels = [{ ...first, page: 0, height, width }, ...smaller]
+  return pipe(
+    viewOf(path, levels, tiffMicronsPerPixel(directories), resolution),
+    E.map((view) => ({
+      height: view.height,
+      width: view.width,
+      view,
+      levels,
+      pages: Math.max(1, pages - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
+      hasAlpha: hasAlpha || channels > (coloursOf[space] ?? channels),
+      orientation
+    }))
+  )
+}
+
+/**
+ * Reads an image's header and refuses what cannot be decoded exactly, is not stored at such a
+ * resolution, or is no ordinary file, which is not opened.
+ */
+export const readHeader = (path: string, resolution: Resolution = finest): Outcome<ImageHeader> =>
+  pipe(
+    TE.tryCatch(async (): Promise<Found> => {
+      if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
+      const metadata = await loadSharp()(path, sharpOptions).metadata()
+      return { metadata, directories: metadata.format === 'tiff' ? await readTiffDirectories(path) : [] }
+    }, readFailure(path)),
+    TE.chainFirstEitherK((found) => checkColours(path, found)),
+    TE.chainFirstEitherK(({ metadata }) => checkSamples(path, metadata)),
+    TE.chainEitherK((found) => headerOf(path, found, resolution))
+  )

@@ -1,0 +1,68 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { ImageWindow } from '../../native'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { sharpOptions } from './image-header'
+import { windowBytes } from './image-source'
+import { loadSharp } from './load-sharp'
+import type { Extent2 } from './resolution'
+import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
+
+/** A mask that is read window by window: a TIFF of 8-bit grey in tiles. */
+export interface TiledMask extends Extent2 {
+  readonly tile: Extent2
+  /** The stored values of a window, row by row. */
+  readonly read: (window: ImageWindow) => Outcome<Uint8Array>
+}
+
+const blackIsZero = 1
+
+const faultOf = ({ photometric, tile }: TiffDirectory, channels: number, depth: string): string | undefined => {
+  if (photometric !== blackIsZero || channels !== 1 || depth !== 'uchar')
+    return 'is a TIFF with colours, a palette or other than 8 bits: store the class of each pixel as 8-bit grey, black zero'
+  return tile === undefined ? 'is a TIFF in strips: store it in tiles, or as PNG' : undefined
+}
+
+const maskFailure =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
+
+/** Nothing where the file is no TIFF. */
+export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
+  pipe(
+    TE.tryCatch(() => readTiffDirectories(path), maskFailure(path)),
+    TE.chain(([directory]): Outcome<TiledMask | undefined> => {
+      if (directory === undefined) return TE.right(undefined)
+      const open = () => loadSharp()(path, { ...sharpOptions, ignoreIcc: true })
+      return pipe(
+        TE.tryCatch(() => open().metadata(), maskFailure(path)),
+        TE.chainEitherK(({ channels, depth, height, width }) => {
+          const fault = faultOf(directory, channels, depth)
+          if (fault !== undefined) return E.left(inputFailure(`the mask ${path} ${fault}`))
+          const read = (window: ImageWindow): Outcome<Uint8Array> =>
+            TE.tryCatch(async () => {
+              const { data } = await open().extract(window).toColourspace('b-w').extractChannel(0).raw({ depth: 'uchar' }).toUint8Array()
+              return data
+            }, maskFailure(path))
+          return E.right({ height, width, tile: directory.tile!, read })
+        })
+      )
+    })
+  )
+
+/** Counts how often each value from 0 to 255 is in it, by bands of whole tiles. */
+export const countValues = ({ height, width, tile, read }: TiledMask): Outcome<readonly number[]> => {
+  const rows = Math.max(1, Math.floor(windowBytes / (width * tile.height))) * tile.height
+  const counts = new Array<number>(256).fill(0)
+  return pipe(
+    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
+    TE.traverseSeqArray((top) =>
+      TE.map((values: Uint8Array) => {
+        for (const value of values) counts[value]! += 1
+      })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
+    ),
+    TE.map(() => counts)
+  )
+}

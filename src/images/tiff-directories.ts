@@ -1,0 +1,160 @@
+import { type FileHandle, open } from 'node:fs/promises'
+
+/** Tags of TIFF 6.0 and of its first supplement that are looked at. */
+const tags = {
+  width: 256,
+  height: 257,
+  compression: 259,
+  photometric: 262,
+  description: 270,
+  xResolution: 282,
+  resolutionUnit: 296,
+  tileWidth: 322,
+  tileHeight: 323,
+  subDirectories: 330
+} as const
+
+/** One image of a TIFF, as its directory tells. */
+export interface TiffDirectory {
+  /** Counted along the file's chain. */
+  readonly page: number
+  /** Of a directory below a page: counted among those of the page. */
+  readonly subDirectory?: number
+  readonly height: number
+  readonly width: number
+  readonly compression: number
+  readonly photometric: number | undefined
+  /** Absent where it is stored in strips. */
+  readonly tile?: { readonly height: number; readonly width: number }
+  readonly description: string
+  /** Pixels a centimetre; absent where the file does not tell it in centimetres. */
+  readonly perCentimetre?: number
+}
+
+/** How the numbers of a file are written; in a BigTIFF offsets have 8 bytes. */
+interface Numbers {
+  readonly isLittle: boolean
+  readonly isBig: boolean
+}
+
+const numberAt = (bytes: Buffer, at: number, size: 1 | 2 | 4 | 8, { isLittle }: Numbers): number => {
+  if (size === 8) return Number(isLittle ? bytes.readBigUInt64LE(at) : bytes.readBigUInt64BE(at))
+  return isLittle ? bytes.readUIntLE(at, size) : bytes.readUIntBE(at, size)
+}
+
+/** Less where the file ends before. */
+const bytesAt = async (file: FileHandle, position: number, length: number): Promise<Buffer> => {
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, position)
+  return buffer.subarray(0, bytesRead)
+}
+
+/** Bytes of the types that are read: byte, text, short, long, rational, sub-directory, and 8-byte ones. */
+const typeBytes: Readonly<Record<number, 1 | 2 | 4 | 8>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 13: 4, 16: 8, 18: 8 }
+const rational = 5
+
+/** Longer values are lists of places, or text that says nothing more of interest. */
+const mostValueBytes = 2 ** 20
+const mostEntries = 2 ** 12
+const mostDirectories = 2 ** 10
+
+type Field = { readonly type: number; readonly bytes: Buffer }
+
+interface Entries {
+  readonly fields: ReadonlyMap<number, Field>
+  readonly next: number
+}
+
+const wanted: ReadonlySet<number> = new Set(Object.values(tags))
+
+const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): Promise<Entries | undefined> => {
+  const [countBytes, entryBytes, offsetBytes] = numbers.isBig ? ([8, 20, 8] as const) : ([2, 12, 4] as const)
+  const head = await bytesAt(file, position, countBytes)
+  if (head.length < countBytes) return undefined
+  const count = numberAt(head, 0, countBytes, numbers)
+  if (count === 0 || count > mostEntries) return undefined
+  const length = count * entryBytes
+  const body = await bytesAt(file, position + countBytes, length + offsetBytes)
+  if (body.length < length) return undefined
+  const fields = new Map<number, Field>()
+  for (let at = 0; at < length; at += entryBytes) {
+    const [tag, type] = [numberAt(body, at, 2, numbers), numberAt(body, at + 2, 2, numbers)]
+    const each = typeBytes[type]
+    if (each === undefined || !wanted.has(tag)) continue
+    const bytes = each * numberAt(body, at + 4, offsetBytes, numbers)
+    const valueAt = at + 4 + offsetBytes
+    const kept = Math.min(bytes, mostValueBytes)
+    const value =
+      bytes <= offsetBytes
+        ? body.subarray(valueAt, valueAt + bytes)
+        : await bytesAt(file, numberAt(body, valueAt, offsetBytes, numbers), kept)
+    if (value.length === kept) fields.set(tag, { type, bytes: value })
+  }
+  return { fields, next: body.length < length + offsetBytes ? 0 : numberAt(body, length, offsetBytes, numbers) }
+}
+
+const centimetres = 3
+
+const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDirectory, 'page' | 'subDirectory'>): TiffDirectory => {
+  const number = (tag: number): number | undefined => {
+    const field = fields.get(tag)
+    if (field === undefined || field.bytes.length === 0) return undefined
+    if (field.type !== rational) return numberAt(field.bytes, 0, typeBytes[field.type]!, numbers)
+    return numberAt(field.bytes, 0, 4, numbers) / numberAt(field.bytes, 4, 4, numbers)
+  }
+  const [tileWidth, tileHeight, perUnit] = [number(tags.tileWidth), number(tags.tileHeight), number(tags.xResolution)]
+  return {
+    ...place,
+    height: number(tags.height) ?? 0,
+    width: number(tags.width) ?? 0,
+    compression: number(tags.compression) ?? 1,
+    photometric: number(tags.photometric),
+    ...(tileWidth === undefined || tileHeight === undefined ? {} : { tile: { height: tileHeight, width: tileWidth } }),
+    description: (fields.get(tags.description)?.bytes.toString('utf8') ?? '').replace(/\0[^]*$/, ''),
+    ...(number(tags.resolutionUnit) === centimetres && perUnit !== undefined && perUnit > 0 && perUnit < Infinity
+      ? { perCentimetre: perUnit }
+      : {})
+  }
+}
+
+const subDirectoriesOf = ({ fields }: Entries, numbers: Numbers): readonly number[] => {
+  const field = fields.get(tags.subDirectories)
+  if (field === undefined) return []
+  const each = typeBytes[field.type]!
+  return Array.from({ length: Math.floor(field.bytes.length / each) }, (_, index) => numberAt(field.bytes, index * each, each, numbers))
+}
+
+const directoriesOf = async (file: FileHandle): Promise<readonly TiffDirectory[]> => {
+  const start = await bytesAt(file, 0, 16)
+  const mark = start.toString('latin1', 0, 2)
+  if (start.length < 8 || (mark !== 'II' && mark !== 'MM')) return []
+  const isLittle = mark === 'II'
+  const version = numberAt(start, 2, 2, { isLittle, isBig: false })
+  if ((version !== 42 && version !== 43) || (version === 43 && start.length < 16)) return []
+  const numbers = { isLittle, isBig: version === 43 }
+  const found: TiffDirectory[] = []
+  const seen = new Set<number>()
+  let position = numbers.isBig ? numberAt(start, 8, 8, numbers) : numberAt(start, 4, 4, numbers)
+  // A chain that bites its tail ends there.
+  for (let page = 0; position !== 0 && !seen.has(position) && found.length < mostDirectories; page += 1) {
+    seen.add(position)
+    const entries = await entriesAt(file, position, numbers)
+    if (entries === undefined) break
+    found.push(directoryOf(entries, numbers, { page }))
+    for (const [subDirectory, place] of subDirectoriesOf(entries, numbers).entries()) {
+      const below = found.length < mostDirectories ? await entriesAt(file, place, numbers) : undefined
+      if (below !== undefined) found.push(directoryOf(below, numbers, { page, subDirectory }))
+    }
+    position = entries.next
+  }
+  return found
+}
+
+/** The directories of a TIFF or BigTIFF, as far as they can be read; none of a file of another format. */
+export const readTiffDirectories = async (path: string): Promise<readonly TiffDirectory[]> => {
+  const file = await open(path, 'r')
+  try {
+    return await directoriesOf(file)
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,72 @@
+import type { TiffDirectory } from './tiff-directories'
+
+/** One of the sizes in which an image is stored. */
+export interface ImageLevel {
+  readonly height: number
+  readonly width: number
+  /** Absent where it is stored otherwise, and so read whole. */
+  readonly tile?: { readonly height: number; readonly width: number }
+  /** Where it lies in its file. */
+  readonly page: number
+  readonly subDirectory?: number
+}
+
+/** How many times as small a level may be beside the whole number that rounding gives. */
+const rounding = 0.01
+
+/**
+ * Tells whether it is the same image made smaller, in tiles: labels and thumbnails are of other
+ * shapes or in strips.
+ */
+const isReducedFrom = (whole: TiffDirectory, { height, width, tile }: TiffDirectory): boolean => {
+  if (tile === undefined || height >= whole.height || width >= whole.width || height === 0 || width === 0) return false
+  const scale = whole.width / width
+  return Math.abs(whole.height / scale - height) <= Math.max(2, rounding * height)
+}
+
+const levelOf = ({ height, width, tile, page, subDirectory }: TiffDirectory): ImageLevel => ({
+  height,
+  width,
+  page,
+  ...(tile && { tile }),
+  ...(subDirectory !== undefined && { subDirectory })
+})
+
+/**
+ * The levels of a TIFF, finest first: its first page, then the tiled pages, or directories below
+ * the first page (OME), that hold it smaller.
+ */
+export const tiffLevels = (directories: readonly TiffDirectory[]): readonly ImageLevel[] => {
+  const [whole] = directories
+  if (whole === undefined) return []
+  const smaller = directories
+    .filter((one) => (one.page === 0) === (one.subDirectory !== undefined) && isReducedFrom(whole, one))
+    .sort((one, other) => other.width - one.width)
+  return [levelOf(whole), ...smaller.filter(({ width }, index) => index === 0 || width < smaller[index - 1]!.width).map(levelOf)]
+}
+
+const positive = (text: string | undefined): number | undefined => {
+  const value = Number(text)
+  return text !== undefined && value > 0 && Number.isFinite(value) ? value : undefined
+}
+
+/** Micrometres of the units that OME-XML has for PhysicalSizeX; µm where none is said. */
+const micrometres: Readonly<Record<string, number>> = { µm: 1, μm: 1, um: 1, nm: 1e-3, mm: 1e3, cm: 1e4 }
+
+const micronsOfOme = (description: string): number | undefined => {
+  if (!description.includes('<OME')) return undefined
+  const size = positive(/\bPhysicalSizeX="([^"]*)"/.exec(description)?.[1])
+  const unit = micrometres[/\bPhysicalSizeXUnit="([^"]*)"/.exec(description)?.[1] ?? 'µm']
+  return size === undefined || unit === undefined ? undefined : size * unit
+}
+
+/** Finest level, by the description of Aperio or OME, or else by the resolution in centimetres. */
+export const tiffMicronsPerPixel = ([whole]: readonly TiffDirectory[]): number | undefined => {
+  if (whole === undefined) return undefined
+  const { description, perCentimetre } = whole
+  return (
+    positive(/\|\s*MPP\s*=\s*([\d.]+)/.exec(description)?.[1]) ??
+    micronsOfOme(description) ??
+    (perCentimetre === undefined ? undefined : 1e4 / perCentimetre)
+  )
+}

@@ -1,0 +1,166 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Image, ImageWindow } from '../../native'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type DecodedImage, decodedBytes, upscaledExtent } from '../images/decode-image'
+import type { Example } from '../images/dataset'
+import { imageCache, maskCache } from '../images/image-cache'
+import { type ImageSource, openImage, windowBytes } from '../images/image-source'
+import type { ReadWindow } from '../images/image-windows'
+import { cutMask, readMaskCut } from '../images/mask-crops'
+import type { TiledMask } from '../images/mask-windows'
+import { type ClassMap, type Mask, openMask } from '../images/masks'
+import type { Extent2, Resolution } from '../images/resolution'
+import { type CropPlacement, cropMask } from './crop-mask'
+
+/** Where the crop of an image of some extent lies. */
+export type Place = (image: Extent2) => CropPlacement
+
+/** Images and masks, each at least as large as the network's input, as steps take them. */
+export interface ImageLoader {
+  readonly image: (example: Example, place: Place) => Outcome<Image>
+  /** The classes of the crop, flipped and turned as its image is. */
+  readonly classes: (example: Example, mask: Mask, place: Place) => Outcome<Uint8Array>
+}
+
+export interface ImageLoaderOptions {
+  readonly crop: Extent2
+  readonly batch: number
+  readonly rotate: boolean
+  readonly resolution: Resolution
+}
+
+/** The least size of an image into which a crop fits however it is turned. */
+export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
+  rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
+
+/** Bytes of the crops of a step and of the one ahead; larger ones are read while a step runs. */
+const mostCropBytes = 2 ** 28
+
+/** Host memory that crops take which are read by window: those of two steps, or the windows of one. */
+export const cropCacheBytes = ({ crop, batch }: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number => {
+  const bytes = 2 * batch * decodedBytes(crop)
+  return bytes <= mostCropBytes ? bytes : 2 * windowBytes
+}
+
+const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
+
+const changedFailure = (what: string, mask: Mask): Failure =>
+  inputFailure(`${what} is not of the size ${sizeText(mask)} any more: leave files as they are while they are trained on`)
+
+/** A file that has another size by now would belong to other pixels. */
+const checkSize =
+  (what: string, mask: Mask, wanted: Extent2) =>
+  <F extends Extent2>(found: F): E.Either<Failure, F> =>
+    found.height === wanted.height && found.width === wanted.width ? E.right(found) : E.left(changedFailure(what, mask))
+
+const checkLevels =
+  ({ path, label }: Example) =>
+  (source: ImageSource): E.Either<Failure, ImageSource> =>
+    typeof label === 'number' || source.header.levels.some((level) => sizeText(level) === sizeText(label))
+      ? E.right(source)
+      : E.left(changedFailure(`the image ${path}`, label))
+
+/** What succeeds is kept; what fails may be tried again. */
+const memoised = <A>(find: (path: string) => Outcome<A>): ((path: string) => Outcome<A>) => {
+  const found = new Map<string, A>()
+  return (path) => async () => {
+    const known = found.get(path)
+    if (known !== undefined) return E.right(known)
+    const now = await find(path)()
+    if (E.isRight(now)) found.set(path, now.right)
+    return now
+  }
+}
+
+/** An image as steps see it: enlarged where it is smaller than the crop. */
+interface SeenImage {
+  readonly extent: Extent2
+  /** Absent of one that is decoded whole: it has no tiles, or is enlarged. */
+  readonly read?: ReadWindow
+}
+
+export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoaderOptions): ImageLoader => {
+  const least = minExtent(crop, rotate)
+  const [wholeImage, wholeMask] = [imageCache(least, undefined, resolution), maskCache(least)]
+  const opened = memoised((path) => openImage(path, resolution))
+  const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
+  const isBuffered = 2 * batch * decodedBytes(crop) <= mostCropBytes
+
+  const seen = (example: Example): Outcome<SeenImage> =>
+    pipe(
+      opened(example.path),
+      TE.chainEitherK(checkLevels(example)),
+      TE.chainEitherK(({ header, read }) =>
+        pipe(
+          upscaledExtent(`the image ${example.path}`, header, least),
+          E.map((extent) => ({ extent, ...(read && extent === header ? { read } : {}) }))
+        )
+      )
+    )
+
+  const windowOf = ({ cropTop, cropLeft, quarterTurns }: CropPlacement): ImageWindow =>
+    quarterTurns % 2 === 0
+      ? { top: cropTop, left: cropLeft, height: crop.height, width: crop.width }
+      : { top: cropTop, left: cropLeft, height: crop.width, width: crop.height }
+
+  const cutImage = ({ height, width }: Extent2, readWindow: ReadWindow, placement: CropPlacement): Outcome<Image> => {
+    if (!isBuffered) return TE.right({ pixels: { windowBytes, readWindow }, height, width, channels: 3, ...placement })
+    const window = windowOf(placement)
+    return TE.map((pixels: Uint8Array): Image => ({
+      pixels,
+      height: window.height,
+      width: window.width,
+      channels: 3,
+      ...placement,
+      cropTop: 0,
+      cropLeft: 0
+    }))(readWindow(window))
+  }
+
+  /** Labelled images may be replaced while they are trained on; those with masks lie under them. */
+  const decodedWhole = ({ path, label }: Example, extent: Extent2): Outcome<DecodedImage> =>
+    typeof label === 'number' ? wholeImage(path) : TE.chainEitherK(checkSize(`the image ${path}`, label, extent))(wholeImage(path))
+
+  const checkedMask = (mask: Mask): Outcome<ClassMap> =>
+    pipe(
+      TE.fromEither(upscaledExtent(`the mask ${mask.path}`, mask, least)),
+      TE.chain((wanted) => TE.chainEitherK(checkSize(`the mask ${mask.path}`, mask, wanted))(wholeMask(mask.path)))
+    )
+
+  const cutClasses = (mask: Mask, extent: Extent2, window: ImageWindow): Outcome<ClassMap> =>
+    pipe(
+      openedMask(mask.path),
+      TE.chain(({ tiled }) =>
+        tiled === undefined
+          ? TE.map((whole: ClassMap) => cutMask(whole, extent, window))(checkedMask(mask))
+          : pipe(
+              TE.fromEither(checkSize(`the mask ${mask.path}`, mask, mask)(tiled)),
+              TE.chain((fitting) => readMaskCut(fitting, extent, window))
+            )
+      )
+    )
+
+  return {
+    image: (example, place) =>
+      pipe(
+        seen(example),
+        TE.chain(({ extent, read }) =>
+          read === undefined
+            ? TE.map((image: DecodedImage): Image => ({ ...image, ...place(image) }))(decodedWhole(example, extent))
+            : cutImage(extent, read, place(extent))
+        )
+      ),
+    classes: (example, mask, place) =>
+      pipe(
+        seen(example),
+        TE.chain(({ extent }) => {
+          const placement = place(extent)
+          return TE.map((cut: ClassMap) => cropMask(cut, { ...placement, cropTop: 0, cropLeft: 0 }, crop))(
+            cutClasses(mask, extent, windowOf(placement))
+          )
+        })
+      )
+  }
+}
