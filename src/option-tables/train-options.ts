@@ -75,9 +75,9 @@ export const trainOptions = {
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
   /** Reads and decodes every image whole before anything is planned. */
-  checkData: filled(flag, 'read every image whole before anything else, to find those that are damaged', false),
+  checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** True if a crop that cannot be read is drawn anew somewhere else, and counted. */
-  skipBad: filled(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
+  skipBad: withDefault(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
   /** Instead of steps: times through the data; 1 where both are absent. */
