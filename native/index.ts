@@ -14,7 +14,7 @@ export { recordGpu } from './devices/cuda-model'
 export { watchInterrupts, type Wait } from './system/interrupts'
 export { libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
 export { lockFile, unlockFile, type FileLock } from './system/locks'
-export { mapPixels, type MappedPixels } from './system/pixels'
+export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
 export type { SectionName } from '../staging/program/program'
 export {
   openSession,

@@ -46,6 +46,7 @@ const addonCodec = t.readonly(
     lockFile: call,
     unlockFile: call,
     mapPixels: call,
+    freePixels: call,
     kernelTable: call,
     layoutTable: call,
     versions: call,

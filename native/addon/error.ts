@@ -3,8 +3,9 @@ import * as t from 'io-ts'
 
 /**
  * A failure of a device; the message is one sentence. Codes: `memory` and `threads`, more was asked
- * for than this process may have; `missing`, the addon is not built or cannot be loaded; `device`,
- * any other; `interrupted`, the user stopped it.
+ * for than this process may have; `missing`, the addon is not built or cannot be loaded; `image`,
+ * pixels that a section asked for could not be read; `device`, any other; `interrupted`, the user
+ * stopped it.
  */
 export interface DeviceError {
   readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing' | 'image'

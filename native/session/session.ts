@@ -8,7 +8,7 @@ import type { Precision } from '../../staging/kernels/precision'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
-import type { MappedPixels } from '../system/pixels'
+import { type MappedPixels, freePixels } from '../system/pixels'
 
 /** Part of an image, in its pixels. */
 export interface ImageWindow {
@@ -22,7 +22,10 @@ export interface ImageWindow {
 export interface ReadPixels {
   /** Of a window, unless one row is more. */
   readonly windowBytes: number
-  /** [height, width, channels] of the window, or one sentence, which fails the section. */
+  /**
+   * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
+   * section.
+   */
   readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
 }
 
@@ -32,6 +35,8 @@ export interface ReadPixels {
  */
 export interface Image {
   readonly pixels: Uint8Array | MappedPixels | ReadPixels
+  /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
+  readonly isHandedOver?: true
   readonly height: number
   readonly width: number
   readonly channels: number
@@ -154,7 +159,10 @@ const asGiven =
       readWindow({ top, left, height, width })().then(
         E.fold(
           ({ message }) => answer(refuse(message)),
-          (given) => answer(given)
+          (given) => {
+            answer(given)
+            freePixels(given)
+          }
         ),
         (thrown: unknown) => answer(refuse(String(thrown)))
       )
@@ -196,6 +204,7 @@ const createSession = (native: NativeSession): Session => {
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
+      for (const { pixels, isHandedOver } of images) if (isHandedOver && pixels instanceof Uint8Array) freePixels(pixels)
       // What the device was refused is no fault of the device's.
       return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },

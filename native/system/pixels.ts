@@ -22,3 +22,12 @@ export const mapPixels = (path: string, offset: number, bytes: number): E.Either
     loadAddon(),
     E.chain((addon) => decodeAnswer(handleCodec<MappedPixels>('mapped pixels'))(addon.mapPixels({ path, offset, bytes })))
   )
+
+/**
+ * Gives the memory of pixels back, which nobody reads any more: the collector, which does not see
+ * how large they are, would let them pile up.
+ */
+export const freePixels = (pixels: Uint8Array): void => {
+  const addon = loadAddon()
+  if (E.isRight(addon)) addon.right.freePixels(pixels)
+}

@@ -9,7 +9,8 @@ import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
 import { decodeImage } from '../images/decode-image'
 import { imageNotices } from '../images/image-notices'
-import { openImage, windowBytes } from '../images/image-source'
+import { openImage } from '../images/image-source'
+import { windowBytes } from '../images/image-windows'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
 import { checkMaskName, writeMask } from '../images/masks'
 import { type Extent2, type Resolution } from '../images/resolution'
@@ -38,6 +39,8 @@ export interface PredictReport {
   readonly milliseconds: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
+  /** Host memory of the windows that are read of an image in tiles. */
+  readonly windowBytes?: number
   /** Scores of a model that scores images: one a class, before softmax. */
   readonly scores?: readonly number[]
   /** The index of the highest score. */
@@ -64,6 +67,9 @@ const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
     ? E.right({ scores, class: scores.indexOf(largest(scores)) })
     : E.left(notFiniteFailure(`the score of class ${wrong} is ${scores[wrong]}, which is`))
 }
+
+/** A window that is being read, and its copy that a kernel loads. */
+const heldWindows = 2
 
 /** The value in a mask of a pixel that has a score that is not finite. */
 const noClass = 255
@@ -154,6 +160,7 @@ const run = (options: Options, { device }: RunnableSetup, decoded: Input, planne
         milliseconds,
         peakDeviceBytes: network.measuredPeakBytes(),
         predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+        ...('readWindow' in decoded.pixels ? { windowBytes: heldWindows * windowBytes } : {}),
         ...result
       }))
     )
@@ -162,10 +169,10 @@ const run = (options: Options, { device }: RunnableSetup, decoded: Input, planne
 /**
  * Runs one forward pass over a whole image of any size, normalised by running statistics and
  * without dropout, in tiles as the plan says: the result is that of the image untiled, and the
- * device's memory stays within the budget. The mask is in host memory beside it, and so is an image
- * of up to a gibibyte. A model that scores pixels writes the class of each to `out`, *.tif (in
- * tiles) or *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code
- * `input`, `budget` or `interrupted`.
+ * device's memory stays within the budget. An image in tiles is read window by window as the device
+ * needs it; any other of up to a gibibyte is in host memory, and so is the mask. A model that
+ * scores pixels writes the class of each to `out`, *.tif (in tiles) or *.png, 8-bit grey; one that
+ * scores images answers with `scores`. Fails with code `input`, `budget` or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
   const { weights, image, out, onPlan } = options

@@ -38,6 +38,13 @@ export interface TrainReport {
   /** Highest byte that was changed, plus one. */
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
+  /**
+   * Host memory of crops that are read by window, for a step and the one ahead; absent where no
+   * image is in tiles.
+   */
+  readonly cropBytes?: number
+  /** With `skipBad`: crops that could not be read and were drawn anew. */
+  readonly skippedCrops?: number
   /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
@@ -98,8 +105,8 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
-const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes } = trained
+const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -107,6 +114,7 @@ const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRe
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+    ...present({ cropBytes, skippedCrops }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

@@ -7,6 +7,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ImageHeader, levelOptions, readFailure, readHeader, sharpOptions } from './image-header'
 import { loadSharp } from './load-sharp'
 import { type Extent2, type Resolution, finest } from './resolution'
+import { decoderPixels, ownPixels } from './raw-pixels'
 import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
 /**
@@ -89,11 +90,9 @@ export const decodeImage = (
       const pixels: Outcome<DecodedImage['pixels']> =
         bytes <= inMemory
           ? pipe(
-              // A session marks its images as untransferable, and Node 24 cannot end with a Buffer
-              // of sharp's that is.
-              decode(stored, wanted, (image) => image.raw({ depth: 'uchar' }).toUint8Array()),
+              decode(stored, wanted, decoderPixels),
               TE.chainFirstEitherK(({ info }) => checkChannels(info)),
-              TE.map(({ data }) => data)
+              TE.map(({ data }) => ownPixels(data))
             )
           : withDiskSpace(`the image ${path}`, bytes, (file) =>
               pipe(

@@ -1,8 +1,8 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { ImageWindow } from '../../native'
+import { type ImageWindow, freePixels } from '../../native'
 import type { Outcome } from '../failure'
-import { windowBytes } from './image-source'
+import { windowBytes } from './image-windows'
 import type { ClassMap } from './masks'
 import type { TiledMask } from './mask-windows'
 import type { Extent2 } from './resolution'
@@ -36,6 +36,7 @@ export const readMaskCut = (mask: TiledMask, image: Extent2, { top, left, height
       for (const [row, at] of rows.entries())
         for (const [column, place] of columns.entries())
           pixels[(from + row) * width + column] = values[(at - window.top) * window.width + place - first]!
+      freePixels(values)
     })(mask.read(window))
   }
   return pipe(

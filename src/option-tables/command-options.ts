@@ -124,7 +124,7 @@ export const predictOptions = {
   /** Path of an image, of any size that the model takes. */
   image: required(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input'),
   ...resolutionOptions,
-  /** Path of the mask to write, with the class of each pixel: *.tif or *.png, 8-bit grey. */
+  /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
   out: optional(path('file'), 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey'),
   ...planWatching,
   /** Called with one sentence that the user should see. */

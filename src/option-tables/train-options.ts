@@ -74,9 +74,9 @@ export const trainOptions = {
    * what `readDataset` made of either.
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
-  /** Reads and decodes every image whole before anything is planned. */
+  /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
-  /** True if a crop that cannot be read is drawn anew somewhere else, and counted. */
+  /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
   skipBad: withDefault(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),

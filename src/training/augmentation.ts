@@ -14,7 +14,7 @@ export interface ColourJitter {
 }
 
 /** The augmentation of one image of a step, beside crop and flips. */
-interface Augmentation {
+export interface Augmentation {
   readonly quarterTurns: 0 | 1 | 2 | 3
   /** Row-major 3x4 affine map of RGB in [0, 1]; clamped to [0, 1] by who applies it. */
   readonly colour?: Float32Array

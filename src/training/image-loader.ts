@@ -6,11 +6,12 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DecodedImage, decodedBytes, upscaledExtent } from '../images/decode-image'
 import type { Example } from '../images/dataset'
 import { imageCache, maskCache } from '../images/image-cache'
-import { type ImageSource, openImage, windowBytes } from '../images/image-source'
-import type { ReadWindow } from '../images/image-windows'
+import { type ImageSource, openImage } from '../images/image-source'
+import { type ReadWindow, windowBytes } from '../images/image-windows'
 import { cutMask, readMaskCut } from '../images/mask-crops'
 import type { TiledMask } from '../images/mask-windows'
 import { type ClassMap, type Mask, openMask } from '../images/masks'
+import { ownPixels } from '../images/raw-pixels'
 import type { Extent2, Resolution } from '../images/resolution'
 import { type CropPlacement, cropMask } from './crop-mask'
 
@@ -109,7 +110,8 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
     if (!isBuffered) return TE.right({ pixels: { windowBytes, readWindow }, height, width, channels: 3, ...placement })
     const window = windowOf(placement)
     return TE.map((pixels: Uint8Array): Image => ({
-      pixels,
+      pixels: ownPixels(pixels),
+      isHandedOver: true,
       height: window.height,
       width: window.width,
       channels: 3,

@@ -173,6 +173,8 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
 
 export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
+  /** Crops that could not be read and were drawn anew, where that was asked for. */
+  readonly skippedCrops?: number
 }
 
 /**

@@ -5,14 +5,16 @@ import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
+import type { SeenImage } from '../images/image-notices'
 import { withClassWeights } from '../model/model-layers'
 import { maxSteps } from '../options/limits'
+import { present } from '../options/present'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
-import { minExtent } from './image-loader'
+import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { countClasses, resolveClassWeights } from './class-weights'
 import { dataNotices } from './data-notices'
@@ -51,6 +53,8 @@ export interface PreparedTraining extends Split {
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
   readonly steps: number
+  /** Host memory of crops that are read by window; absent where no image is in tiles. */
+  readonly cropBytes?: number
   readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly state: State | undefined
@@ -98,6 +102,11 @@ const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Sp
 /** The size of the crop that a step sees of each image. */
 export const cropExtent = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
 
+const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned): number | undefined =>
+  seen.some(({ header }) => header.view.level.tile !== undefined)
+    ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0] })
+    : undefined
+
 /**
  * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
  */
@@ -120,7 +129,7 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
           : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
-    TE.chainFirst(({ split, graph }) => checkImages(split, minExtent(cropExtent(graph), options.rotate), request)),
+    TE.bind('seen', ({ split, graph }) => checkImages(split, minExtent(cropExtent(graph), options.rotate), request)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
     TE.let('weightedSetup', ({ split, graph, classWeights }) => setupFor(request, split, graph, classWeights)),
     TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...pickWatching(options) }, objective, imageSource)),
@@ -129,9 +138,10 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
     TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
     TE.bind('state', (choices) => findState(request, choices)),
-    TE.map(({ split, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
+    TE.map(({ split, seen, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
       request,
       ...split,
+      ...present({ cropBytes: cropBytesOf(seen, planned) }),
       planned,
       classes,
       classWeights,
