@@ -1,5 +1,5 @@
 export type { AnyLayer, ArgsOf, Layers, Directive } from './arguments'
-export { comparesWith, isConvolutionOp, isLoss, isRectifier, mayExchange, type Loss, type Op, type OpArguments } from './ops'
+export { comparesWith, isConvolutionOp, isLoss, isRectifier, knowsOption, mayExchange, type Loss, type Op, type OpArguments } from './ops'
 export type { LossTarget } from './ops/op-record'
 export type { Padding, Pair } from './ops/options'
 export * from './activations'

@@ -4,20 +4,22 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernels/kernel-fields'
+import { absentFields, kernelFields, type Fields, type FieldType } from '../staging/kernels/kernel-fields'
 import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels/kernels'
 import { compiledExpressions, operandCount, operations, type Operation } from '../staging/pointwise/compiled'
 import { stepNumbers } from '../staging/pointwise/encode'
 
-type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
 type Struct = readonly [name: string, fields: Fields]
 const shared: readonly Struct[] = Object.entries(kernelFields)
+const textOf = (fields: Fields): string => Object.entries(fields).join()
+const withoutLast = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).slice(0, -1))
+const lengthOf = (fields: Fields): number => Object.keys(fields).length
 /** Tells whether these are the fields of a struct, perhaps without its last. */
 const isHeldBy =
   (fields: Fields) =>
   ([, held]: Struct): boolean =>
-    fields.join() === held.join() || fields.join() === held.slice(0, -1).join()
+    textOf(fields) === textOf(held) || textOf(fields) === textOf(withoutLast(held))
 /** A kernel with fields of its own has a struct by its name. */
 const structs: readonly Struct[] = [
   ...shared,
@@ -34,11 +36,11 @@ const types: { readonly [T in FieldType]: string } = {
 
 const capitalise = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
 const beginsWith = (fields: Fields, start: Fields): boolean =>
-  start.length < fields.length && start.every((field, index) => field === fields[index])
+  lengthOf(start) < lengthOf(fields) && textOf(fields).startsWith(`${textOf(start)},`)
 
 /** The struct with the most fields that these begin with. */
 const baseOf = (fields: Fields): Struct | undefined =>
-  structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => b.length - a.length)[0]
+  structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => lengthOf(b) - lengthOf(a))[0]
 
 /** A struct behind the one that it derives from, wherever its row stands. */
 const basesFirst = (all: readonly Struct[], one: Struct): readonly Struct[] => {
@@ -50,20 +52,20 @@ const orderedStructs = structs.reduce(basesFirst, [])
 
 /** Some kernel ends just before the struct's last field. */
 const mayEndBefore = (fields: Fields): boolean => {
-  const before = fields.slice(0, -1).join()
-  return rows.some(([, row]) => row.fields.join() === before) && !structs.some(([, other]) => other.join() === before)
+  const before = textOf(withoutLast(fields))
+  return rows.some(([, row]) => textOf(row.fields) === before) && !structs.some(([, other]) => textOf(other) === before)
 }
 
 /** Fields n0, n1, ... are the elements of one array n. */
-const members = (fields: Fields): readonly (readonly [name: string, count: number])[] =>
+const members = (fields: readonly string[]): readonly (readonly [name: string, count: number])[] =>
   fields.reduce<readonly (readonly [string, number])[]>((all, field) => {
     const [, stem, digit] = /^(.*)(\d)$/.exec(field) ?? []
     if (stem === undefined || !fields.includes(`${stem}0`)) return [...all, [field, 1]]
     return digit === '0' ? [...all, [stem, 1]] : [...all.slice(0, -1), [stem, Number(digit) + 1]]
   }, [])
 
-const ownMembers = (fields: Fields): ReturnType<typeof members> => members(fields.slice(baseOf(fields)?.[1].length ?? 0))
-const typeOf = (fields: Fields, member: string): FieldType => fieldType(fields.includes(member) ? member : `${member}0`)
+const ownMembers = (fields: Fields): ReturnType<typeof members> => members(Object.keys(fields).slice(lengthOf(baseOf(fields)?.[1] ?? {})))
+const typeOf = (fields: Fields, member: string): FieldType => fields[member] ?? fields[`${member}0`]!
 
 const struct = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
@@ -81,7 +83,7 @@ const struct = ([name, fields]: Struct): string => {
 /** The constructor of a struct: reads its fields in order. */
 const constructor = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
-  const last = fields.at(-1)!
+  const last = Object.keys(fields).at(-1)!
   const read = (member: string): string =>
     member === last && mayEndBefore(fields)
       ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(fields, member)}()`
@@ -103,8 +105,8 @@ const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: 
 const row = ([name, declared]: readonly [string, KernelRow]): string =>
   [
     `      {"${name}",`,
-    `       {${quote(declared.fields)}},`,
-    `       ${fieldType(declared.fields.at(-1)!) === 'numbers'},`,
+    `       {${quote(Object.keys(declared.fields))}},`,
+    `       ${Object.values(declared.fields).at(-1) === 'numbers'},`,
     `       {${Object.entries(declared.operands)
       .map(([operandName, use]) => operand(declared, operandName, use))
       .join(',\n        ')}}},`

@@ -231,6 +231,10 @@ export const takesMaxima = (op: Op): op is MaxPool => recordOf(op).takesMaxima =
 /** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */
 export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
 
+/** Tells whether an op has an option of this name. */
+export const knowsOption = (op: string, option: string): boolean =>
+  op in opRecords && opRecords[op as Op].options.some(([name]) => name === option)
+
 /** Tells whether the op is a convolution, which Winograd's algorithm may compute. */
 export const isConvolutionOp = (op: Op): op is Convolution => recordOf(op).transformable !== undefined
 

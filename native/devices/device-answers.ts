@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import type { ConvolutionShape, DeviceModel } from '../../staging/devices/device-model'
-import { encodeKernel, keyOfKernel, type Kernel, type KernelOf } from '../../staging/kernels/kernels'
+import { encodeKernel, keyOfKernel, rowOf, type Kernel, type KernelOf } from '../../staging/kernels/kernels'
 import { windowFields } from '../../staging/kernels/window-fields'
 import { layoutCode, layouts, type Layout } from '../../staging/kernels/layout'
 import { memoize } from '../../staging/memoize'
@@ -67,7 +67,7 @@ export const queryLayouts = (device: NativeDevice): Pick<DeviceModel, 'activatio
       (shape) => unwrapAnswer(weightLayoutsAnswer(device.weightLayouts(encodeToFloats(probeKernel(shape)))))
     ),
     indicesBytes: memoize(keyOfKernel, (kernel) =>
-      kernel.kind.startsWith('maxPool') ? unwrapAnswer(bytesAnswer(device.indicesBytes(encodeToFloats(kernel)))) : 0
+      'indices' in rowOf(kernel.kind).operands ? unwrapAnswer(bytesAnswer(device.indicesBytes(encodeToFloats(kernel)))) : 0
     )
   }
 }

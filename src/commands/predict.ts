@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Image } from '../../native'
-import { type Objective, objectiveText } from '../../staging'
+import { type Objective, hasTarget, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
@@ -92,13 +92,14 @@ const writeResult = ({ out }: Options, { height, width }: Extent2, planned: Plan
  */
 const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned): Outcome<unknown> => {
   const { model, nodes } = planned.staged.graph
-  const { op, input } = nodes.at(-1)!
-  if (op === 'meanSquaredError') return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
-  if (op === 'pixelCrossEntropy' && out === undefined)
+  const loss = nodes.at(-1)!
+  const classes = loss.input[1]
+  if (hasTarget(loss, 'values')) return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
+  if (hasTarget(loss, 'pixel-labels') && out === undefined)
     return TE.left(inputFailure(`${model} scores every pixel: give --out, *.tif or *.png`))
-  if (op === 'pixelCrossEntropy' && input[1] > noClass)
-    return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
-  if (op === 'softmaxCrossEntropy' && out !== undefined)
+  if (hasTarget(loss, 'pixel-labels') && classes > noClass)
+    return TE.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
+  if (hasTarget(loss, 'labels') && out !== undefined)
     return TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
   return out !== undefined && height * width > partBytes ? checkDiskSpace(`the mask ${out}`, height * width) : TE.right(undefined)
 }

@@ -1,6 +1,6 @@
 import { percent } from '../text/format'
 import { table } from '../text/table'
-import type { PlanSwapInterval } from '../../dsl'
+import { isConvolutionOp, type PlanSwapInterval } from '../../dsl'
 import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, swapScheduleTexts } from '../../staging'
 import type { Planned } from './plan-network'
 import { printable } from '../text/printable'
@@ -100,7 +100,7 @@ const plural = (count: number, noun: string): string => `${count} ${noun}${count
  * none.
  */
 const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): readonly (readonly string[])[] => {
-  const convolutions = nodes.filter(({ op }) => op === 'conv2d').length
+  const convolutions = nodes.filter(({ op }) => isConvolutionOp(op)).length
   const byWinograd = segments.reduce((sum, { winograd }) => sum + winograd.length, 0)
   return convolutions === 0 ? [] : [['by Winograd', `${byWinograd} of ${plural(convolutions, 'convolution')}`]]
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Graph } from '../../staging'
+import { hasTarget, type Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
@@ -30,13 +30,14 @@ import { type Split, splitForValidation } from './validation-split'
  * of RGB images.
  */
 const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
-  const { op, input: scores } = nodes.at(-1)!
+  const loss = nodes.at(-1)!
+  const scores = loss.input
   const [wanted, labelled] =
     imageLabels(training) === undefined
-      ? (['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', op === 'pixelCrossEntropy'] as const)
+      ? (['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', hasTarget(loss, 'pixel-labels')] as const)
       : ([
           'scores of one class an image, which labelled images train; end it in [B, classes]',
-          op === 'softmaxCrossEntropy' && scores[2] * scores[3] === 1
+          hasTarget(loss, 'labels') && scores[2] * scores[3] === 1
         ] as const)
   if (!labelled) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] === 3

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
-import { isTrainable, type Graph } from './graph'
+import { hasTarget, isTrainable, type Graph } from './graph'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -103,7 +103,7 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
-  if (rowWeights === true && loss.op !== 'softmaxCrossEntropy')
+  if (rowWeights === true && !hasTarget(loss, 'labels'))
     return `rows are weighted in softmaxCrossEntropy only, but the loss is ${loss.op}; leave out the weights`
   const unmatched = groups.find((group) => !names.some((name) => matches(name)(group)))
   if (unmatched !== undefined)

@@ -1,4 +1,4 @@
-import { maxSteps, type ArgsOf, type Expression } from '../../dsl'
+import { maxSteps, type Expression, type PointwiseArguments } from '../../dsl'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
 import { encodeExpression, mostRegisters, stepNumbers } from './encode'
 
@@ -25,7 +25,7 @@ const remembered = (expression: Expression, key: string, make: () => Expression)
   return codes.get(key)
 }
 
-type Function = Pick<ArgsOf<'pointwise'>, 'expression' | 'derivativeOfOutput'>
+type Function = Pick<PointwiseArguments, 'expression' | 'derivativeOfOutput'>
 
 const encoded = ({ expression, derivativeOfOutput }: Function, wanted: Wanted): Encoded => {
   if (wanted === 'value') return remembered(expression, wanted, () => expression)
@@ -35,7 +35,7 @@ const encoded = ({ expression, derivativeOfOutput }: Function, wanted: Wanted): 
 }
 
 /** Why devices cannot run a function or its gradients; undefined where they can. */
-export const validateFunction = (args: ArgsOf<'pointwise'>): string | undefined => {
+export const validateFunction = (args: PointwiseArguments): string | undefined => {
   const parameters = (['weight', 'bias'] as const).filter((role) => args[role] !== undefined)
   const codes = (['value', 'input', ...parameters] as const).map((wanted) => encoded(args, wanted))
   if (codes.some((code) => code !== undefined && code.length > maxSteps * stepNumbers))

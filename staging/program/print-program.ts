@@ -1,5 +1,5 @@
-import { kernelTable, type Kernel } from '../kernels/kernels'
-import { fieldType } from '../kernels/kernel-fields'
+import { kernelTable, rowOf, type Kernel } from '../kernels/kernels'
+import type { FieldType } from '../kernels/kernel-fields'
 import { layouts } from '../kernels/layout'
 import {
   sectionNames,
@@ -37,15 +37,15 @@ const operandText = ({ buffers }: Program, address: Address): string => {
   }
 }
 
-const fieldText = (field: string, value: number | readonly number[]): string => {
-  const text = fieldType(field) === 'layout' && typeof value === 'number' ? layouts[value] : [value].flat().join(',')
+const fieldText = (type: FieldType, field: string, value: number | readonly number[]): string => {
+  const text = type === 'layout' && typeof value === 'number' ? layouts[value] : [value].flat().join(',')
   return `${field}=${text}`
 }
 
 /** A kernel's kind and its fields, by their names. */
 const kernelText = (kernel: Kernel): string => {
   const { kind, ...fields } = kernel
-  return [kind, ...Object.entries(fields).map(([field, value]) => fieldText(field, value))].join(' ')
+  return [kind, ...Object.entries(fields).map(([field, value]) => fieldText(rowOf(kind).fields[field]!, field, value))].join(' ')
 }
 
 const launchText = (program: Program, launch: Extract<Instruction, { readonly kind: 'launch' }>): readonly string[] => {

@@ -13,7 +13,7 @@ test('kernels, their fields and operands are the same in both languages', () => 
       const { fields, operands, optional = [], inPlace = [] } = rowOf(kind)
       return {
         name: kind,
-        fields: [...fields],
+        fields: Object.keys(fields),
         operands: Object.entries(operands).map(([name, use]) => ({
           name,
           use,

@@ -7,7 +7,7 @@ import { darknet19, vgg16, vgg19 } from '../../models'
 import type { Numbers } from '../../src/running/step-io'
 import { initialise } from '../../src/weights/initialise'
 import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
-import { withoutDropout } from '../../staging/graph/graph'
+import { withoutRandomness } from '../../staging/ops/build-graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { createPlanSearches, type Candidate } from '../../staging/search'
 import { decide } from '../../staging/stage'
@@ -29,7 +29,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
       const { draw, graph, ...execution } = randomExecution(seed)
       const segments = randomSegments(draw, graph)
       const lowering = {
-        graph: withoutDropout(graph),
+        graph: withoutRandomness(graph),
         device: referenceModel('float64'),
         objective: { kind: 'gradients' },
         source: { kind: 'float' }
