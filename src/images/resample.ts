@@ -4,15 +4,17 @@ export interface Span {
   readonly count: number
 }
 
-/** What each element of an axis is summed from: weights of consecutive elements of the stored axis. */
+/**
+ * What each element of an axis is summed from: weights of consecutive elements of the stored axis.
+ */
 interface Taps {
   readonly from: number
   readonly weights: Float64Array
 }
 
 /**
- * A triangle as wide as a pixel of the coarser of both grids on either side, centred on the element,
- * its weights of sum 1 (antialiased bilinear, as of Pillow and torchvision).
+ * A triangle as wide as a pixel of the coarser of both grids on either side, centred on the
+ * element, its weights of sum 1 (antialiased bilinear, as of Pillow and torchvision).
  */
 const tapsOf = (stored: number, scale: number, index: number): Taps => {
   const support = Math.max(1, scale)

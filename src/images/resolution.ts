@@ -8,7 +8,10 @@ export interface Extent2 {
   readonly width: number
 }
 
-/** What an image is read at: one of its levels, of which 0 is the finest, or so many micrometres a pixel. */
+/**
+ * What an image is read at: one of its levels, of which 0 is the finest, or so many micrometres a
+ * pixel.
+ */
 export type Resolution = { readonly level: number } | { readonly micronsPerPixel: number }
 
 export const finest: Resolution = { level: 0 }
