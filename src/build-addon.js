@@ -33,8 +33,9 @@ if (tools.length > 0)
       `apt install ${tools.map((tool) => tool.package).join(' ')} (docs/install.md)`
   )
 const packages = ['cmake-js', 'node-addon-api'].filter((name) => find(name) === undefined)
+const versioned = packages.map((name) => `${name}@8`)
 if (packages.length > 0)
-  stop(`the addon cannot be built without the packages ${packages.join(' and ')}: run npm install ${packages.join(' ')}`)
+  stop(`the addon cannot be built without the packages ${packages.join(' and ')}: run npm install ${versioned.join(' ')}`)
 
 const cmakeJs = join(find('cmake-js'), '..', 'bin', 'cmake-js')
 const args = [cmakeJs, 'build', '--directory', join(root, 'native'), ...process.argv.slice(2)]

@@ -3,7 +3,7 @@ import * as t from 'io-ts'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { chooseAddon, prebuilts, type Machine } from './prebuilt'
+import { chooseAddon, prebuilts, type InstalledAddon, type Machine } from './prebuilt'
 
 const requireHere = createRequire(__filename)
 
@@ -53,9 +53,13 @@ const installedFolder = (name: string): string | undefined => {
   }
 }
 
-const findAddon = (name: string): string | undefined => {
+const versionCodec = t.type({ version: t.string })
+
+const findAddon = (name: string): InstalledAddon | undefined => {
   const folder = installedFolder(name)
-  return folder === undefined ? undefined : join(folder, 'tilefold.node')
+  if (folder === undefined) return undefined
+  const manifest: unknown = requireHere(join(folder, 'package.json'))
+  return versionCodec.is(manifest) ? { version: manifest.version, file: join(folder, 'tilefold.node') } : undefined
 }
 
 /** The folders of those packages with addons that are installed. */

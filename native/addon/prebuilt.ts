@@ -35,6 +35,12 @@ export interface Machine {
   readonly instructions: () => readonly string[] | undefined
 }
 
+/** A package with an addon that is installed. */
+export interface InstalledAddon {
+  readonly version: string
+  readonly file: string
+}
+
 /** The facts of an installation on which the choice of an addon depends. */
 export interface Installation {
   readonly version: string
@@ -44,12 +50,12 @@ export interface Installation {
   readonly isClone: boolean
   /** The addon that was built here. */
   readonly local: string | undefined
-  /** The addon of a package of this name that is installed. */
-  readonly findAddon: (name: string) => string | undefined
+  /** The package of this name. */
+  readonly findAddon: (name: string) => InstalledAddon | undefined
 }
 
 /** Words on how to get an addon where no package brings one. */
-const buildRemedy = 'build it here with npm install cmake-js node-addon-api sharp and npx tilefold-build (docs/install.md)'
+export const buildRemedy = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
 
 const numbers = (version: string): readonly number[] => version.replace(/^v/, '').split('.').map(Number)
 
@@ -70,13 +76,18 @@ export const chooseAddon = (machine: Machine, installation: Installation): E.Eit
     const known = instructions.length === 0 ? undefined : machine.instructions()
     return known === undefined ? [] : instructions.filter((one) => !known.includes(one))
   }
-  const installed = prebuilts.filter(({ name }) => findAddon(name) !== undefined)
+  const installed = prebuilts.flatMap((one) => {
+    const addon = findAddon(one.name)
+    return addon === undefined ? [] : [{ ...one, ...addon }]
+  })
   const meant = installed.filter(fitsMachine)
-  const fitting = meant.find((one) => missingInstructions(one).length === 0)
-  const found = (fitting && findAddon(fitting.name)) ?? local
+  const fitting = meant.find((one) => one.version === version && missingInstructions(one).length === 0)
+  const found = fitting?.file ?? local
   if (found !== undefined) return E.right(found)
   if (isClone) return E.left('the native addon is not built: build it with "npm run build"')
   const [unfit] = meant
+  if (unfit !== undefined && unfit.version !== version)
+    return E.left(`${unfit.name} ${unfit.version} is installed, but this is tilefold ${version}: run npm install ${unfit.name}@${version}`)
   if (unfit !== undefined)
     return E.left(
       `${unfit.name} needs a processor with ${unfit.instructions.join(', ')} (Intel since 2013, AMD since 2015), ` +

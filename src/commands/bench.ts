@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
+import { checkPaths, namedPaths } from '../files/paths'
 import { mappedZeros } from '../images/mapped-image-file'
 import { findPixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
 import { randomStream } from '../numbers/random'
@@ -13,7 +14,10 @@ import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
+import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
+import { runPage } from '../reports/run-page'
+import { checkReport, writeReport } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
@@ -52,7 +56,7 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
           )
         )
       : mappedZeros(bytes)
-  return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
+  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...corner }))(pixels)
 }
 
 /**
@@ -121,18 +125,26 @@ const runSteps = async (
  */
 export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFunction('bench', benchOptions, (options) =>
   pipe(
-    TE.fromEither(trainingObjective(options)),
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
+    TE.chain(() => checkReport(options.report)),
+    TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
-    TE.chain(({ setup, planned, image }) =>
+    TE.bind('report', ({ setup, planned, image }) =>
       withNetwork(
         { planned, device: setup.device, seed: options.seed, timesKernels: options.breakdown },
         (network) => () => runSteps(options, planned, network, image)
       )
-    )
+    ),
+    TE.chainFirst(({ planned, report: { stepMs, peakDeviceBytes } }) => {
+      const images = planned.staged.program.input[0] * options.accumulate
+      const what = `${stepMs.length} ${stepMs.length === 1 ? 'step' : 'steps'} on noise`
+      return writeReport(options.report, () => runPage(planned, what, { stepMs, peakDeviceBytes, images }))
+    }),
+    TE.map(({ report }) => report)
   )
 )

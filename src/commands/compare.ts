@@ -10,6 +10,8 @@ import type { Size } from '../options/sizes'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { resolveSetup } from '../plans/resolve-setup'
+import { comparisonPage } from '../reports/comparison-page'
+import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 export interface CompareRow {
@@ -105,15 +107,16 @@ const compareRows = (
 export const compare: (options: CompareOptions) => Outcome<{ readonly rows: readonly CompareRow[] }> = libraryFunction(
   'compare',
   compareOptions,
-  ({ budgets, strategies, signal, ...options }) =>
+  ({ budgets, strategies, report, signal, ...options }) =>
     pipe(
-      TE.fromEither(trainingObjective(options)),
+      checkReport(report),
+      TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
       TE.bind('stageBy', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stageEach(withoutLimits(request))))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
-      TE.chain(({ request, stageBy, plain }) => {
+      TE.bind('rows', ({ request, stageBy, plain }) => {
         const { plainPeakBytes } = plain.plan.predicted
         const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
         const plainFlops = forwardFlops(plain)
@@ -124,6 +127,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
           signal
         )
       }),
-      TE.map((rows) => ({ rows }))
+      TE.chainFirst(({ rows, plain: { graph } }) => writeReport(report, () => comparisonPage(rows, graph.model, graph.input))),
+      TE.map(({ rows }) => ({ rows }))
     )
 )

@@ -17,6 +17,8 @@ import { resolveHeadOptions, resolveSetup } from '../plans/resolve-setup'
 import type { Setup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
+import { planPage } from '../reports/plan-page'
+import { checkReport, writeReport, writeTrace } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof planOptions>
@@ -58,9 +60,14 @@ const setupFor = (options: Options): Outcome<Setup> =>
  */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program)] }),
+    checkPaths({
+      reads: setupReads(options),
+      writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program), ...namedPaths('--report', options.report)]
+    }),
     TE.chain(() => checkOut(options)),
     TE.chain(() => checkProgram(options)),
+    TE.chain(() => checkReport(options.report)),
+    TE.chain(() => checkReport(options.trace)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
@@ -73,6 +80,8 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
         : writePlan(options.out, { name, options: resolveHeadOptions(options), model }, staged, objective)
     }),
     TE.chainFirst(({ planned: { staged } }) => writeProgram(options.program, staged.program)),
+    TE.chainFirst(({ planned }) => writeReport(options.report, () => planPage(planned))),
+    TE.chainFirst(({ planned }) => writeTrace(options.trace, planned)),
     TE.map(({ planned }) => planned)
   )
 )

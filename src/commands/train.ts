@@ -12,6 +12,9 @@ import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
+import type { Report } from '../reports/report'
+import { runPage } from '../reports/run-page'
+import { writeReport } from '../reports/write-report'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
@@ -20,7 +23,8 @@ import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
-import { type PreparedTraining, prepareTraining } from '../training/prepare'
+import { learningRate } from '../training/learning-rate'
+import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
 import { bestSoFar } from '../training/record'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
@@ -91,7 +95,9 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     }))
   )
 
-const weightFilesOf = ({ save, best }: DecodedTrainOptions): readonly string[] => [save, best].filter((path) => path !== undefined)
+/** What is replaced whole, in the end or as the training goes. */
+const replacedFiles = ({ save, best, report }: DecodedTrainOptions): readonly string[] =>
+  [save, best, report].filter((path) => path !== undefined)
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
@@ -101,7 +107,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
     TE.fromEither(splitForValidation(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
-    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(weightFilesOf(options))),
+    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(replacedFiles(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
@@ -119,6 +125,20 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
   }
 }
 
+const trainingPage = (
+  { request, planned, steps }: PreparedTraining,
+  { loss, stepMs, validations, peakDeviceBytes }: TrainedRecord
+): Report => {
+  const { schedule, warmup } = request.options
+  const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
+  return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, {
+    stepMs,
+    peakDeviceBytes,
+    images: rowsOfUpdate(planned, request),
+    learned: { loss, learningRate: rates, validations }
+  })
+}
+
 /** Plans and trains, where nobody else writes to the same files. */
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
@@ -126,12 +146,13 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
     claimedOutputs(options),
     notify,
     pipe(
-      TE.traverseSeqArray(removeTraces)(weightFilesOf(options)),
+      TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
       TE.chain(() => prepareTraining(request)),
       tap(({ planned }) => options.onPlan?.(planned)),
       TE.chain((prepared) =>
         pipe(
           runPrepared(prepared),
+          TE.chainFirst((trained) => writeReport(options.report, () => trainingPage(prepared, trained))),
           TE.map((trained) => createReport(prepared, trained))
         )
       )

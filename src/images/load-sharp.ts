@@ -17,7 +17,7 @@ const findSharp = (): typeof Sharp => {
     }
   })
   const [first] = found
-  if (first === undefined) throw new Error('the package sharp, which reads images, is not installed: run npm install sharp')
+  if (first === undefined) throw new Error('the package sharp, which reads images, is not installed: run npm install sharp@0.35')
   return first.requireThere(first.path) as typeof Sharp
 }
 

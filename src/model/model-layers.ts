@@ -12,7 +12,7 @@ interface Held {
 }
 
 /** The layers with each op replaced by what `change` makes of it. */
-const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
+export const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
   layers.map((layer) => {
     const all = (inner: Layers): Layers => mapOps(inner, change)
     const { layer: one, layers: listed, main, shortcut, gate, branches } = layer.args as Held

@@ -16,6 +16,7 @@ import {
   measureOption,
   modelOptions,
   planningOptions,
+  reportOption,
   seedOption,
   setupOptions,
   signalOption,
@@ -41,12 +42,15 @@ export const planOptions = {
   /** Path of the plan to write: *.plan.ts, which the compiler checks, or *.json. */
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json'),
   /** Path of the plan's Program to write, as text: what runs, in order, on which buffers. */
-  program: optional(path('file'), 'write what the plan runs, as text')
+  program: optional(path('file'), 'write what the plan runs, as text'),
+  /** Path of the predicted step to write as trace events: *.json, which Perfetto opens. */
+  trace: optional(path('file'), 'write the predicted step as trace events, JSON, which ui.perfetto.dev opens'),
+  ...reportOption
 }
 
 export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
-export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions }
+export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions, ...reportOption }
 
 export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
@@ -81,6 +85,7 @@ export const compareOptions = {
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),
   /** The strategies to compare; all where absent. */
   strategies: withDefault(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
+  ...reportOption,
   ...signalOption
 }
 
@@ -149,6 +154,7 @@ export const benchOptions = {
   steps: withDefault(whole(1, maxSteps), 'how many steps', 3),
   /** Measures where the time of the fastest step went, kernel by kernel. */
   breakdown: withDefault(flag, 'show where the time of the fastest step went, by kernel', false),
+  ...reportOption,
   ...planWatching,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())

@@ -10,7 +10,7 @@ import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
 import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
-import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
+import { type GivenSize, extents, flag, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
 import { maxClasses, maxThreads } from '../options/limits'
 import { type Kind, type OptionsOf, argument, withDefault, fromJavaScript, optional } from '../options/option'
 import type { Size } from '../options/sizes'
@@ -159,6 +159,12 @@ export const measureOption = {
    * the plan is made.
    */
   measure: optional(flag, 'first measure the kernels of the plan that were not measured on this machine, and keep their times')
+}
+
+/** Draws what a command tells. */
+export const reportOption = {
+  /** Where a page goes that draws what is told: one HTML file, which needs no network. */
+  report: optional(path('file'), 'write a page that draws it: one HTML file, which needs no network')
 }
 
 /** Stops what plans, measures or runs. */

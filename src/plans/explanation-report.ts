@@ -141,7 +141,8 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
   ])
 }
 
-const sentences = (report: ExplanationReport): readonly string[] => {
+/** What binds, what other budgets would give, and what the present one costs: in sentences. */
+export const explanationSentences = (report: ExplanationReport): readonly string[] => {
   const { given, bindingLayer, larger, smaller, predictedStepMs, lowerBoundMs, budgetBytes } = report
   const [next, last] = [larger[0], larger[larger.length - 1]]
   const binding =
@@ -177,7 +178,7 @@ export const explanationText = (explanation: Explanation): string => {
   const title = `${printable(explanation.graph.model)}, input ${explanation.graph.input.join('x')}, strategy ${report.strategy}`
   return [
     title,
-    ...sentences(report),
+    ...explanationSentences(report),
     table(['at the peak', 'bytes', 'share', 'the largest of it'], peakRows(report)),
     table(['budget', 'time of a step', 'against now'], budgetRows(report)),
     table(

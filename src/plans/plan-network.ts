@@ -33,6 +33,8 @@ import type { Size } from '../options/sizes'
 
 export interface Planned {
   readonly staged: Staged
+  /** What staging was asked. */
+  readonly request: StageRequest
   readonly device: Setup['device']
   /** The arithmetic that products are computed in. */
   readonly math: MathMode
@@ -201,8 +203,9 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.bind('change', ({ staged }) => describeChange(setup, staged, objective)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
-    E.map(({ request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
+    E.map(({ request, request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
+      request,
       device: setup.device,
       math: mathMode(setup.precision),
       threads: device.threads,

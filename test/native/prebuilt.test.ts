@@ -14,7 +14,7 @@ const machine: Machine = { node: 'v20.20.2', system: 'linux', processor: 'x64', 
 const nothing: Installation = { version: '1.2.3', minNode: '20.17', isClone: false, local: undefined, findAddon: () => undefined }
 const having = (...names: readonly string[]): Installation => ({
   ...nothing,
-  findAddon: (name) => (names.includes(name) ? `/${name}` : undefined)
+  findAddon: (name) => (names.includes(name) ? { version: '1.2.3', file: `/${name}` } : undefined)
 })
 
 const choose = (on: Partial<Machine>, of: Installation): string => E.toUnion(chooseAddon({ ...machine, ...on }, of))
@@ -35,7 +35,7 @@ test('a processor that lacks what a package needs takes what was built for it', 
 })
 
 test('each reason why there is no addon is a sentence that says what to do', () => {
-  const build = 'build it here with npm install cmake-js node-addon-api sharp and npx tilefold-build (docs/install.md)'
+  const build = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
   for (const [said, expected] of [
     [choose({}, nothing), `the native addon is not installed: run npm install @tilefold/linux-x64@1.2.3, or ${build}`],
     [
@@ -61,9 +61,20 @@ test('each reason why there is no addon is a sentence that says what to do', () 
   assert.not.match(choose({ node: 'v100.0.0' }, having('@tilefold/linux-x64')), / /)
 })
 
-test('package.json names the packages that may bring an addon, all of its own version', () => {
-  const { version, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  for (const { name } of prebuilts) assert.is(peerDependencies[name], version)
+test('an addon of another version is not taken', () => {
+  const older: Installation = { ...nothing, findAddon: (name) => ({ version: '1.2.2', file: `/${name}` }) }
+  assert.is(choose({}, { ...older, local: 'built' }), 'built')
+  assert.is(
+    choose({ processor: 'arm64' }, older),
+    '@tilefold/linux-arm64 1.2.2 is installed, but this is tilefold 1.2.3: run npm install @tilefold/linux-arm64@1.2.3'
+  )
+})
+
+test('package.json names the packages that may be beside it, and asks no registry for them', () => {
+  const { peerDependencies, peerDependenciesMeta } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  assert.is(peerDependencies, undefined)
+  for (const name of [...prebuilts.map((one) => one.name), 'sharp', 'typescript'])
+    assert.equal(peerDependenciesMeta[name], { optional: true })
 })
 
 const folder = temporaryFolder()

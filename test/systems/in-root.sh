@@ -25,6 +25,9 @@ done
 export root command packages copy
 unshare "${spaces[@]}" bash -euc '
   mount --bind "$packages" "$copy/node_modules"
+  # Nothing in the root changes the packages of this checkout; what checks keep there is kept apart.
+  mount -o remount,bind,ro "$copy/node_modules"
+  if [ -d "$packages/.cache" ]; then mount -t tmpfs tmpfs "$copy/node_modules/.cache"; fi
   for path in "$@"; do mount --bind "${path%%=*}" "$root${path#*=}"; done
   mount -t proc proc "$root/proc"
   mount --rbind /dev "$root/dev"

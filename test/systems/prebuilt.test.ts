@@ -8,7 +8,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { javascriptModel } from './example-programs'
 import { type Root, checkout, script, testIn } from './roots'
-import { run } from './strange-project'
+import { packAddon, packLibrary, run } from './strange-project'
 
 const folder = mkdtempSync('/var/tmp/tilefold-prebuilt-')
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -47,20 +47,15 @@ const install = [
 const built = script('native/prebuilt/build.sh', [build])
 if ('impossible' in built) console.log(`the prebuilt addon: skipped, for ${built.impossible}`)
 else {
-  for (const args of [
-    ['pack', '--pack-destination', packed],
-    ['run', 'pack:addon', '--', '--build', build, '--out', packed]
-  ]) {
-    const { status, stderr } = run(checkout, 'npm', args)
-    assert.is(status, 0, stderr)
-  }
+  packLibrary(packed)
+  packAddon(packed, ['--build', build])
   for (const [name, release] of Object.entries(releases))
     testIn(name, release, [], `${release}: the packages install and run where nothing else is`, (root) => {
       assert.match(offline(root, install), /added 2 packages/)
       const command = `cd ${stranger} && node_modules/.bin/tilefold`
       assert.match(offline(root, `${command} plan vgg16 --classes 2 --input 1x3x2048x2048 --budget 1GiB`), /^vgg16, input 1x3x2048x2048/)
       const model = `cat >${stranger}/model.mjs <<'END'\n${javascriptModel}END\n`
-      const training = `${command} train model.mjs --data /work/tilefold/examples/data/ihc --steps 2 --seed 1 --json`
+      const training = `${command} train model.mjs --data /work/tilefold/examples/data --steps 2 --seed 1 --json`
       assert.is(JSON.parse(offline(root, `${model}${training}`)).steps, 2)
       const addon = `TILEFOLD_ADDON=${stranger}/node_modules/@tilefold/linux-x64/tilefold.node`
       const tests = 'node test/run.js native/convolutions golden/operations'

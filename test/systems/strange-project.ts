@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { root } from '../src/command-line'
 
@@ -39,6 +39,17 @@ const successful = (cwd: string, command: string, args: readonly string[]): stri
   return stdout
 }
 
+/** Packs the library into a folder. It is compiled in one place, so by one test file at a time. */
+export const packLibrary = (to: string): void => {
+  const lock = join(root, 'node_modules', '.cache', 'tilefold', 'packing')
+  mkdirSync(dirname(lock), { recursive: true })
+  successful(root, 'flock', [lock, 'npm', 'pack', '--silent', '--pack-destination', to])
+}
+
+export const packAddon = (to: string, more: readonly string[] = []): void => {
+  successful(root, 'npm', ['run', '--silent', 'pack:addon', '--', '--out', to, ...more])
+}
+
 /**
  * The .tgz of the library and of the addon that was built here; TILEFOLD_TARBALLS has them already.
  */
@@ -46,10 +57,12 @@ const tarballs = (): readonly string[] => {
   const packed = process.env['TILEFOLD_TARBALLS'] ?? join(folder, 'packed')
   if (!existsSync(packed)) {
     mkdirSync(packed)
-    successful(root, 'npm', ['pack', '--silent', '--pack-destination', packed])
-    successful(root, 'npm', ['run', '--silent', 'pack:addon', '--', '--out', packed])
+    packLibrary(packed)
+    packAddon(packed)
   }
-  return readdirSync(packed).map((name) => join(packed, name))
+  return readdirSync(packed)
+    .sort()
+    .map((name) => join(packed, name))
 }
 
 const write = (path: string, text: string): string => {
@@ -64,21 +77,14 @@ export const writeFiles = (below: string, files: Readonly<Record<string, string 
 
 /**
  * An empty project with nothing but the two packages, installed without network and with an empty
- * cache of npm's; what npm said.
+ * cache of npm's, or without the addon; what npm said.
  */
-export const installed = (): { readonly project: string; readonly said: string } => {
-  const project = join(folder, 'project')
+export const installed = (has: 'both' | 'no addon' = 'both'): { readonly project: string; readonly said: string } => {
+  const project = join(folder, has === 'both' ? 'project' : 'project-without-addon')
   writeFiles(project, { 'package.json': { name: 'project', version: '1.0.0', private: true } })
-  const said = successful(project, 'npm', [
-    'install',
-    ...tarballs(),
-    '--offline',
-    '--no-audit',
-    '--no-fund',
-    '--cache',
-    join(folder, 'npm')
-  ])
-  return { project, said }
+  const wanted = tarballs().filter((path) => has === 'both' || /^tilefold-\d/.test(basename(path)))
+  const options = ['--offline', '--no-audit', '--no-fund', '--cache', join(folder, 'npm')]
+  return { project, said: successful(project, 'npm', ['install', ...wanted, ...options]) }
 }
 
 /** Packages of this clone's own, for a folder below the project. */
