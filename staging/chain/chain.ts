@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { decodeAs } from '../decoding/decode'
 
 const largest = 1e15
-const mostStages = 10_000
+const maxStages = 10_000
 const bytes = t.refinement(
   t.number,
   (value) => Number.isInteger(value) && value >= 0 && value <= largest,
@@ -60,8 +60,8 @@ export const decodeChain = (value: unknown): E.Either<string, Chain> =>
       () => 'stages is empty, where a chain has at least one'
     ),
     E.filterOrElse(
-      ({ stages }) => stages.length <= mostStages,
-      ({ stages }) => `it has ${stages.length} stages, where a chain has at most ${mostStages}`
+      ({ stages }) => stages.length <= maxStages,
+      ({ stages }) => `it has ${stages.length} stages, where a chain has at most ${maxStages}`
     ),
     E.filterOrElse(
       ({ stages }) => stages.some(({ u_F, u_B }) => u_F + u_B > 0),

@@ -2,13 +2,13 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 
-const described = (name: string, thing: string): string =>
+const describe = (name: string, thing: string): string =>
   /^(string|number)$/.test(name) ? `a ${name}` : /^(Array|Readonly|\{)/.test(name) ? `as in a ${thing}` : name
 
 const longestShown = 1000
 
 /** A value inside a sentence: as JSON has it, where JSON has it. */
-export const shown = (value: unknown): string => {
+export const formatValue = (value: unknown): string => {
   if (typeof value === 'function') return value.name === '' ? 'a function' : `the function ${value.name}`
   if (value === undefined || typeof value === 'number' || typeof value === 'bigint') return `${value}`
   const text =
@@ -40,9 +40,9 @@ export const decodeAs =
       E.mapLeft(([fault]) => {
         const context = fault?.context ?? []
         const path = pathOf(context)
-        const expected = described(context.at(-1)?.type.name ?? `a ${thing}`, thing)
+        const expected = describe(context.at(-1)?.type.name ?? `a ${thing}`, thing)
         if (fault?.message !== undefined) return path === '' ? fault.message : `${path}: ${fault.message}`
         if (path === '') return `it holds no ${thing}`
-        return fault?.value === undefined ? `${path} is missing` : `${path} is ${shown(fault.value)}, not ${expected}`
+        return fault?.value === undefined ? `${path} is missing` : `${path} is ${formatValue(fault.value)}, not ${expected}`
       })
     )

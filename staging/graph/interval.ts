@@ -5,7 +5,7 @@ export interface Interval {
 }
 
 /** The smallest interval that holds both. */
-export const hull = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
+export const unionInterval = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
 
 /**
  * Returns the number of tiles that become of `tiles` wanted, since all but the last are equal: 7

@@ -4,7 +4,7 @@ import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './statistics'
 import { tileAxes, type TileAxis } from '../program/program'
 import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './region'
-import { hull, partition, partitionAlongside, effectiveTileCount, type Interval } from './interval'
+import { unionInterval, partition, partitionAlongside, effectiveTileCount, type Interval } from './interval'
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 
@@ -12,12 +12,12 @@ const axisIndex = { B: 0, H: 2, W: 3 } as const
  * The tensors that a span reads from before it, and those that it makes and something after it
  * reads.
  */
-export interface Ends {
+export interface BoundaryTensors {
   readonly inputs: readonly number[]
   readonly outputs: readonly number[]
 }
 
-export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
+export const endsOf = (graph: Graph, { from, to }: Span): BoundaryTensors => {
   const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
   const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
   return {
@@ -173,7 +173,7 @@ const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<n
     readings.unshift(whole)
     for (const tensor of node.inputs) {
       const [before, read] = [held.get(tensor), readInterval(whole, tensor)]
-      held.set(tensor, before === undefined ? read : hull(before, read))
+      held.set(tensor, before === undefined ? read : unionInterval(before, read))
     }
   }
   const all = readings.map((reading, index) => {

@@ -24,7 +24,7 @@ interface SearchResult {
  * Entries of the list of buffers that are left at each depth: above, the memory would be better
  * spent on something else.
  */
-const mostEntries = 2 ** 26
+const maxEntries = 2 ** 26
 
 const grown = <A extends Int32Array | Float64Array>(array: A, wanted: number): A => {
   if (wanted <= array.length) return array
@@ -216,7 +216,7 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
       const offset = offsets[buffer]!
       if (offset < least || (offset === least && buffer < last)) continue
       if (offset >= dominated[frame]! || offset > ceiling[frame]!) return 'none'
-      if (steps === stepLimit || end[frame]! > mostEntries) return 'limit'
+      if (steps === stepLimit || end[frame]! > maxEntries) return 'limit'
       steps++
       if (choose(frame, buffer)) return 'chosen'
       takeBack(frame)

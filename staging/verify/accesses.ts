@@ -12,7 +12,7 @@ import {
 } from '../program/program'
 import { elementSizes } from '../kernels/precision'
 import { coordinatesOf, type Coordinates } from './boxes'
-import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
+import { fail, instructionFault, operandFault, catchFault, rangeText, type Place, type VerifierFault } from './fault'
 import { operandRegions, type OperandRegion, type Repeat } from './operand-regions'
 import { isOptional, type Kernel } from '../kernels/kernels'
 import { sectionsOf } from './sections'
@@ -345,7 +345,7 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
   }
   if (program.chunks !== undefined && !isSane(program.chunks, program.peakBytes))
     return E.left({ kind: 'form', message: "the Program's chunks, addresses and memory are no whole numbers of chunks." })
-  return proving(() => {
+  return catchFault(() => {
     const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
     const sections = sectionsOf(program).map(([name], index): SectionEvents => ({
       name,

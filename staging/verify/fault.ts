@@ -61,7 +61,7 @@ export const fail = (fault: VerifierFault): never => {
 }
 
 /** A proof that walks a Program: what it computes, or the first fault that it met. */
-export const proving = <A>(prove: () => A): E.Either<VerifierFault, A> => {
+export const catchFault = <A>(prove: () => A): E.Either<VerifierFault, A> => {
   try {
     return E.right(prove())
   } catch (thrown) {

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Program } from '../program/program'
 import { programEvents, type Event, type ProgramEvents } from './accesses'
 import { proveExchanged } from './exchange'
-import { fail, proving, type VerifierFault } from './fault'
+import { fail, catchFault, type VerifierFault } from './fault'
 import { proveInitialised, type Initialised } from './initialised'
 import { mappedPeak, proveMapped } from './mapped'
 import { proveNoOverlaps } from './overlaps'
@@ -92,5 +92,5 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
   pipe(
     programEvents(program),
-    E.chain((events) => proving(() => prove(program, events)))
+    E.chain((events) => catchFault(() => prove(program, events)))
   )

@@ -45,11 +45,11 @@ export type UnplacedInstruction =
    */
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
-export const still: Strides = [0, 0, 0]
+export const zeroStrides: Strides = [0, 0, 0]
 export const none: UnplacedOperand = { space: 'none' }
-export const at = (buffer: Buffer, base = 0, strides: Strides = still): InBuffer => ({ space: 'arena', buffer, base, strides })
-export const exchangeOperand = (base: number, strides: Strides = still): UnplacedOperand => ({ space: 'exchange', base, strides })
-export const index = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
+export const at = (buffer: Buffer, base = 0, strides: Strides = zeroStrides): InBuffer => ({ space: 'arena', buffer, base, strides })
+export const exchangeOperand = (base: number, strides: Strides = zeroStrides): UnplacedOperand => ({ space: 'exchange', base, strides })
+export const indexOperand = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 
 /** An operand further on in its buffer. */
 export const offsetBy = (operand: UnplacedOperand, bytes: number, [b, h, w]: Strides): UnplacedOperand =>

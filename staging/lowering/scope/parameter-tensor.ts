@@ -1,4 +1,4 @@
-import type { Learning } from '../../graph/objective'
+import type { TrainingParameters } from '../../graph/objective'
 import type { Layout } from '../../kernels/layout'
 import type { Buffer } from '../ir/builder'
 
@@ -15,7 +15,7 @@ export interface ParameterTensor {
   /** True if they are the weights of a convolution that the device also has by Winograd. */
   readonly transformable: boolean
   /** How the parameter is trained; undefined where it is frozen. */
-  readonly learning: Learning | undefined
+  readonly learning: TrainingParameters | undefined
   /**
    * Its gradient over the micro-batches of an update, where the update has a section of its own.
    */

@@ -4,7 +4,7 @@ import { activationElements, channelBlock, layoutCode, type Layout } from '../..
 import type { KernelOf } from '../../kernels/kernels'
 import type { TileRun } from '../../graph/tiling'
 import type { ModelScope } from './scope'
-import { exchangeOperand, index, offsetBy, still, type Strides, type UnplacedOperand } from '../ir/builder'
+import { exchangeOperand, indexOperand, offsetBy, zeroStrides, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
 import { readInterval } from '../../graph/region'
 
@@ -37,7 +37,7 @@ export const isSameRegion = (a: Region, b: Region): boolean =>
 export const within = (outer: Region, { from, size }: Region): Region => ({
   from: [from[0] - outer.from[0], from[1] - outer.from[1], from[2] - outer.from[2]],
   size,
-  advance: still
+  advance: zeroStrides
 })
 
 /** A region with all columns of its rows. */
@@ -103,7 +103,7 @@ export const boxStrides = ({ layout, extents: [, channels, height, width] }: Til
 
 export const allOf = (tensor: TileTensor): Part => {
   const [batch, , height, width] = tensor.extents
-  return { tensor, region: { from: still, size: [batch, height, width], advance: still } }
+  return { tensor, region: { from: zeroStrides, size: [batch, height, width], advance: zeroStrides } }
 }
 
 export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({
@@ -134,7 +134,7 @@ export const inExchange = (
 
 /** Absolute coordinates of a tile's first element, as index operands. */
 export const originOf = ({ from, advance }: Region) => ({
-  batchOrigin: index(from[0], [advance[0], 0, 0]),
-  rowOrigin: index(from[1], [0, advance[1], 0]),
-  columnOrigin: index(from[2], [0, 0, advance[2]])
+  batchOrigin: indexOperand(from[0], [advance[0], 0, 0]),
+  rowOrigin: indexOperand(from[1], [0, advance[1], 0]),
+  columnOrigin: indexOperand(from[2], [0, 0, advance[2]])
 })

@@ -14,10 +14,10 @@ import type { Pass } from './bound-segment'
 export const accumulates = (node: Node): boolean => loweringOf(node).accumulates?.(node.args as never) === true
 
 /** Tells whether an op's output is complete only when all tiles of a segment have added to it. */
-export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesPixels(node)
+export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesSpatially(node)
 
 /** Tells whether the tiles of an image make an op's output together. */
-export const reducesPixels = ({ access }: Node): boolean => access.H.kind === 'reduce'
+export const reducesSpatially = ({ access }: Node): boolean => access.H.kind === 'reduce'
 
 /** Returns the tensor to which an op adds its output in the parameters' type. */
 export const sumTensor = (

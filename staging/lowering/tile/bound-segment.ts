@@ -1,5 +1,5 @@
 import type { Segment } from '../../plans/plan'
-import type { Ends } from '../../graph/tiling'
+import type { BoundaryTensors } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
 import type { UnplacedOperand } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'
@@ -16,7 +16,7 @@ export interface Boundary {
  */
 export interface BoundSegment {
   readonly segment: Segment
-  readonly ends: Ends
+  readonly ends: BoundaryTensors
   readonly boundaries: ReadonlyMap<number, Boundary>
   /** Boundary tensors that are on the host instead. */
   readonly hostTensors: ReadonlyMap<number, HostTensor>

@@ -1,9 +1,9 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import type { Normalisation } from '../../graph/statistics'
 import type { TileScope } from '../scope/scope'
-import { at, still, type Buffer } from '../ir/builder'
+import { at, zeroStrides, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
-import { copyRowsToDevice, copyRowsToHost, type Band } from './host-rows'
+import { copyRowsToDevice, copyRowsToHost, type RowBand } from './host-rows'
 import type { HostTensor } from './bound-segment'
 import { allOf, regionExtents } from '../scope/regions'
 import { freshTile, zeroTile, copyPart } from '../scope/copies'
@@ -22,7 +22,7 @@ export interface HostGradient {
   readonly regionOf: (body: Body) => Region
   /** True if other segments have contributed before. */
   readonly isFirst: boolean
-  readonly bandOf: (body: Body) => Band
+  readonly bandOf: (body: Body) => RowBand
   /** Rows that tiles leave to the next one. */
   readonly strip: Buffer | undefined
 }
@@ -81,10 +81,10 @@ export const completeRows = ({ whole, regionOf, isFirst, bandOf }: HostGradient,
 export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, tile: TileTensor): void => {
   const { whole, isFirst, bandOf, strip } = outgoing
   const { builder, activationBytes } = scope
-  const { lead, before, rows, strip: left } = bandOf(body)
+  const { lead, before, rows, overlapRows: left } = bandOf(body)
   const [batch, channels, height, width] = tile.extents
   const rowsFrom = (from: number, count: number, column = 0): Region => {
-    return { from: [0, from, column], size: [batch, count, width], advance: still }
+    return { from: [0, from, column], size: [batch, count, width], advance: zeroStrides }
   }
   const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
   if (before > 0) copyPart(builder, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, activationBytes)

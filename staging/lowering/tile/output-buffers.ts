@@ -7,7 +7,7 @@ import { isSameRegion, ownedRegionOf, readRegionOf, regionExtents, regionOf, sli
 import type { TileScope } from '../scope/scope'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
-import { reducesPixels } from './accumulate'
+import { reducesSpatially } from './accumulate'
 
 /** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
 export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
@@ -22,7 +22,7 @@ export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: P
  * and read its gradient there.
  */
 export const viewOfOutput = (scope: TileScope, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
-  reducesPixels(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
+  reducesSpatially(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
 
 /**
  * Allocates the output of each op of a tile: a whole tensor itself where that can be, else a
