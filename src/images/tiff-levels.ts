@@ -15,8 +15,8 @@ export interface ImageLevel {
 const rounding = 0.01
 
 /**
- * Whether it is the same image made smaller, in tiles: labels and thumbnails are of other shapes or
- * in strips.
+ * Tells whether it is the same image made smaller, in tiles: labels and thumbnails are of other
+ * shapes or in strips.
  */
 const isReducedFrom = (whole: TiffDirectory, { height, width, tile }: TiffDirectory): boolean => {
   if (tile === undefined || height >= whole.height || width >= whole.width || height === 0 || width === 0) return false
