@@ -90,6 +90,7 @@ const stagingMayImport = {
     'lowering/segment',
     'lowering/step',
     'lowering/tile',
+    'ops',
     'placement',
     'plans',
     'program'

@@ -41,8 +41,8 @@ const readWhole = (path: string, resolution: Resolution): Outcome<unknown> =>
   )
 
 /**
- * Opens each image of the data and looks at its header, which it answers with, and decodes it whole where that is asked
- * for, before anything is planned.
+ * Opens each image of the data and looks at its header, which it answers with, and decodes it whole
+ * where that is asked for, before anything is planned.
  */
 export const checkImages = (
   { training, validation }: Split,

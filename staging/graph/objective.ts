@@ -70,7 +70,7 @@ const matches =
     prefix === '' || parameter === prefix || parameter.startsWith(`${prefix}.`)
 
 /** How a parameter is trained: by its group of the longest prefix (of equals, the last). */
-export interface Learning {
+export interface TrainingParameters {
   /** Times the step's learning rate. */
   readonly rate: number
   readonly weightDecay: number
@@ -80,7 +80,7 @@ export interface Learning {
  * Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and
  * where a step evaluates, none.
  */
-export const findLearning = (objective: Objective, parameter: string): Learning | undefined => {
+export const findLearning = (objective: Objective, parameter: string): TrainingParameters | undefined => {
   if (objective.kind === 'gradients') return { rate: 1, weightDecay: 0 }
   if (objective.kind === 'evaluate') return undefined
   const group = (objective.groups ?? [])

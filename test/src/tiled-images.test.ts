@@ -1,4 +1,6 @@
-/** Images in tiles: levels, windows, resampling, training and prediction by window, and bad ones. */
+/**
+ * Images in tiles: levels, windows, resampling, training and prediction by window, and bad ones.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -109,7 +111,9 @@ test('what has no tiles is not read by window, and has one level', async () => {
   assert.match(await of({ micronsPerPixel: 1 }), /plain\.png does not say how many micrometres a pixel is: give --level instead of --mpp$/)
 })
 
-/** Antialiased bilinear by its definition: a triangle as wide as the coarser pixel on either side. */
+/**
+ * Antialiased bilinear by its definition: a triangle as wide as the coarser pixel on either side.
+ */
 const resampled = (pixels: Uint8Array, stored: Extent2, extent: Extent2): readonly number[] => {
   const weightsOf = (from: number, to: number): readonly (readonly number[])[] =>
     Array.from({ length: to }, (_, index) => {
