@@ -135,7 +135,7 @@ test('a trace has a span for each thing that an engine does, one at a time, and 
     if (before?.tid === span.tid) assert.ok(before.ts + before.dur <= span.ts + 1e-6)
   }
   const ends = Math.max(...spans.map(({ ts, dur }) => ts + dur)) / 1e3
-  assert.ok(Math.abs(ends / staged.plan.predicted.stepMilliseconds - 1) < 0.01, `${ends}`)
+  assert.ok(Math.abs(ends / staged.predicted.stepMilliseconds - 1) < 0.01, `${ends}`)
   const counted = traceEvents.filter(({ ph }) => ph === 'C').map(({ args }) => Number(args['bytes']))
   assert.ok(Math.max(...counted) <= staged.program.peakBytes && Math.max(...counted) > staged.program.peakBytes / 2)
 })
