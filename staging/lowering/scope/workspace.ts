@@ -1,5 +1,5 @@
 import type { ConvolutionKernel, Kernel } from '../../kernels/kernels'
-import { at, none, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from './scope'
 
 /**
@@ -27,5 +27,5 @@ export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'devic
 /** A fresh scratch operand for a kernel, or none where the device needs none. */
 export const scratchFor = ({ device, builder }: Pick<ModelScope, 'device' | 'builder'>, kernel: Kernel): UnplacedOperand => {
   const bytes = device.scratchBytes(kernel) ?? refusedBytes
-  return bytes === 0 ? none : at(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
+  return bytes === 0 ? noOperand : arenaOperand(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
 }
