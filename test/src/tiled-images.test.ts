@@ -198,8 +198,7 @@ test('training by window gives the bits of training on the same images decoded w
   assert.is(cropBytes, 2 * 2 * 32 * 16 * 3)
   assert.is(whole.cropBytes, undefined)
   const [tiled, png] = [await valueOf(readDataset(at('tiles.csv'))), await valueOf(readDataset(at('png.csv')))]
-  const countsOf = ({ examples }: typeof tiled) =>
-    examples.map(({ label }) => typeof label !== 'number' && { ...label, path: '' })
+  const countsOf = ({ examples }: typeof tiled) => examples.map(({ label }) => typeof label !== 'number' && { ...label, path: '' })
   assert.equal(countsOf(tiled), countsOf(png))
 })
 
@@ -244,7 +243,8 @@ const writeDamaged = async (name: string): Promise<void> => {
 
 test('a tile that cannot be decoded is named by its place; --skip-bad draws another crop and counts', async () => {
   await writeDamaged('damaged.tif')
-  const place = /^the image .*damaged\.tif cannot be read at rows \d+ to \d+, columns \d+ to \d+: .*; it is cut or damaged there, so store it anew or leave it out/
+  const place =
+    /^the image .*damaged\.tif cannot be read at rows \d+ to \d+, columns \d+ to \d+: .*; it is cut or damaged there, so store it anew or leave it out/
   writeFileSync(at('damaged.csv'), 'path,label\ndamaged.tif,0\ndamaged.tif,1\n')
   const training = { ...options, model: small, input: [2, 3, 32, 32] as const, data: at('damaged.csv'), steps: 12 } as const
   const failure = await failureOf(train(training))
