@@ -16,7 +16,7 @@ import Table from 'cli-table3'
 import * as E from 'fp-ts/Either'
 import { builtIn } from '../models'
 import { readBuffers } from '../src/commands/research/buffer-file'
-import { page } from '../src/commands/research/place'
+import { defaultPageSize } from '../src/commands/research/place'
 import { formatBytes, formatMilliseconds } from '../src/text/format'
 import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLive, referenceModel, unusableFreeSpace } from '../staging'
 import type { Lowering } from '../staging/lowering/segment/create-scope'
@@ -60,7 +60,7 @@ const fromFile = async (path: string): Promise<Instance> => ({
   name: basename(path, '.csv'),
   lifetimes: must(await readBuffers(path)()),
   alignment: 1,
-  chunkBytes: page
+  chunkBytes: defaultPageSize
 })
 
 const ratioOf = (bytes: number, lifetimes: readonly Lifetime[]): number => bytes / maxLive(lifetimes, alignment).bytes

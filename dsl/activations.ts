@@ -3,7 +3,7 @@
  * are PyTorch's.
  */
 import { pointwise, pointwiseOfOutput, type Pointwise } from './expression/pointwise'
-import { textOf, type WithOptions } from './expression/text'
+import { functionText, type WithOptions } from './expression/text'
 import { constant, where, type Value } from './expression/value'
 import type { Layer } from './layer'
 import type { PointwiseArguments } from './ops/pointwise'
@@ -60,7 +60,7 @@ export const mish = pointwise('mish', (x) => x.mul(softplusOf(x, 1, 20).tanh()))
 export const elu = <const A extends { readonly alpha?: number } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'elu', A, 'alpha'>>> =>
-  pointwise(textOf('elu', options, ['alpha']), (x) => where(x.gt(0), x, x.expm1().mul(options?.alpha ?? 1)))
+  pointwise(functionText('elu', options, ['alpha']), (x) => where(x.gt(0), x, x.expm1().mul(options?.alpha ?? 1)))
 
 /**
  * y = log(1 + exp(beta x)) / beta, and x where beta x is above the threshold; beta 1 and threshold
@@ -69,13 +69,13 @@ export const elu = <const A extends { readonly alpha?: number } = {}>(
 export const softplus = <const A extends { readonly beta?: number; readonly threshold?: number } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'softplus', A, 'beta' | 'threshold'>>> =>
-  pointwise(textOf('softplus', options, ['beta', 'threshold']), (x) => softplusOf(x, options?.beta ?? 1, options?.threshold ?? 20))
+  pointwise(functionText('softplus', options, ['beta', 'threshold']), (x) => softplusOf(x, options?.beta ?? 1, options?.threshold ?? 20))
 
 /** y = min(max(x, min), max); the gradient passes from min to max, both included. */
 export const clamp = <const A extends { readonly min: number; readonly max: number }>(
   options: A
 ): Layer<'pointwise', Pointwise<WithOptions<'clamp', A, 'min' | 'max'>>> =>
-  pointwise(textOf('clamp', options, ['min', 'max']), (x) => x.clamp(options.min, options.max))
+  pointwise(functionText('clamp', options, ['min', 'max']), (x) => x.clamp(options.min, options.max))
 
 /**
  * y = x > 0 ? x : weight x, with one weight that is learnt, or one a channel; it starts at 0.25 (He
@@ -100,6 +100,6 @@ export const compiledActivations: readonly { readonly args: PointwiseArguments }
   hardsigmoid
 ]
 
-/** Whether a function is one of ours, known by its name. */
+/** Tells whether a function is one of ours, known by its name. */
 export const isBuiltIn = (args: PointwiseArguments): boolean =>
   compiledActivations.some((own) => own.args.function === args.function && JSON.stringify(own.args) === JSON.stringify(args))

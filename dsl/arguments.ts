@@ -4,7 +4,9 @@ import type { Op, OpArguments } from './ops'
 export type { Op, OpArguments }
 
 export interface CheckpointArguments {
-  /** Bytes (float32) that the segment may write at most; no limit by default. */
+  /**
+   * Limit of bytes, counted in float32, that the segment's layers may write; no limit by default.
+   */
   readonly budget?: number
 }
 
@@ -19,7 +21,7 @@ export interface TileArguments {
   readonly W?: number
 }
 
-/** Marks say how to run what stands around them, and compute nothing. */
+/** Directives say how to run what stands around them, and compute nothing. */
 export interface DirectiveArguments {
   /** Ends a segment. */
   readonly checkpoint: CheckpointArguments
@@ -49,9 +51,9 @@ export interface ContainerArguments {
 
 export interface Arguments extends OpArguments, DirectiveArguments, ContainerArguments {}
 
-/** What layer P is told. */
+/** The options of layer P. */
 export type ArgsOf<P extends keyof Arguments> = Arguments[P]
-export type Mark = keyof DirectiveArguments
+export type Directive = keyof DirectiveArguments
 
 /** Any layer as data: what staging walks. */
 export interface AnyLayer {

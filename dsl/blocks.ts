@@ -31,12 +31,16 @@ export const gated = <const M extends Layers, const G extends Layers>(main: M, g
   layer<'gated', Gated<M, G>>('gated', { main, gate })
 
 /**
- * What the branches make of the same x, one after the other along the channels (Szegedy et al.,
- * 2014); an empty branch is x itself.
+ * Applies all branches to the same x and concatenates their results along the channels, as in
+ * Inception (Szegedy et al., 2014); an empty branch is x itself. [B, C_i, H, W] of each branch give
+ * [B, sum of C_i, H, W].
  */
 export const parallel = <const B extends readonly Layers[]>(branches: B): Layer<'parallel', Parallel<B>> =>
   layer<'parallel', Parallel<B>>('parallel', { branches })
 
-/** x, and what `layers` make of it after it along the channels (Huang et al., 2016). */
-export const dense = <const L extends Layers>(layers: L): Layer<'parallel', Parallel<readonly [readonly [], L]>> =>
+/**
+ * Concatenates x and layers(x) along the channels, the block of DenseNet (Huang et al., 2016): [B,
+ * C, H, W] and [B, D, H, W] give [B, C + D, H, W].
+ */
+export const denseBlock = <const L extends Layers>(layers: L): Layer<'parallel', Parallel<readonly [readonly [], L]>> =>
   layer<'parallel', Parallel<readonly [readonly [], L]>>('parallel', { branches: [[], layers] })

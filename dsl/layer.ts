@@ -1,11 +1,11 @@
 import type { Apply } from './typing/apply'
 import type { Arguments } from './arguments'
-import type { Strictly } from './typing/fit'
-import type { Options, Told } from './option-names'
+import type { RequireStrict } from './typing/fit'
+import type { Options, CheckedArguments } from './option-names'
 import type { Accept, AnyTensor, Invalid } from './typing/tensor'
 
-/** In place of a tensor where a layer is called without one. */
-interface None {
+/** Stands for the tensor where a layer is called without one. */
+interface NoTensorGiven {
   readonly none: true
 }
 
@@ -17,12 +17,14 @@ interface None {
 export interface Layer<in out N extends keyof Arguments, in out A> {
   readonly op: N
   readonly args: A
-  <X = None>(tensor?: NoInfer<Accept<Apply<X, N, A, Layer<N, A>, NoTensor<X, NameOf<N, A>>>>> & X): Apply<X, N, A, Layer<N, A>, Layer<N, A>>
+  <X = NoTensorGiven>(
+    tensor?: NoInfer<Accept<Apply<X, N, A, Layer<N, A>, NoTensor<X, NameOf<N, A>>>>> & X
+  ): Apply<X, N, A, Layer<N, A>, Layer<N, A>>
 }
 
-/** What people call a layer: a pointwise function by its own name. */
+/** The name of a layer in messages: a pointwise function by its own name. */
 type NameOf<N extends string, A> = N extends 'pointwise' ? A['function' & keyof A] & string : N
-type NoTensor<X, N extends string> = X extends None
+type NoTensor<X, N extends string> = X extends NoTensorGiven
   ? unknown
   : X extends { readonly op: infer P extends string }
     ? Invalid<`${N}: takes a tensor, not the layer ${P}; in a pipe write ${P}()`>
@@ -33,10 +35,10 @@ type NoTensor<X, N extends string> = X extends None
 type Given<A> = A extends infer B ? B : never
 
 /**
- * What makes layers is not one itself: what the compiler then says stands where a layer has its op,
- * in types only.
+ * Marks a function that makes layers as not being one itself: the compiler's sentence stands where
+ * a layer has its op, in types only.
  */
-interface Uncalled<P extends string> {
+interface NotALayer<P extends string> {
   readonly op: Invalid<`the function ${P} is not a layer; call it, as in ${P}()`>
   readonly args: {}
 }
@@ -45,14 +47,14 @@ interface Uncalled<P extends string> {
  * Makes layers of an op from its options. The result is hidden from inference, by which a list's
  * other layers would suggest their options.
  */
-export interface LayerMaker<in out P extends keyof Told> extends Uncalled<P> {
-  <const A extends Partial<Told[P]> & object>(options: Strictly<Options<P, A>> & A): Layer<P, Given<A>>
+export interface LayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
+  <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }
 
 /** Makes layers of an op whose options may all be left out. */
-export interface DefaultLayerMaker<in out P extends keyof Told> extends Uncalled<P> {
+export interface DefaultLayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
   (): Layer<P, {}>
-  <const A extends Partial<Told[P]> & object>(options: Strictly<Options<P, A>> & A): Layer<P, Given<A>>
+  <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }
 
 const isTensor = (value: unknown): value is AnyTensor => typeof value === 'object' && value !== null && 'layers' in value
@@ -71,5 +73,5 @@ export const layer = <N extends keyof Arguments, const A>(op: N, args: A): Layer
 
 const makerOf = (op: keyof Arguments): unknown => Object.defineProperty((options: object = {}) => layer(op, options), 'name', { value: op })
 
-export const layerMaker = <P extends keyof Told>(op: P): LayerMaker<P> => makerOf(op) as LayerMaker<P>
-export const defaultLayerMaker = <P extends keyof Told>(op: P): DefaultLayerMaker<P> => makerOf(op) as DefaultLayerMaker<P>
+export const layerMaker = <P extends keyof CheckedArguments>(op: P): LayerMaker<P> => makerOf(op) as LayerMaker<P>
+export const defaultLayerMaker = <P extends keyof CheckedArguments>(op: P): DefaultLayerMaker<P> => makerOf(op) as DefaultLayerMaker<P>

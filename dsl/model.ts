@@ -15,13 +15,13 @@ export interface Model<N extends string = string, S extends Shape = Shape, Y = u
   readonly name: N
   readonly layers: L
   readonly input?: S
-  /** Only in types. */
+  /** The type of the model's scores; it exists in types only. */
   readonly [scores]?: Y
 }
 
 type Images4 = readonly [number, number, number, number]
 
-/** What a list of layers makes of images of shape S. */
+/** The shape of a list's output for images of shape S. */
 type Scores<S extends Shape, L extends Layers> =
   WalkToEnd<Start<S>, L> extends infer Y ? (Y extends Tensor<infer Z, infer _F, infer _G, infer _O, infer _W> ? Z : Shape) : never
 

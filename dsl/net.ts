@@ -6,7 +6,10 @@ import type { Shape } from './shapes/shape'
 import type { Images } from './shapes/input-shape'
 import type { Accept, AnyTensor, Start } from './typing/tensor'
 
-/** Where a net starts: the shape [B, C, H, W] of its images. */
+/**
+ * Starts a net with the shape [B, C, H, W] of its images: B images of C channels, H rows and W
+ * columns.
+ */
 export const input = <const S extends Shape>(shape: Accept<Images<S>> & S): Start<S> =>
   ({ input: shape, layers: [] }) as unknown as Start<S>
 
@@ -36,11 +39,17 @@ export function seq(...given: readonly [Layers] | readonly [string, Layers]): un
   return layer('seq', given.length === 1 ? { layers: given[0] } : { name: given[0], layers: given[1] })
 }
 
-/** One layer under a name of its own instead of its place in the list. */
+/**
+ * Names one layer, in place of its number in the list: its weights are `name.weight` and
+ * `name.bias`.
+ */
 export const named = <const N extends string, const L extends AnyLayer>(name: N, inner: L): Layer<'named', Named<N, L>> =>
   layer<'named', Named<N, L>>('named', { name, layer: inner })
 
-/** Ends a segment: what it computed is kept, what it held may be freed. */
+/**
+ * Ends a segment: its output is saved for backward, and all else that it held may be freed and
+ * recomputed (Chen et al., 2016).
+ */
 export const checkpoint = layer('checkpoint', {})
 
 /** A checkpoint that refuses a segment whose layers write more than `budget` bytes (float32). */

@@ -7,12 +7,14 @@ import { opRecords, type Op, type OpArguments } from './ops'
 import { allDims } from './ops/op-record'
 import type { AnyTensor, Invalid } from './typing/tensor'
 
-/** What is told options that are checked by name: ops, and `tile` its counts. */
-export interface Told extends OpArguments {
+/** The layers whose options are checked by name: ops, and `tile` with its counts. */
+export interface CheckedArguments extends OpArguments {
   readonly tile: DirectiveArguments['tile']
 }
 
-/** What other libraries and plain words call an option, in small letters without `_`. */
+/**
+ * Names that other libraries, and plain words, have for an option, in small letters without `_`.
+ */
 const meanings = {
   kernel: 'k',
   kernelsize: 'k',
@@ -36,19 +38,25 @@ const meanings = {
   p: 'rate'
 } as const
 
-const known = (of: keyof Told): readonly string[] => (of === 'tile' ? allDims : opRecords[of].options.map(([option]) => option))
+const known = (of: keyof CheckedArguments): readonly string[] => (of === 'tile' ? allDims : opRecords[of].options.map(([option]) => option))
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
 
-/** Why a layer has no option of this name. */
-export const unknownOptionError = (of: keyof Told, name: string): string => {
+/**
+ * Returns the sentence that a layer has no option of this name, with the name that was likely
+ * meant.
+ */
+export const unknownOptionError = (of: keyof CheckedArguments, name: string): string => {
   const options = known(of)
   const meaning = Object.hasOwn(meanings, plain(name)) ? meanings[plain(name) as keyof typeof meanings] : undefined
   const meant = options.find((option) => plain(option) === plain(name) || option === meaning)
   return `${of} has no option ${name}; ${meant === undefined ? `it takes ${options.join(', ') || 'none'}` : `did you mean ${meant}?`}`
 }
 
-/** Why one of the options is none that a layer knows. */
-export const validateOptionNames = (of: keyof Told, args: object): string | undefined => {
+/**
+ * Returns the sentence on the first option that a layer does not know, or undefined where it knows
+ * all.
+ */
+export const validateOptionNames = (of: keyof CheckedArguments, args: object): string | undefined => {
   const unknown = Object.keys(args).find((name) => !known(of).includes(name))
   return unknown === undefined ? undefined : unknownOptionError(of, unknown)
 }
@@ -67,7 +75,10 @@ type UnknownOption<P extends string, Name extends string, Option, Texts> = [Mean
   ? `${P} has no option ${Name}; it takes ${List<Texts>}`
   : `${P} has no option ${Name}; did you mean ${Meant<Option, Plain<Name>> & string}?`
 
-/** Why these are no options of an op: one that it does not know, or lacks. */
+/**
+ * Returns the sentence on the first option that an op does not know, or lacks; undefined where all
+ * is right.
+ */
 export const validateOptions = (op: Op, args: object): string | undefined => {
   const given = Object.entries(args).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const unknown = given.find((name) => !known(op).includes(name))
@@ -79,7 +90,7 @@ export const validateOptions = (op: Op, args: object): string | undefined => {
 }
 
 type Records = typeof opRecords
-type Missing<P extends keyof Told, A> = P extends Op
+type Missing<P extends keyof CheckedArguments, A> = P extends Op
   ? Records[P] extends { readonly required: infer Names }
     ? MissingOf<Names, A>
     : never
@@ -90,20 +101,29 @@ type MissingOf<Names, A> = Names extends readonly [infer First extends string, .
     : First
   : never
 
-type Texts<P extends keyof Told> = P extends Op ? Records[P]['options'] : readonly [readonly ['B'], readonly ['H'], readonly ['W']]
+type Texts<P extends keyof CheckedArguments> = P extends Op
+  ? Records[P]['options']
+  : readonly [readonly ['B'], readonly ['H'], readonly ['W']]
 type Required = {
-  readonly [P in keyof Told]: P extends Op
+  readonly [P in keyof CheckedArguments]: P extends Op
     ? Records[P] extends { readonly required: infer Names extends readonly string[] }
       ? { readonly [K in Names[number]]: unknown }
       : {}
     : {}
 }
 
-/** What the options of a layer must be besides A: those that it knows, and all that it needs. */
-export type Options<P extends keyof Told, A> = [keyof A] extends [keyof Told[P]]
+/**
+ * The type that the options of a layer must have besides A: those that it knows, and all that it
+ * needs.
+ */
+export type Options<P extends keyof CheckedArguments, A> = [keyof A] extends [keyof CheckedArguments[P]]
   ? A extends Required[P]
-    ? Partial<Told[P]>
+    ? Partial<CheckedArguments[P]>
     : Invalid<`${P}: ${Missing<P, A>} is missing`>
   : A extends AnyTensor
     ? Invalid<`${P}: in a pipe write ${P}()`>
-    : { readonly [K in Exclude<keyof A, keyof Told[P]> & string]: Invalid<UnknownOption<P, K, keyof Told[P], Texts<P>>> } & Partial<Told[P]>
+    : {
+        readonly [K in Exclude<keyof A, keyof CheckedArguments[P]> & string]: Invalid<
+          UnknownOption<P, K, keyof CheckedArguments[P], Texts<P>>
+        >
+      } & Partial<CheckedArguments[P]>

@@ -1,5 +1,5 @@
 import { conv2d, dropout, flatten, linear, maxPool2d, named, relu, seq } from '../dsl'
-import { checking, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
 
 const pool = maxPool2d({ k: 3, s: 2 })
 
@@ -44,12 +44,12 @@ type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
  * AlexNet as in "One weird trick for parallelizing convolutional neural networks" (Krizhevsky,
  * 2014), layers named as in torchvision.
  */
-export const alexnet = checking(
+export const alexnet = withOptionCheck(
   'alexnet',
   <const C extends number, const H extends Head = 'gap'>({
     classes,
     head = 'gap' as H
-  }: HeadOptions<C, H>): Network<'alexnet', Headed<readonly [typeof features], GapHead<C>, ClassicHead<C>, H>> => ({
+  }: HeadOptions<C, H>): Network<'alexnet', WithHead<readonly [typeof features], GapHead<C>, ClassicHead<C>, H>> => ({
     name: 'alexnet',
     layers: withHead([features], head, gapHead(classes), classicHead(classes))
   })

@@ -8,7 +8,7 @@
  * MB of parameters, where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
  */
 import { batchNorm, conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type AnyLayer } from '../dsl'
-import { checking, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
 
 const activation = leakyRelu({ slope: 0.1 })
 const wide = <const C extends number>(out: C) => [conv2d({ out, k: 3, p: 1 }), activation] as const
@@ -77,12 +77,12 @@ type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 
 const darknet = <const N extends string, F extends AnyLayer>(name: N, layer: F) =>
-  checking(
+  withOptionCheck(
     name,
     <const C extends number, const H extends Head = 'gap'>({
       classes,
       head = 'gap' as H
-    }: HeadOptions<C, H>): Network<N, Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
+    }: HeadOptions<C, H>): Network<N, WithHead<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
       name,
       layers: withHead([layer], head, gapHead(classes), classicHead(classes))
     })

@@ -1,9 +1,9 @@
 import { batchNorm, conv2d, named, parallel, relu, resize, seq } from '../dsl'
 import { aspp } from './aspp'
-import { checking, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, type HeadOptions, type Network } from './heads'
 import { bottlenecks, stem } from './resnet'
 
-/** To the input's height and width, or the block's. */
+/** Resizes to the input's height and width, or the block's. */
 const whole = resize({ mode: 'bilinear', to: 'block' })
 
 /**
@@ -35,14 +35,14 @@ const deeplabv3 = <const B extends number, const C extends number>(layer3: B, cl
  * DeepLabV3 (Chen et al., "Rethinking atrous convolution for semantic image segmentation", 2017):
  * scores of `classes` for every pixel. Layers named as in torchvision with aux_loss=False.
  */
-export const deeplabv3_resnet50 = checking(
+export const deeplabv3_resnet50 = withOptionCheck(
   'deeplabv3_resnet50',
   <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3_resnet50', ReturnType<typeof deeplabv3<6, C>>> => ({
     name: 'deeplabv3_resnet50',
     layers: deeplabv3(6, classes)
   })
 )
-export const deeplabv3_resnet101 = checking(
+export const deeplabv3_resnet101 = withOptionCheck(
   'deeplabv3_resnet101',
   <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3_resnet101', ReturnType<typeof deeplabv3<23, C>>> => ({
     name: 'deeplabv3_resnet101',
@@ -85,7 +85,7 @@ const plusLayers = <const C extends number>(classes: C) =>
  * in github.com/VainF/DeepLabV3Plus-Pytorch (which has one 3x3 convolution in the decoder):
  * backbone as in torchvision, classifier.project, classifier.aspp, classifier.classifier.
  */
-export const deeplabv3plus = checking(
+export const deeplabv3plus = withOptionCheck(
   'deeplabv3plus',
   <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3plus', ReturnType<typeof plusLayers<C>>> => ({
     name: 'deeplabv3plus',

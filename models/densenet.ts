@@ -1,9 +1,9 @@
-import { avgPool2d, batchNorm, conv2d, dense, maxPool2d, named, relu, seq, type Layers } from '../dsl'
-import { checking, gapHead, type HeadOptions, type Network } from './heads'
+import { avgPool2d, batchNorm, conv2d, denseBlock, maxPool2d, named, relu, seq, type Layers } from '../dsl'
+import { withOptionCheck, gapHead, type HeadOptions, type Network } from './heads'
 
 const denseLayer = <const N extends number, const B extends number, const G extends number>(number: N, bottleneck: B, growth: G) =>
   seq(`denselayer${number}`, [
-    dense([
+    denseBlock([
       named('norm1', batchNorm()),
       named('relu1', relu),
       named('conv1', conv2d({ out: bottleneck, k: 1, bias: false })),
@@ -16,12 +16,17 @@ const denseLayer = <const N extends number, const B extends number, const G exte
 /** denselayer1 to denselayerN. */
 type DenseLayers<N extends number, B extends number, G extends number> = number extends N
   ? Layers
-  : Numbered<N, B, G> extends infer All extends Layers
+  : NumberedLayers<N, B, G> extends infer All extends Layers
     ? All
     : never
-type Numbered<N extends number, B extends number, G extends number, All extends readonly unknown[] = readonly []> = All['length'] extends N
+type NumberedLayers<
+  N extends number,
+  B extends number,
+  G extends number,
+  All extends readonly unknown[] = readonly []
+> = All['length'] extends N
   ? All
-  : Numbered<N, B, G, readonly [...All, ReturnType<typeof denseLayer<[...All, unknown]['length'] & number, B, G>>]>
+  : NumberedLayers<N, B, G, readonly [...All, ReturnType<typeof denseLayer<[...All, unknown]['length'] & number, B, G>>]>
 
 const denseLayers = <const N extends number, const B extends number, const G extends number>(count: N, bottleneck: B, growth: G) =>
   Array.from({ length: count }, (_, index) => denseLayer(index + 1, bottleneck, growth)) as Layers as DenseLayers<N, B, G>
@@ -75,7 +80,7 @@ const densenetFeatures = <
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 
 const densenet = <const N extends string, F extends Layers>(name: N, features: F) =>
-  checking(name, <const C extends number>({ classes }: HeadOptions<C>): Network<N, readonly [...F, ...GapHead<C>]> => ({
+  withOptionCheck(name, <const C extends number>({ classes }: HeadOptions<C>): Network<N, readonly [...F, ...GapHead<C>]> => ({
     name,
     layers: [...features, ...gapHead(classes)]
   }))

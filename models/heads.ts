@@ -1,8 +1,8 @@
 import { dropout, flatten, globalAvgPool, linear, named, relu, seq, type Layers, type Model, type Shape } from '../dsl'
 
 /**
- * How features become scores: global average pooling and one linear layer, or the layers of the
- * original network.
+ * The end of a classifier: `gap`, global average pooling and one linear layer; or `classic`, the
+ * layers of the original network.
  */
 export type Head = 'gap' | 'classic'
 
@@ -16,26 +16,29 @@ export interface HeadOptions<C extends number = number, H extends Head = Head> {
   readonly head?: H
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value))
+const formatValue = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value))
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0
 
-/** What is wrong with options that no compiler saw; undefined where nothing is. */
-const mistake = (options: unknown): string | undefined => {
+/**
+ * Returns one sentence on what is wrong with options that no compiler saw; undefined where nothing
+ * is.
+ */
+const validateOptions = (options: unknown): string | undefined => {
   if (typeof options !== 'object' || options === null) return 'give its options, such as { classes: 2 }'
   const { classes, head, ...others } = options as { readonly classes?: unknown; readonly head?: unknown }
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) return `there is no option ${unknown}, only classes and head`
-  if (!isWhole(classes)) return `classes is ${shown(classes)}, not a whole number above 0`
-  return head === undefined || head === 'gap' || head === 'classic' ? undefined : `head is ${shown(head)}, not gap or classic`
+  if (!isWhole(classes)) return `classes is ${formatValue(classes)}, not a whole number above 0`
+  return head === undefined || head === 'gap' || head === 'classic' ? undefined : `head is ${formatValue(head)}, not gap or classic`
 }
 
 /**
  * A model by its options. JavaScript that gives others is itself wrong, and gets an error that says
  * how.
  */
-export const checking = <F extends (options: never) => unknown>(name: string, make: F): F =>
+export const withOptionCheck = <F extends (options: never) => unknown>(name: string, make: F): F =>
   ((options: Parameters<F>[0]) => {
-    const found = mistake(options)
+    const found = validateOptions(options)
     if (found !== undefined) throw new TypeError(`${name}: ${found}`)
     return make(options)
   }) as F
@@ -70,7 +73,7 @@ export const classicVggHead = <const C extends number>(classes: C) =>
   ] as const
 
 /** The features F, and one of the two heads. */
-export type Headed<F extends Layers, Gap extends Layers, Classic extends Layers, H extends Head> = readonly [
+export type WithHead<F extends Layers, Gap extends Layers, Classic extends Layers, H extends Head> = readonly [
   ...F,
   ...{ gap: Gap; classic: Classic }[H]
 ]
@@ -80,4 +83,4 @@ export const withHead = <const F extends Layers, Gap extends Layers, Classic ext
   head: H,
   gap: Gap,
   classic: Classic
-): Headed<F, Gap, Classic, H> => [...features, ...{ gap, classic }[head]]
+): WithHead<F, Gap, Classic, H> => [...features, ...{ gap, classic }[head]]

@@ -13,21 +13,21 @@ import {
   type Padding,
   type Pair
 } from '../dsl'
-import { checking, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
 
-/** What torchvision's BasicConv2d does after its convolution. */
-const rectified = [named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)] as const
+/** The layers of torchvision's BasicConv2d after its convolution. */
+const normAndRelu = [named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)] as const
 
-const pointwise = <const N extends string, const O extends number>(name: N, out: O) =>
-  seq(name, [named('conv', conv2d({ out, k: 1, bias: false })), ...rectified])
-const padded = <const N extends string, const O extends number, const K extends Pair, const P extends Padding>(
+const conv1x1 = <const N extends string, const O extends number>(name: N, out: O) =>
+  seq(name, [named('conv', conv2d({ out, k: 1, bias: false })), ...normAndRelu])
+const convPadded = <const N extends string, const O extends number, const K extends Pair, const P extends Padding>(
   name: N,
   out: O,
   k: K,
   p: P
-) => seq(name, [named('conv', conv2d({ out, k, p, bias: false })), ...rectified])
-const halved = <const N extends string, const O extends number>(name: N, out: O) =>
-  seq(name, [named('conv', conv2d({ out, k: 3, s: 2, bias: false })), ...rectified])
+) => seq(name, [named('conv', conv2d({ out, k, p, bias: false })), ...normAndRelu])
+const convStride2 = <const N extends string, const O extends number>(name: N, out: O) =>
+  seq(name, [named('conv', conv2d({ out, k: 3, s: 2, bias: false })), ...normAndRelu])
 
 const mean = named('pool', avgPool2d({ k: 3, s: 1, p: 1 }))
 const pool = maxPool2d({ k: 3, s: 2 })
@@ -36,17 +36,17 @@ const pool = maxPool2d({ k: 3, s: 2 })
 const blockA = <const N extends string, const O extends number>(name: N, pooled: O) =>
   seq(name, [
     parallel([
-      [pointwise('branch1x1', 64)],
-      [pointwise('branch5x5_1', 48), padded('branch5x5_2', 64, 5, 2)],
-      [pointwise('branch3x3dbl_1', 64), padded('branch3x3dbl_2', 96, 3, 1), padded('branch3x3dbl_3', 96, 3, 1)],
-      [mean, pointwise('branch_pool', pooled)]
+      [conv1x1('branch1x1', 64)],
+      [conv1x1('branch5x5_1', 48), convPadded('branch5x5_2', 64, 5, 2)],
+      [conv1x1('branch3x3dbl_1', 64), convPadded('branch3x3dbl_2', 96, 3, 1), convPadded('branch3x3dbl_3', 96, 3, 1)],
+      [mean, conv1x1('branch_pool', pooled)]
     ])
   ])
 
 const blockB = seq('Mixed_6a', [
   parallel([
-    [halved('branch3x3', 384)],
-    [pointwise('branch3x3dbl_1', 64), padded('branch3x3dbl_2', 96, 3, 1), halved('branch3x3dbl_3', 96)],
+    [convStride2('branch3x3', 384)],
+    [conv1x1('branch3x3dbl_1', 64), convPadded('branch3x3dbl_2', 96, 3, 1), convStride2('branch3x3dbl_3', 96)],
     [named('pool', pool)]
   ])
 ])
@@ -55,27 +55,27 @@ const blockB = seq('Mixed_6a', [
 const blockC = <const N extends string, const W extends number>(name: N, width: W) =>
   seq(name, [
     parallel([
-      [pointwise('branch1x1', 192)],
-      [pointwise('branch7x7_1', width), padded('branch7x7_2', width, [1, 7], [0, 3]), padded('branch7x7_3', 192, [7, 1], [3, 0])],
+      [conv1x1('branch1x1', 192)],
+      [conv1x1('branch7x7_1', width), convPadded('branch7x7_2', width, [1, 7], [0, 3]), convPadded('branch7x7_3', 192, [7, 1], [3, 0])],
       [
-        pointwise('branch7x7dbl_1', width),
-        padded('branch7x7dbl_2', width, [7, 1], [3, 0]),
-        padded('branch7x7dbl_3', width, [1, 7], [0, 3]),
-        padded('branch7x7dbl_4', width, [7, 1], [3, 0]),
-        padded('branch7x7dbl_5', 192, [1, 7], [0, 3])
+        conv1x1('branch7x7dbl_1', width),
+        convPadded('branch7x7dbl_2', width, [7, 1], [3, 0]),
+        convPadded('branch7x7dbl_3', width, [1, 7], [0, 3]),
+        convPadded('branch7x7dbl_4', width, [7, 1], [3, 0]),
+        convPadded('branch7x7dbl_5', 192, [1, 7], [0, 3])
       ],
-      [mean, pointwise('branch_pool', 192)]
+      [mean, conv1x1('branch_pool', 192)]
     ])
   ])
 
 const blockD = seq('Mixed_7a', [
   parallel([
-    [pointwise('branch3x3_1', 192), halved('branch3x3_2', 320)],
+    [conv1x1('branch3x3_1', 192), convStride2('branch3x3_2', 320)],
     [
-      pointwise('branch7x7x3_1', 192),
-      padded('branch7x7x3_2', 192, [1, 7], [0, 3]),
-      padded('branch7x7x3_3', 192, [7, 1], [3, 0]),
-      halved('branch7x7x3_4', 192)
+      conv1x1('branch7x7x3_1', 192),
+      convPadded('branch7x7x3_2', 192, [1, 7], [0, 3]),
+      convPadded('branch7x7x3_3', 192, [7, 1], [3, 0]),
+      convStride2('branch7x7x3_4', 192)
     ],
     [named('pool', pool)]
   ])
@@ -85,27 +85,27 @@ const blockD = seq('Mixed_7a', [
 const blockE = <const N extends string>(name: N) =>
   seq(name, [
     parallel([
-      [pointwise('branch1x1', 320)],
+      [conv1x1('branch1x1', 320)],
       [
-        pointwise('branch3x3_1', 384),
-        parallel([[padded('branch3x3_2a', 384, [1, 3], [0, 1])], [padded('branch3x3_2b', 384, [3, 1], [1, 0])]])
+        conv1x1('branch3x3_1', 384),
+        parallel([[convPadded('branch3x3_2a', 384, [1, 3], [0, 1])], [convPadded('branch3x3_2b', 384, [3, 1], [1, 0])]])
       ],
       [
-        pointwise('branch3x3dbl_1', 448),
-        padded('branch3x3dbl_2', 384, 3, 1),
-        parallel([[padded('branch3x3dbl_3a', 384, [1, 3], [0, 1])], [padded('branch3x3dbl_3b', 384, [3, 1], [1, 0])]])
+        conv1x1('branch3x3dbl_1', 448),
+        convPadded('branch3x3dbl_2', 384, 3, 1),
+        parallel([[convPadded('branch3x3dbl_3a', 384, [1, 3], [0, 1])], [convPadded('branch3x3dbl_3b', 384, [3, 1], [1, 0])]])
       ],
-      [mean, pointwise('branch_pool', 192)]
+      [mean, conv1x1('branch_pool', 192)]
     ])
   ])
 
 const features = [
-  halved('Conv2d_1a_3x3', 32),
-  padded('Conv2d_2a_3x3', 32, 3, 0),
-  padded('Conv2d_2b_3x3', 64, 3, 1),
+  convStride2('Conv2d_1a_3x3', 32),
+  convPadded('Conv2d_2a_3x3', 32, 3, 0),
+  convPadded('Conv2d_2b_3x3', 64, 3, 1),
   named('maxpool1', pool),
-  pointwise('Conv2d_3b_1x1', 80),
-  padded('Conv2d_4a_3x3', 192, 3, 0),
+  conv1x1('Conv2d_3b_1x1', 80),
+  convPadded('Conv2d_4a_3x3', 192, 3, 0),
   named('maxpool2', pool),
   blockA('Mixed_5b', 32),
   blockA('Mixed_5c', 64),
@@ -131,12 +131,12 @@ type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
  * layers named as in torchvision with aux_logits=False: the auxiliary head, which only training
  * uses, is left out. Images of 75x75 at least.
  */
-export const inception_v3 = checking(
+export const inception_v3 = withOptionCheck(
   'inception_v3',
   <const C extends number, const H extends Head = 'gap'>({
     classes,
     head = 'gap' as H
-  }: HeadOptions<C, H>): Network<'inception_v3', Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
+  }: HeadOptions<C, H>): Network<'inception_v3', WithHead<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
     name: 'inception_v3',
     layers: withHead(features, head, gapHead(classes), classicHead(classes))
   })

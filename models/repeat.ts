@@ -18,7 +18,7 @@ export const repeat = <const L extends Layers, const N extends number>(layers: L
   Array.from({ length: count }).flatMap(() => layers) as Layers as Repeat<L, N>
 
 /** First, and then Next until there are N. */
-export type Stacked<First extends AnyLayer, Next extends AnyLayer, N extends number> =
+export type RepeatedLayers<First extends AnyLayer, Next extends AnyLayer, N extends number> =
   Repeat<readonly [Next], N> extends readonly [AnyLayer, ...infer Others extends Layers] ? readonly [First, ...Others] : Layers
 
 /** `count` layers, at least one, of which only the first differs. */
@@ -26,4 +26,4 @@ export const stack = <const First extends AnyLayer, const Next extends AnyLayer,
   first: First,
   next: Next,
   count: N
-): Stacked<First, Next, N> => [first, ...repeat([next], count).slice(1)] as Layers as Stacked<First, Next, N>
+): RepeatedLayers<First, Next, N> => [first, ...repeat([next], count).slice(1)] as Layers as RepeatedLayers<First, Next, N>

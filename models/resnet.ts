@@ -1,5 +1,5 @@
 import { batchNorm, conv2d, maxPool2d, named, relu, residual, seq, type Layers } from '../dsl'
-import { checking, fcHead, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, fcHead, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
 import { repeat, stack } from './repeat'
 
 const basicBranch = <const W extends number, const S extends number>(width: W, s: S) =>
@@ -93,7 +93,7 @@ export const stem = [
 ] as const
 
 /** `blocks`: of layer1 to layer4. */
-const basic = <const A extends number, const B extends number, const C extends number, const D extends number>(
+const basicFeatures = <const A extends number, const B extends number, const C extends number, const D extends number>(
   blocks: readonly [A, B, C, D]
 ) =>
   [
@@ -104,7 +104,7 @@ const basic = <const A extends number, const B extends number, const C extends n
     basicLayer('layer4', 512, blocks[3])
   ] as const
 
-const bottlenecked = <const A extends number, const B extends number, const C extends number, const D extends number>(
+const bottleneckFeatures = <const A extends number, const B extends number, const C extends number, const D extends number>(
   blocks: readonly [A, B, C, D]
 ) =>
   [
@@ -119,12 +119,12 @@ type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof fcHead<C>>
 
 const resnet = <const N extends string, F extends Layers>(name: N, features: F) =>
-  checking(
+  withOptionCheck(
     name,
     <const C extends number, const H extends Head = 'gap'>({
       classes,
       head = 'gap' as H
-    }: HeadOptions<C, H>): Network<N, Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
+    }: HeadOptions<C, H>): Network<N, WithHead<F, GapHead<C>, ClassicHead<C>, H>> => ({
       name,
       layers: withHead(features, head, gapHead(classes), fcHead(classes))
     })
@@ -134,8 +134,8 @@ const resnet = <const N extends string, F extends Layers>(name: N, features: F) 
  * ResNet (He et al., 2015), layers named as in torchvision; its heads differ in the linear layer's
  * name only.
  */
-export const resnet18 = resnet('resnet18', basic([2, 2, 2, 2]))
-export const resnet34 = resnet('resnet34', basic([3, 4, 6, 3]))
-export const resnet50 = resnet('resnet50', bottlenecked([3, 4, 6, 3]))
-export const resnet101 = resnet('resnet101', bottlenecked([3, 4, 23, 3]))
-export const resnet152 = resnet('resnet152', bottlenecked([3, 8, 36, 3]))
+export const resnet18 = resnet('resnet18', basicFeatures([2, 2, 2, 2]))
+export const resnet34 = resnet('resnet34', basicFeatures([3, 4, 6, 3]))
+export const resnet50 = resnet('resnet50', bottleneckFeatures([3, 4, 6, 3]))
+export const resnet101 = resnet('resnet101', bottleneckFeatures([3, 4, 23, 3]))
+export const resnet152 = resnet('resnet152', bottleneckFeatures([3, 8, 36, 3]))

@@ -1,59 +1,59 @@
 import { batchNorm, conv2d, maxPool2d, relu, seq, type AnyLayer } from '../dsl'
-import { checking, classicVggHead, gapHead, withHead, type Head, type Headed, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, classicVggHead, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
 import { repeat } from './repeat'
 
 const pool = maxPool2d({ k: 2 })
 
 /** `count` convolutions and a pool. */
-const plain = <const C extends number, const N extends number>(out: C, count: N) =>
+const stage = <const C extends number, const N extends number>(out: C, count: N) =>
   [...repeat([conv2d({ out, k: 3, p: 1 }), relu], count), pool] as const
-const normalised = <const C extends number, const N extends number>(out: C, count: N) =>
+const stageBatchNorm = <const C extends number, const N extends number>(out: C, count: N) =>
   [...repeat([conv2d({ out, k: 3, p: 1 }), batchNorm(), relu], count), pool] as const
 
-const features11 = seq('features', [...plain(64, 1), ...plain(128, 1), ...plain(256, 2), ...plain(512, 2), ...plain(512, 2)])
-const features13 = seq('features', [...plain(64, 2), ...plain(128, 2), ...plain(256, 2), ...plain(512, 2), ...plain(512, 2)])
-const features16 = seq('features', [...plain(64, 2), ...plain(128, 2), ...plain(256, 3), ...plain(512, 3), ...plain(512, 3)])
-const features19 = seq('features', [...plain(64, 2), ...plain(128, 2), ...plain(256, 4), ...plain(512, 4), ...plain(512, 4)])
+const features11 = seq('features', [...stage(64, 1), ...stage(128, 1), ...stage(256, 2), ...stage(512, 2), ...stage(512, 2)])
+const features13 = seq('features', [...stage(64, 2), ...stage(128, 2), ...stage(256, 2), ...stage(512, 2), ...stage(512, 2)])
+const features16 = seq('features', [...stage(64, 2), ...stage(128, 2), ...stage(256, 3), ...stage(512, 3), ...stage(512, 3)])
+const features19 = seq('features', [...stage(64, 2), ...stage(128, 2), ...stage(256, 4), ...stage(512, 4), ...stage(512, 4)])
 
 const features11bn = seq('features', [
-  ...normalised(64, 1),
-  ...normalised(128, 1),
-  ...normalised(256, 2),
-  ...normalised(512, 2),
-  ...normalised(512, 2)
+  ...stageBatchNorm(64, 1),
+  ...stageBatchNorm(128, 1),
+  ...stageBatchNorm(256, 2),
+  ...stageBatchNorm(512, 2),
+  ...stageBatchNorm(512, 2)
 ])
 const features13bn = seq('features', [
-  ...normalised(64, 2),
-  ...normalised(128, 2),
-  ...normalised(256, 2),
-  ...normalised(512, 2),
-  ...normalised(512, 2)
+  ...stageBatchNorm(64, 2),
+  ...stageBatchNorm(128, 2),
+  ...stageBatchNorm(256, 2),
+  ...stageBatchNorm(512, 2),
+  ...stageBatchNorm(512, 2)
 ])
 const features16bn = seq('features', [
-  ...normalised(64, 2),
-  ...normalised(128, 2),
-  ...normalised(256, 3),
-  ...normalised(512, 3),
-  ...normalised(512, 3)
+  ...stageBatchNorm(64, 2),
+  ...stageBatchNorm(128, 2),
+  ...stageBatchNorm(256, 3),
+  ...stageBatchNorm(512, 3),
+  ...stageBatchNorm(512, 3)
 ])
 const features19bn = seq('features', [
-  ...normalised(64, 2),
-  ...normalised(128, 2),
-  ...normalised(256, 4),
-  ...normalised(512, 4),
-  ...normalised(512, 4)
+  ...stageBatchNorm(64, 2),
+  ...stageBatchNorm(128, 2),
+  ...stageBatchNorm(256, 4),
+  ...stageBatchNorm(512, 4),
+  ...stageBatchNorm(512, 4)
 ])
 
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicVggHead<C>>
 
 const vgg = <const N extends string, F extends AnyLayer>(name: N, features: F) =>
-  checking(
+  withOptionCheck(
     name,
     <const C extends number, const H extends Head = 'gap'>({
       classes,
       head = 'gap' as H
-    }: HeadOptions<C, H>): Network<N, Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
+    }: HeadOptions<C, H>): Network<N, WithHead<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
       name,
       layers: withHead([features], head, gapHead(classes), classicVggHead(classes))
     })

@@ -4,20 +4,22 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernels/kernel-fields'
+import { absentFields, kernelFields, type Fields, type FieldType } from '../staging/kernels/kernel-fields'
 import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels/kernels'
 import { compiledExpressions, operandCount, operations, type Operation } from '../staging/pointwise/compiled'
 import { stepNumbers } from '../staging/pointwise/encode'
 
-type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
 type Struct = readonly [name: string, fields: Fields]
 const shared: readonly Struct[] = Object.entries(kernelFields)
-/** Whether these are the fields of a struct, perhaps without its last. */
+const textOf = (fields: Fields): string => Object.entries(fields).join()
+const withoutLast = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).slice(0, -1))
+const lengthOf = (fields: Fields): number => Object.keys(fields).length
+/** Tells whether these are the fields of a struct, perhaps without its last. */
 const isHeldBy =
   (fields: Fields) =>
   ([, held]: Struct): boolean =>
-    fields.join() === held.join() || fields.join() === held.slice(0, -1).join()
+    textOf(fields) === textOf(held) || textOf(fields) === textOf(withoutLast(held))
 /** A kernel with fields of its own has a struct by its name. */
 const structs: readonly Struct[] = [
   ...shared,
@@ -32,13 +34,13 @@ const types: { readonly [T in FieldType]: string } = {
   numbers: 'std::vector<double>'
 }
 
-const capitalised = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
+const capitalise = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
 const beginsWith = (fields: Fields, start: Fields): boolean =>
-  start.length < fields.length && start.every((field, index) => field === fields[index])
+  lengthOf(start) < lengthOf(fields) && textOf(fields).startsWith(`${textOf(start)},`)
 
 /** The struct with the most fields that these begin with. */
 const baseOf = (fields: Fields): Struct | undefined =>
-  structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => b.length - a.length)[0]
+  structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => lengthOf(b) - lengthOf(a))[0]
 
 /** A struct behind the one that it derives from, wherever its row stands. */
 const basesFirst = (all: readonly Struct[], one: Struct): readonly Struct[] => {
@@ -50,26 +52,26 @@ const orderedStructs = structs.reduce(basesFirst, [])
 
 /** Some kernel ends just before the struct's last field. */
 const mayEndBefore = (fields: Fields): boolean => {
-  const before = fields.slice(0, -1).join()
-  return rows.some(([, row]) => row.fields.join() === before) && !structs.some(([, other]) => other.join() === before)
+  const before = textOf(withoutLast(fields))
+  return rows.some(([, row]) => textOf(row.fields) === before) && !structs.some(([, other]) => textOf(other) === before)
 }
 
 /** Fields n0, n1, ... are the elements of one array n. */
-const members = (fields: Fields): readonly (readonly [name: string, count: number])[] =>
+const members = (fields: readonly string[]): readonly (readonly [name: string, count: number])[] =>
   fields.reduce<readonly (readonly [string, number])[]>((all, field) => {
     const [, stem, digit] = /^(.*)(\d)$/.exec(field) ?? []
     if (stem === undefined || !fields.includes(`${stem}0`)) return [...all, [field, 1]]
     return digit === '0' ? [...all, [stem, 1]] : [...all.slice(0, -1), [stem, Number(digit) + 1]]
   }, [])
 
-const ownMembers = (fields: Fields): ReturnType<typeof members> => members(fields.slice(baseOf(fields)?.[1].length ?? 0))
-const typeOf = (fields: Fields, member: string): FieldType => fieldType(fields.includes(member) ? member : `${member}0`)
+const ownMembers = (fields: Fields): ReturnType<typeof members> => members(Object.keys(fields).slice(lengthOf(baseOf(fields)?.[1] ?? {})))
+const typeOf = (fields: Fields, member: string): FieldType => fields[member] ?? fields[`${member}0`]!
 
 const struct = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
   return [
-    `struct ${capitalised(name)}${base === undefined ? '' : ` : ${capitalised(base[0])}`} {`,
-    `  explicit ${capitalised(name)}(FieldReader& f);`,
+    `struct ${capitalise(name)}${base === undefined ? '' : ` : ${capitalise(base[0])}`} {`,
+    `  explicit ${capitalise(name)}(FieldReader& f);`,
     ...ownMembers(fields).map(([member, count]) => {
       const type = types[typeOf(fields, member)]
       return `  ${count === 1 ? type : `std::array<${type}, ${count}>`} ${member};`
@@ -81,21 +83,21 @@ const struct = ([name, fields]: Struct): string => {
 /** The constructor of a struct: reads its fields in order. */
 const constructor = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
-  const last = fields.at(-1)!
+  const last = Object.keys(fields).at(-1)!
   const read = (member: string): string =>
     member === last && mayEndBefore(fields)
       ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(fields, member)}()`
       : `f.${typeOf(fields, member)}()`
   const initialisers = [
-    ...(base === undefined ? [] : [`${capitalised(base[0])}(f)`]),
+    ...(base === undefined ? [] : [`${capitalise(base[0])}(f)`]),
     ...ownMembers(fields).map(([member, count]) =>
       count === 1 ? `${member}(${read(member)})` : `${member}{${Array.from({ length: count }, () => read(member)).join(', ')}}`
     )
   ]
-  return `${capitalised(name)}::${capitalised(name)}(FieldReader& f)\n    : ${initialisers.join(',\n      ')} {}`
+  return `${capitalise(name)}::${capitalise(name)}(FieldReader& f)\n    : ${initialisers.join(',\n      ')} {}`
 }
 
-const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+const quote = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
 const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: Use): string =>
   `{"${name}", Use::${use}, ${optional.includes(name)}, ${inPlace.includes(name)}}`
@@ -103,8 +105,8 @@ const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: 
 const row = ([name, declared]: readonly [string, KernelRow]): string =>
   [
     `      {"${name}",`,
-    `       {${quoted(declared.fields)}},`,
-    `       ${fieldType(declared.fields.at(-1)!) === 'numbers'},`,
+    `       {${quote(Object.keys(declared.fields))}},`,
+    `       ${Object.values(declared.fields).at(-1) === 'numbers'},`,
     `       {${Object.entries(declared.operands)
       .map(([operandName, use]) => operand(declared, operandName, use))
       .join(',\n        ')}}},`
@@ -120,7 +122,7 @@ const leafTexts: { readonly [O in Operation]?: (constant: string) => string } = 
 const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
 
 /** An encodeToFloats expression as a type: its code, and the function that it computes. */
-const compiledExpression = (name: string, code: readonly number[]): string => {
+const compileExpression = (name: string, code: readonly number[]): string => {
   const values: string[] = []
   const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {
     const [operation, destination, ...numbers] = code.slice(step * stepNumbers, (step + 1) * stepNumbers) as [number, number, ...number[]]
@@ -131,7 +133,7 @@ const compiledExpression = (name: string, code: readonly number[]): string => {
     return `    const float v${step} = ${text};`
   })
   return [
-    `struct ${capitalised(name)} {`,
+    `struct ${capitalise(name)} {`,
     `  static constexpr double code[] = {${code.map(literal).join(', ')}};`,
     '  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {',
     ...lines,
@@ -147,7 +149,7 @@ const inNamespace = (...parts: readonly string[]): string =>
   ['namespace tilefold {', '', ...parts, '', '}  // namespace tilefold'].join('\n')
 
 /** Each file of native/src/generated, and its text. */
-export const generated: { readonly [file: string]: string } = {
+export const generateFiles: { readonly [file: string]: string } = {
   'kernels.hpp': file(
     '#pragma once',
     '#include <array>',
@@ -187,9 +189,9 @@ export const generated: { readonly [file: string]: string } = {
     '#include "../kernels/expression.hpp"',
     '',
     inNamespace(
-      compiledExpressions.map(({ name, code }) => compiledExpression(name, code)).join('\n\n'),
+      compiledExpressions.map(({ name, code }) => compileExpression(name, code)).join('\n\n'),
       '',
-      `#define TILEFOLD_EXPRESSIONS(visit) ${compiledExpressions.map(({ name }) => `visit(${capitalised(name)})`).join(' ')}`
+      `#define TILEFOLD_EXPRESSIONS(visit) ${compiledExpressions.map(({ name }) => `visit(${capitalise(name)})`).join(' ')}`
     )
   ),
   'operations.hpp': file(
@@ -214,4 +216,4 @@ export const generated: { readonly [file: string]: string } = {
 
 export const generatedFolder = join(__dirname, 'src', 'generated')
 
-if (require.main === module) for (const [name, text] of Object.entries(generated)) writeFileSync(join(generatedFolder, name), text)
+if (require.main === module) for (const [name, text] of Object.entries(generateFiles)) writeFileSync(join(generatedFolder, name), text)

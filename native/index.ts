@@ -2,23 +2,31 @@ import * as E from 'fp-ts/Either'
 import type { DeviceModel } from '../staging/devices/device-model'
 import type { DevicePrecision } from '../staging/kernels/precision'
 import { referenceModel } from '../staging/devices/reference-model'
-import { cpuModel } from './cpu-model'
-import { cudaModel } from './cuda-model'
-import { deviceError, type DeviceError } from './error'
-import type { DeviceName } from './addon'
+import { cpuModel } from './devices/cpu-model'
+import { cudaModel } from './devices/cuda-model'
+import { deviceError, type DeviceError } from './addon/error'
+import type { DeviceName } from './addon/addon'
 
-export { availableMemory, mathOf, versions, type DeviceChoice, type DeviceName, type MathMode, type Versions } from './addon'
-export type { DeviceError } from './error'
-export { addonFolders } from './addon-file'
-export { recordedGpu } from './cuda-model'
-export { watchInterrupts, type Wait } from './interrupts'
-export { libraryName, createKernelTimer, type KernelTimer } from './kernel-timer'
-export { lockFile, unlockFile, type FileLock } from './locks'
-export { mapPixels, type MappedPixels } from './pixels'
+export { availableMemory, mathMode, versions, type DeviceChoice, type DeviceName, type MathMode, type Versions } from './addon/addon'
+export type { DeviceError } from './addon/error'
+export { addonFolders } from './addon/addon-file'
+export { recordGpu } from './devices/cuda-model'
+export { watchInterrupts, type Wait } from './system/interrupts'
+export { libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
+export { lockFile, unlockFile, type FileLock } from './system/locks'
+export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
 export type { SectionName } from '../staging/program/program'
-export { openSession, type Image, type ReadPixels, type Session, type SessionOptions, type StepParameters, type ImageWindow } from './session'
+export {
+  openSession,
+  type Image,
+  type ReadPixels,
+  type Session,
+  type SessionOptions,
+  type StepParameters,
+  type ImageWindow
+} from './session/session'
 
-/** What staging must know of a device; only the reference device does without the addon. */
+/** Returns the model of a device for staging; only the reference device does without the addon. */
 export const deviceModel = (device: DeviceName, precision: DevicePrecision, threads: number): E.Either<DeviceError, DeviceModel> => {
   if (device === 'cuda') return cudaModel(threads, precision)
   if (device === 'reference' && precision !== 'tf32') return E.right(referenceModel(precision))

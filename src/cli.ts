@@ -28,10 +28,10 @@ const answer: Run = async (name, options, json) => {
   await listen()
   const outcome = await result()
   await listen()
-  interruption().settled()
+  interruption().beginOutput()
   if (E.isLeft(outcome)) fail(json, outcome.left)
   else process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : printableLines(outcome.right.text)}\n`)
-  interruption().ended()
+  interruption().finish()
 }
 
 /** The sentence where no command is given: which there are. */

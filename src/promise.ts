@@ -3,10 +3,10 @@
  * promise here, which is rejected with the same failure, as an Error. All else is as in `tilefold`.
  */
 import * as library from './index'
-import { promised } from './tasks/promised'
+import { toPromises } from './tasks/to-promises'
 
 export * from './index'
-export { FailureError } from './tasks/promised'
+export { FailureError } from './tasks/to-promises'
 
 export const { bench, chain, compare, explain, gradients, offload, place, plan, predict, profile, readDataset, train, writeTensorFile } =
-  promised(library)
+  toPromises(library)

@@ -15,6 +15,7 @@ import { type MemoryPlan, type Segment } from './plans/plan'
 import { tileCount, untiled } from './graph/span'
 import { createCandidate, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
+import type { Program } from './program/program'
 import { hostTensorsOf } from './plans/host-tensors'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
@@ -59,6 +60,8 @@ export interface SegmentCost {
 
 export interface Explanation {
   readonly plan: MemoryPlan
+  /** Of the plan; made when asked for. */
+  readonly program: () => Program
   readonly graph: Graph
   /** Whether the decisions were given, so that no budget changes them. */
   readonly isGiven: boolean
@@ -211,6 +214,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
       const times = timesOf(lowering, chosen)
       return {
         plan: planOf(request, decided),
+        program: chosen.program,
         graph: lowering.graph,
         isGiven: answers === undefined,
         bindingLayer: bindingLayerOf(live),

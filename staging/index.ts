@@ -27,7 +27,7 @@ export {
 } from './devices/file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export { buildGraph, withLoss } from './ops/build-graph'
-export { isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
+export { hasTarget, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
   isConvolution,

@@ -6,8 +6,9 @@ import { checkPlanOverride, checkInputs, checkTiles, validateSwapSchedule, valid
 import type { DeviceModel } from './devices/device-model'
 import { refusedBytes, unlimitedBytes } from './lowering/scope/workspace'
 import { inputError, type StagingError } from './error'
-import { buildGraph, forEvaluation } from './ops/build-graph'
-import { graphHash, withoutDropout, type Graph } from './graph/graph'
+import { buildGraph, forEvaluation, withoutRandomness } from './ops/build-graph'
+import type { Graph } from './graph/graph'
+import { graphHash } from './ops/graph-hash'
 import type { Kernel } from './kernels/kernels'
 import type { Source } from './lowering/scope/scope'
 import type { Lowering } from './lowering/segment/create-scope'
@@ -114,7 +115,7 @@ export interface Decided {
 const createLowering = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
   graph:
-    objective.kind === 'gradients' ? withoutDropout(sourceGraph) : objective.kind === 'evaluate' ? forEvaluation(sourceGraph) : sourceGraph,
+    objective.kind === 'gradients' ? withoutRandomness(sourceGraph) : objective.kind === 'evaluate' ? forEvaluation(sourceGraph) : sourceGraph,
   device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
   objective,
   source

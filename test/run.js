@@ -24,14 +24,26 @@ const program = (name) => join(root, 'node_modules', '.bin', name)
 /** What takes longest begins first, so that all cores have work to the end. */
 const longest = [
   'test/bench/gpu-check.test.ts',
-  'test/native/emulated.test.ts',
   'test/golden/networks.test.ts',
   'test/memory/memory.test.ts',
-  'test/staging/auto.test.ts',
-  'test/dsl/models.test.ts',
-  'test/dsl/rejected.test.ts',
+  'test/properties/swapping.test.ts',
+  'test/src/package.test.ts',
+  'test/native/emulated.test.ts',
   'test/golden/torchvision.test.ts',
+  'test/src/bad-input.test.ts',
+  'test/src/commands.test.ts',
+  'test/src/ts-node.test.ts',
+  'test/src/kill.test.ts',
+  'test/properties/budgets.test.ts',
+  'test/src/library.test.ts',
+  'test/src/plan-files.test.ts',
+  'test/dsl/models.test.ts',
+  'test/staging/auto.test.ts',
+  'test/properties/winograd.test.ts',
   'test/staging/placement.test.ts',
+  'test/properties/tiled-equals-untiled.test.ts',
+  'test/src/recorded-device.test.ts',
+  'test/dsl/rejected.test.ts',
   'test/staging/swapping.test.ts'
 ]
 
@@ -147,6 +159,7 @@ const cached = (name) => ['--cache', '--cache-location', join(kept, name)]
 
 const quick = [
   check('types', program('tsc'), ['-p', '.', '--incremental', '--tsBuildInfoFile', join(kept, 'types.tsbuildinfo')]),
+  check('types of pages', program('tsc'), ['-p', 'src/reports/page.tsconfig.json']),
   check('lint', program('eslint'), ['.', '--max-warnings', '0', '--cache-strategy', 'content', ...cached('lint')]),
   check('format', program('prettier'), ['--check', '--log-level', 'warn', '--cache-strategy', 'content', ...cached('format'), '.'])
 ]

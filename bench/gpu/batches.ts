@@ -15,7 +15,7 @@ export interface Throughput {
   readonly peakHostBytes: number | null
 }
 
-/** ResNet-50's step with one batch in one arena. */
+/** A network's step with one batch in one arena. */
 export interface Batch {
   readonly precision: CheckPrecision
   readonly contender: string
@@ -49,7 +49,7 @@ const byTilefold = ({ device, scale: { batches, steps } }: Check, strategy: stri
   name: `Tilefold, ${strategy}`,
   isPytorch: false,
   run: async (batch, precision, seconds) => {
-    const { size, arenaBytes } = batches
+    const { network, size, arenaBytes } = batches
     const setup = ['--classes', `${classes}`, '--device', device, '--precision', precision, '--input', `${batch}x3x${size}x${size}`]
     // PyTorch too tries out its algorithms. Times of the smallest batch tell those of larger ones.
     const measuring = batch === batches.sizes[0] ? ['--measure'] : []
@@ -58,7 +58,7 @@ const byTilefold = ({ device, scale: { batches, steps } }: Check, strategy: stri
       imagesPerSecond: perSecond(batch, stepMs),
       peakBytes: peakDeviceBytes,
       peakHostBytes
-    }))(await tilefold(Benched, ['bench', 'resnet50', ...setup, ...plan, '--steps', `${steps}`], seconds))
+    }))(await tilefold(Benched, ['bench', network.model, ...setup, ...plan, '--steps', `${steps}`], seconds))
   }
 })
 
@@ -66,8 +66,8 @@ const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: 
   name: way.name,
   isPytorch: true,
   run: async (batch, precision, seconds) => {
-    const { size, arenaBytes: memoryBytes } = batches
-    const training = { model: 'resnet50', classes, batch, size, precision, memoryBytes, steps } as const
+    const { network, size, arenaBytes: memoryBytes } = batches
+    const training = { model: network.model, classes, batch, size, precision, memoryBytes, steps } as const
     return E.map(({ ms, peakBytes }: Trained): Throughput => ({ imagesPerSecond: perSecond(batch, ms), peakBytes, peakHostBytes: null }))(
       await trainPytorch(pytorch, way, training, seconds)
     )
@@ -75,7 +75,7 @@ const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: 
 })
 
 /**
- * ResNet-50 on images as ImageNet has them, in growing batches within one arena: by recomputation
+ * A network (ResNet-50, but where the check itself is checked) on images as ImageNet has them, in growing batches within one arena: by recomputation
  * and swapping together, PyTorch as it is, and by swapping as Hayakawa 2020 does; one precision
  * after the other, as far as time does.
  */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 
-export interface Ended {
+export interface ProcessResult {
   /** null where it was ended from outside. */
   readonly status: number | null
   readonly stdout: string
@@ -11,7 +11,7 @@ export interface Ended {
 }
 
 /** The last line of what a program had to say, or how it ended. */
-export const complaintOf = ({ status, stderr, timedOut, seconds }: Ended): string =>
+export const complaintOf = ({ status, stderr, timedOut, seconds }: ProcessResult): string =>
   timedOut
     ? `it was ended after ${Math.round(seconds)} s`
     : stderr.trim().split('\n').at(-1) ||
@@ -45,7 +45,7 @@ export const runProgram = (
   args: readonly string[],
   seconds: number,
   environment: NodeJS.ProcessEnv = {}
-): Promise<Ended> =>
+): Promise<ProcessResult> =>
   new Promise((resolve) => {
     const started = performance.now()
     // A group of its own, so that what it starts ends with it: a step under a sanitizer, say.
@@ -87,5 +87,5 @@ export const runProgram = (
   })
 
 /** Runs a script of the bundle's in a Node of its own. */
-export const runNode = (args: readonly string[], seconds: number, environment?: NodeJS.ProcessEnv): Promise<Ended> =>
+export const runNode = (args: readonly string[], seconds: number, environment?: NodeJS.ProcessEnv): Promise<ProcessResult> =>
   runProgram(process.execPath, args, seconds, environment)

@@ -93,7 +93,10 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
     report = write({ ...report, benchmarks: await part('training steps', () => runBenchmarks(check, pytorch, until('benchmarks'))) })
     report = write({ ...report, launchOverhead: await part('16 x 16 tiles', () => runLaunchOverhead(check, until('launchOverhead'))) })
     report = write({ ...report, overlap: await part('transfers', () => runOverlap(check, profiles, until('overlap'))) })
-    report = write({ ...report, batches: await part('ResNet-50 in batches', () => runBatches(check, pytorch, until('batches'))) })
+    report = write({
+      ...report,
+      batches: await part(`${check.scale.batches.network.name} in batches`, () => runBatches(check, pytorch, until('batches')))
+    })
     return write({
       ...report,
       driverMemory: await part("the driver's memory", () => runDriverMemory(check, pytorch, until('driverMemory')))

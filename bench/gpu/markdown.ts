@@ -152,7 +152,7 @@ export const markdown = (report: Report): string => {
     section('compute-sanitizer', report.sanitizer, sanitizerTable),
     section("The driver's memory", report.driverMemory, memoryTable),
     section('Training steps of VGG-16, batch 1', report.benchmarks, benchmarkTables),
-    section('Growing batches of ResNet-50', report.batches, batchTables),
+    section(`Growing batches of ${check.scale.batches.network.name}`, report.batches, batchTables),
     section('Profiles, and steps that they predict', report.predictions, predictionTable),
     section('Transfers beside computing, VGG-16', report.overlap, overlapTable),
     section('16 x 16 tiles', report.launchOverhead, launchTable)

@@ -47,9 +47,21 @@ export interface Scale {
   readonly predictedSize: number
   readonly predictedPercent: number
   readonly swappedPercent: number
-  /** How many images of which height and width ResNet-50 takes, in one arena. */
-  readonly batches: { readonly sizes: readonly number[]; readonly size: number; readonly arenaBytes: number }
+  /** How many images of which height and width a network takes, in one arena. */
+  readonly batches: {
+    readonly network: BatchedNetwork
+    readonly sizes: readonly number[]
+    readonly size: number
+    readonly arenaBytes: number
+  }
 }
+
+/** What learns from growing batches, by the name of its model and as people write it. */
+export interface BatchedNetwork {
+  readonly model: 'resnet50' | 'vgg16'
+  readonly name: string
+}
+const resnet50: BatchedNetwork = { model: 'resnet50', name: 'ResNet-50' }
 
 const quickFiles = [
   'training/devices',
@@ -97,7 +109,7 @@ const onGpu: Readonly<Record<'quick' | 'full', Scale>> = {
     predictedSize: 1024,
     predictedPercent: 33,
     swappedPercent: 70,
-    batches: { sizes: [128, 256, 1440], size: 224, arenaBytes: 16 * gibibyte }
+    batches: { network: resnet50, sizes: [128, 256, 1440], size: 224, arenaBytes: 16 * gibibyte }
   },
   full: {
     minutes: 120,
@@ -112,7 +124,7 @@ const onGpu: Readonly<Record<'quick' | 'full', Scale>> = {
     predictedSize: 1024,
     predictedPercent: 33,
     swappedPercent: 70,
-    batches: { sizes: [64, 128, 190, 256, 512, 928, 1120, 1248, 1440], size: 224, arenaBytes: 16 * gibibyte }
+    batches: { network: resnet50, sizes: [64, 128, 190, 256, 512, 928, 1120, 1248, 1440], size: 224, arenaBytes: 16 * gibibyte }
   }
 }
 
@@ -130,7 +142,7 @@ const tiny: Scale = {
   predictedSize: 32,
   predictedPercent: 100,
   swappedPercent: 100,
-  batches: { sizes: [2, 3], size: 32, arenaBytes: 768 * mebibyte }
+  batches: { network: { model: 'vgg16', name: 'VGG-16' }, sizes: [2, 3], size: 32, arenaBytes: 256 * mebibyte }
 }
 
 export const scaleOf = (device: string, mode: Mode): Scale =>

@@ -3,12 +3,12 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { join } from 'node:path'
 import { exitStatus, reasonOf } from '../../src/failure'
-import { type Ended, complaintOf, runNode } from './bounded'
+import { type ProcessResult, complaintOf, runNode } from './bounded'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const script = join(__dirname, '..', '..', 'src', 'cli.js')
 
-const answerOf = <A>(codec: t.Type<A, unknown>, ended: Ended): E.Either<Refusal, A> =>
+const answerOf = <A>(codec: t.Type<A, unknown>, ended: ProcessResult): E.Either<Refusal, A> =>
   ended.status === 0
     ? pipe(
         E.tryCatch(

@@ -215,12 +215,13 @@ const pixels = (report: Report): Verdict => {
 const [leastOfBestRate, goalOfBestRate] = [0.6, 0.7]
 
 const batches = (report: Report): Verdict => {
-  const largest = Math.max(...report.check.scale.batches.sizes)
+  const { network, sizes } = report.check.scale.batches
+  const largest = Math.max(...sizes)
   const best = (rows: readonly Batch[]): number =>
     Math.max(0, ...rows.flatMap(({ measured }) => (E.isRight(measured) ? [measured.right.imagesPerSecond] : [])))
   return verdict(
     4,
-    `ResNet-50: images a second at batch ${largest} over our own best`,
+    `${network.name}: images a second at batch ${largest} over our own best`,
     `at least ${leastOfBestRate.toFixed(2)} (the goal is ${goalOfBestRate.toFixed(2)})`,
     byPrecision(report, (precision) =>
       pipe(

@@ -1,4 +1,4 @@
-/** What an expression is made of, in the order of the codes in a Program. */
+/** The operations of expressions, in the order of their codes in a Program. */
 export const operations = [
   // Leaves.
   'input',
@@ -34,7 +34,7 @@ export const operations = [
 export type Operation = (typeof operations)[number]
 export type Leaf = 'input' | 'second' | 'gradient' | 'weight' | 'bias'
 
-/** How many earlier results each operation takes. */
+/** Returns how many earlier results each operation takes. */
 export const operandCount = (operation: Operation): number => {
   const place = operations.indexOf(operation)
   const from = (first: Operation): boolean => place >= operations.indexOf(first)
@@ -53,16 +53,16 @@ export type Step = readonly [operation: Operation, ...operands: readonly number[
  */
 export type Expression = readonly Step[]
 
-/** Steps of an expression at most: what the compiled code of devices may have. */
-export const mostSteps = 256
+/** Limit of an expression's steps: the compiled code of devices has room for no more. */
+export const maxSteps = 256
 
-/** Whether an expression reads this leaf. */
+/** Tells whether an expression reads this leaf. */
 export const reads = (expression: Expression, leaf: Leaf): boolean => expression.some(([operation]) => operation === leaf)
 
-/** Why this is no expression; undefined where it is one. */
+/** Returns why this is no expression; undefined where it is one. */
 export const validateExpression = (steps: readonly (readonly unknown[])[]): string | undefined => {
   if (steps.length === 0) return 'has no steps'
-  if (steps.length > mostSteps) return `has ${steps.length} steps, over the ${mostSteps} that devices take`
+  if (steps.length > maxSteps) return `has ${steps.length} steps, over the ${maxSteps} that devices take`
   for (const [place, [operation, ...operands]] of steps.entries()) {
     if (!operations.includes(operation as Operation)) return `step ${place}: there is no operation ${String(operation)}`
     if (operation === 'constant') {

@@ -9,7 +9,7 @@ interface Parameters {
   readonly bias?: PointwiseParameter
 }
 
-/** What a layer is told of a pointwise function; N is what plans call it. */
+/** The options of a pointwise function's layer; N is its name in plans. */
 export interface Pointwise<N extends string> {
   readonly function: N
   readonly expression: Expression

@@ -1,8 +1,8 @@
 /**
- * What plans call a function that was made with options: "elu", "elu 0.5", "softplus beta2
- * threshold10", "clamp min0 max6".
+ * Returns the name in plans of a function that was made with options: "elu", "elu 0.5", "softplus
+ * beta2 threshold10", "clamp min0 max6".
  */
-export const textOf = <N extends string, A extends object, K extends keyof A & string>(
+export const functionText = <N extends string, A extends object, K extends keyof A & string>(
   name: N,
   options: A | undefined,
   names: readonly K[]

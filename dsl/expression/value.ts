@@ -73,7 +73,7 @@ export class Value {
   sigmoid(): Value {
     return new Value('sigmoid', [this])
   }
-  /** The same value, whose gradient is not passed on. */
+  /** Returns the same value, through which no gradient flows back, as torch.Tensor.detach. */
   detach(): Value {
     return new Value('detach', [this])
   }
@@ -91,7 +91,7 @@ export class Value {
   }
 }
 
-/** What compares two values, for `where`; false where either is NaN. */
+/** A comparison of two values, for `where`; it is false where either is NaN. */
 export class Condition {
   constructor(
     readonly operation: 'less' | 'lessEqual',

@@ -1,4 +1,4 @@
-import type { Arguments, Mark, Op } from '../arguments'
+import type { Arguments, Directive, Op } from '../arguments'
 import type { LayerText } from './layer-text'
 import type { Loss } from '../ops'
 
@@ -10,7 +10,7 @@ import type { Loss } from '../ops'
 export type Entry = readonly [name: string, op: Op, text: string, back?: number]
 export type Entries = readonly Entry[]
 
-/** What flatLayers makes of a list, marks left out; marks take no place. */
+/** The type of the ops that flatLayers returns, directives left out; directives take no place. */
 export type Flat<L> = FlatList<L, '', undefined>
 
 type Units = readonly unknown[]
@@ -45,7 +45,7 @@ type FlatFrom<
   Out extends Entries = readonly []
 > = L extends readonly [infer First, ...infer Rest]
   ? First extends { readonly op: infer N; readonly args: infer A }
-    ? N extends Mark
+    ? N extends Directive
       ? FlatFrom<Rest, Prefix, B, Places, Adds, Concats, Muls, Out>
       : N extends 'residual' | 'gated' | 'parallel'
         ? FlatBlock<BranchesOf<A>, Prefix, B, Places, Adds, Concats, Muls> extends readonly [
@@ -57,7 +57,7 @@ type FlatFrom<
           ]
           ? FlatFrom<Rest, Prefix, undefined, P, Q, R, S, readonly [...Out, ...Inner]>
           : Unknown
-        : Expanded<N, A, `${Prefix}${NameOf<A, `${Places['length']}`>}`, B> extends infer Inner extends Entries
+        : FlatLayer<N, A, `${Prefix}${NameOf<A, `${Places['length']}`>}`, B> extends infer Inner extends Entries
           ? FlatFrom<
               Rest,
               Prefix,
@@ -78,13 +78,13 @@ type Unknown = readonly [Entries, readonly [], readonly [], readonly [], readonl
 type NameOf<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
 
 /** The ops of one layer of this name. */
-type Expanded<N, A, Name extends string, B extends Back> = keyof Arguments extends N
+type FlatLayer<N, A, Name extends string, B extends Back> = keyof Arguments extends N
   ? Entries
   : N extends Op
     ? readonly [B extends Units ? readonly [Name, N, LayerText<N, A>, B['length']] : readonly [Name, N, LayerText<N, A>]]
     : N extends 'named'
       ? A extends { readonly layer: { readonly op: infer Inner; readonly args: infer InnerA } }
-        ? Expanded<Inner, InnerA, Name, B>
+        ? FlatLayer<Inner, InnerA, Name, B>
         : readonly []
       : N extends 'seq'
         ? A extends { readonly layers: infer Inner }
@@ -122,7 +122,7 @@ type FlatBlock<
   : Block[1] extends readonly []
     ? Block[0] extends 'add'
       ? readonly [
-          readonly [...Out, readonly [`${Prefix}add${Numbered<Adds>}`, 'add', 'add']],
+          readonly [...Out, readonly [`${Prefix}add${NumberSuffix<Adds>}`, 'add', 'add']],
           Places,
           readonly [...Adds, unknown],
           Concats,
@@ -130,21 +130,21 @@ type FlatBlock<
         ]
       : Block[0] extends 'mul'
         ? readonly [
-            readonly [...Out, readonly [`${Prefix}mul${Numbered<Muls>}`, 'mul', 'mul']],
+            readonly [...Out, readonly [`${Prefix}mul${NumberSuffix<Muls>}`, 'mul', 'mul']],
             Places,
             Adds,
             Concats,
             readonly [...Muls, unknown]
           ]
         : readonly [
-            readonly [...Out, readonly [`${Prefix}concat${Numbered<Concats>}`, 'concat', 'concat']],
+            readonly [...Out, readonly [`${Prefix}concat${NumberSuffix<Concats>}`, 'concat', 'concat']],
             Places,
             Adds,
             readonly [...Concats, unknown],
             Muls
           ]
     : Unknown
-type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
+type NumberSuffix<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
 
 /**
  * E, and the loss that training appends where it has none: of images, which nothing has flattened,
@@ -160,5 +160,6 @@ type AppendedLoss<Flattened> = [Flattened] extends [never]
   : readonly ['loss', 'softmaxCrossEntropy', 'softmaxCrossEntropy']
 
 /** E where it is one list of known length, else nothing. */
-export type Known<E> = IsUnion<E> extends true ? undefined : E extends Entries ? (number extends E['length'] ? undefined : E) : undefined
+export type KnownEntries<E> =
+  IsUnion<E> extends true ? undefined : E extends Entries ? (number extends E['length'] ? undefined : E) : undefined
 export type IsUnion<T, One = T> = T extends unknown ? ([One] extends [T] ? false : true) : never

@@ -1,4 +1,4 @@
-import type { Mark, Op } from '../arguments'
+import type { Directive, Op } from '../arguments'
 import type { OutputShape } from '../ops'
 import type { Resizing } from '../shapes/segment'
 import type { Shape } from '../shapes/shape'
@@ -8,9 +8,9 @@ type Units = readonly unknown[]
 type Image = readonly [batch: number, channels: number, height: number, width: number]
 
 /**
- * What tiles of a segment that ends at each op of a list partition, in the order of Flat: what the
- * op makes of images of shape S, or takes, where it sums over the pixels. Behind them what comes
- * out, which the loss that training appends takes.
+ * The extents that tiles partition if a segment ends at each op of a list, in the order of Flat:
+ * those of the op's output for images of shape S, or of its input where it sums over the pixels.
+ * The last entry is the list's output, which the loss that training appends takes.
  */
 export type FlatExtents<L, S extends Shape> = S extends readonly [
   infer B extends number,
@@ -23,7 +23,7 @@ export type FlatExtents<L, S extends Shape> = S extends readonly [
     : readonly []
   : readonly []
 
-/** Of each op, and what comes out. */
+/** The extents of each op, and those of the list's output. */
 type Extents = readonly [all: readonly Image[], out: Image]
 
 type ExtentsFrom<
@@ -47,30 +47,30 @@ type ExtentsOf<X, S extends Image, Start extends Image> = X extends { readonly o
         ? readonly [readonly [readonly [S[0], number, H, W]], readonly [S[0], number, H, W]]
         : Extents
       : readonly [readonly [S], S]
-    : N extends Mark
+    : N extends Directive
       ? readonly [readonly [], S]
       : A extends { readonly layer: infer Inner }
         ? ExtentsOf<Inner, S, Start>
         : A extends { readonly layers: infer Inner }
           ? ExtentsFrom<Inner, S, Start>
           : A extends { readonly main: infer M; readonly shortcut: infer T }
-            ? Joined<readonly [M, T], S>
+            ? BlockExtents<readonly [M, T], S>
             : A extends { readonly main: infer M; readonly gate: infer G }
-              ? Joined<readonly [M, G], S>
+              ? BlockExtents<readonly [M, G], S>
               : A extends { readonly branches: infer B }
-                ? Joined<B, S>
+                ? BlockExtents<B, S>
                 : Extents
   : Extents
 
 /** Branches end with the extents of the first, or are broadcast to them. */
-type Joined<
+type BlockExtents<
   B,
   S extends Image,
   Out extends readonly Image[] = readonly [],
   End extends Image | undefined = undefined
 > = B extends readonly [infer First, ...infer Rest]
   ? ExtentsFrom<First, S, S> extends readonly [infer Inner extends readonly Image[], infer Last extends Image]
-    ? Joined<Rest, S, readonly [...Out, ...Inner], End extends Image ? End : Last>
+    ? BlockExtents<Rest, S, readonly [...Out, ...Inner], End extends Image ? End : Last>
     : never
   : End extends Image
     ? readonly [readonly [...Out, End], End]

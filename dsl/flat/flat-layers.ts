@@ -3,8 +3,8 @@ import { isDirective } from '../shapes/segment'
 
 interface FlatArguments extends OpArguments, DirectiveArguments {}
 
-/** Where a flattened layer stands. */
-interface Standing {
+/** The position of a flattened layer: its name, inputs and surrounding block. */
+interface LayerPosition {
   /** "features.0" */
   readonly name: string
   /**
@@ -18,7 +18,7 @@ interface Standing {
 
 /** An op or a mark. */
 export type FlatLayer = {
-  [P in keyof FlatArguments]: Standing & { readonly op: P; readonly args: FlatArguments[P] }
+  [P in keyof FlatArguments]: LayerPosition & { readonly op: P; readonly args: FlatArguments[P] }
 }[keyof FlatArguments]
 
 /** The layers of one list, and of the blocks in it, which add nothing to names. */
@@ -30,7 +30,7 @@ interface Namespace {
 
 const isBlock = (op: AnyLayer['op']): boolean => op === 'residual' || op === 'gated' || op === 'parallel'
 
-const opened = (prefix: string): Namespace => ({ prefix, places: 0, joins: { add: 0, concat: 0, mul: 0 } })
+const createNamespace = (prefix: string): Namespace => ({ prefix, places: 0, joins: { add: 0, concat: 0, mul: 0 } })
 
 /**
  * The ops and marks of a list in order, containers expanded: of a residual its main's layers, then
@@ -44,48 +44,48 @@ export const flatLayers = (layers: Layers): readonly FlatLayer[] => {
   const flat: FlatLayer[] = []
   let tensors = 0
 
-  /** These return the tensor that comes out. */
+  /** Appends an op and returns the tensor that it makes. */
   const append = (op: string, args: unknown, name: string, inputs: readonly number[], block: number | undefined): number => {
     flat.push({ name, op, args, inputs, ...(block !== undefined && { block }) } as FlatLayer)
     return isDirective(op) ? inputs[0]! : ++tensors
   }
-  const list = (members: Layers, space: Namespace, from: number, block: number | undefined): number =>
-    members.reduce((tensor, member) => place(member, space, tensor, block), from)
-  const join = (
+  const placeList = (members: Layers, space: Namespace, from: number, block: number | undefined): number =>
+    members.reduce((tensor, member) => placeLayer(member, space, tensor, block), from)
+  const placeJoin = (
     op: 'add' | 'concat' | 'mul',
     branches: readonly Layers[],
     space: Namespace,
     from: number,
     block: number | undefined
   ): number => {
-    const inputs = branches.map((branch) => list(branch, space, from, from))
+    const inputs = branches.map((branch) => placeList(branch, space, from, from))
     const earlier = space.joins[op]++
     return append(op, {}, `${space.prefix}${op}${earlier === 0 ? '' : earlier}`, inputs, block)
   }
-  const place = (layer: AnyLayer, space: Namespace, from: number, block: number | undefined): number => {
-    if (isBlock(layer.op)) return within(layer, space, from, block)
+  const placeLayer = (layer: AnyLayer, space: Namespace, from: number, block: number | undefined): number => {
+    if (isBlock(layer.op)) return placeContainer(layer, space, from, block)
     const given = 'name' in layer.args ? layer.args.name : undefined
     const name = `${space.prefix}${given ?? space.places}`
     if (!isDirective(layer.op)) space.places++
-    return called(layer, name, from, block)
+    return placeNamed(layer, name, from, block)
   }
-  const called = (layer: AnyLayer, name: string, from: number, block: number | undefined): number =>
+  const placeNamed = (layer: AnyLayer, name: string, from: number, block: number | undefined): number =>
     layer.op === 'named'
-      ? called((layer.args as ContainerArguments['named']).layer, name, from, block)
+      ? placeNamed((layer.args as ContainerArguments['named']).layer, name, from, block)
       : layer.op === 'seq' || isBlock(layer.op)
-        ? within(layer, opened(`${name}.`), from, block)
+        ? placeContainer(layer, createNamespace(`${name}.`), from, block)
         : append(layer.op, layer.args, name, [from], block)
-  const within = (layer: AnyLayer, space: Namespace, from: number, block: number | undefined): number => {
+  const placeContainer = (layer: AnyLayer, space: Namespace, from: number, block: number | undefined): number => {
     const args = layer.args as ContainerArguments['seq' | 'residual' | 'gated' | 'parallel']
     return 'layers' in args
-      ? list(args.layers, space, from, block)
+      ? placeList(args.layers, space, from, block)
       : 'branches' in args
-        ? join('concat', args.branches, space, from, block)
+        ? placeJoin('concat', args.branches, space, from, block)
         : 'gate' in args
-          ? join('mul', [args.main, args.gate], space, from, block)
-          : join('add', [args.main, args.shortcut], space, from, block)
+          ? placeJoin('mul', [args.main, args.gate], space, from, block)
+          : placeJoin('add', [args.main, args.shortcut], space, from, block)
   }
 
-  list(layers, opened(''), 0, undefined)
+  placeList(layers, createNamespace(''), 0, undefined)
   return flat
 }

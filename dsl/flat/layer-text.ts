@@ -20,12 +20,12 @@ export type LayerText<P extends Op, A> = [keyof A] extends [never]
   ? P
   : P extends 'pointwise'
     ? A['function' & keyof A]
-    : Written<P, A, (typeof opRecords)[P]['options']>
+    : AppendWords<P, A, (typeof opRecords)[P]['options']>
 
-type Written<Text extends string, A, Options> = Options extends readonly [infer First extends readonly unknown[], ...infer Rest]
+type AppendWords<Text extends string, A, Options> = Options extends readonly [infer First extends readonly unknown[], ...infer Rest]
   ? First[0] extends keyof A
-    ? Written<`${Text}${Word<A[First[0]], First>}`, A, Rest>
-    : Written<Text, A, Rest>
+    ? AppendWords<`${Text}${Word<A[First[0]], First>}`, A, Rest>
+    : AppendWords<Text, A, Rest>
   : Text
 
 type Word<V, Option> = Option extends readonly [unknown, infer Letters extends string]

@@ -1,10 +1,13 @@
 /** Names that two layers of a model have: at run time and, with the same sentence, in types. */
-import type { AnyLayer, Arguments, Layers, Mark, Op } from '../arguments'
+import type { AnyLayer, Arguments, Layers, Directive, Op } from '../arguments'
 import type { FlatLayer } from './flat-layers'
 import type { Flat } from './entries'
 import { isDirective } from '../shapes/segment'
 
-/** Why the names of a flattened list are not different. */
+/**
+ * Returns one sentence on why the names of a flattened list are not different, or undefined where
+ * all is right.
+ */
 export const validateNames = (layers: readonly FlatLayer[]): string | undefined => {
   const names = new Set<string>()
   for (const { op, name } of layers) {
@@ -18,42 +21,55 @@ export const validateNames = (layers: readonly FlatLayer[]): string | undefined 
 type Units = readonly unknown[]
 
 /**
- * Whether two layers of a list have the same name. Mostly that is told by the names that are given
- * in each list by itself, one level of lists after the other, equal lists once; only where one
- * comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
+ * Tells whether two layers of a list have the same name. Mostly that is told by the names that are
+ * given in each list by itself, one level of lists after the other, equal lists once; only where
+ * one comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
  */
-export type Repeats<L> = Look<Held<L>>
+export type Repeats<L> = RepeatsInLists<NestedList<L>>
 
 /** A list inside another, which has names of its own. */
-interface Held<L> {
+interface NestedList<L> {
   readonly list: L
 }
-type Look<Lists> = [Lists] extends [never] ? false : Found<Lists> extends infer F ? (true extends F ? true : Look<F>) : never
+type RepeatsInLists<Lists> = [Lists] extends [never]
+  ? false
+  : RepeatsOrNested<Lists> extends infer F
+    ? true extends F
+      ? true
+      : RepeatsInLists<F>
+    : never
 /** True, or the lists that are held in those lists. */
-type Found<Lists> =
-  Lists extends Held<infer L>
+type RepeatsOrNested<Lists> =
+  Lists extends NestedList<infer L>
     ? [unknown] extends [L]
       ? never
-      : L extends readonly { readonly op: Op | Mark }[]
+      : L extends readonly { readonly op: Op | Directive }[]
         ? never
         : L extends Layers
           ? [keyof Arguments] extends [L[number]['op']]
             ? never
-            : Told<L, Scan<L, never>>
+            : RepeatsInList<L, Scan<L, never>>
           : never
     : never
-type Told<L, Seen> = Again extends Seen ? All<L, Seen> : [Place | LikePlace] extends [Seen] ? All<L, Seen> : Extract<Seen, Held<unknown>>
-type All<L, Seen> = FirstRepeated<Flat<L>> extends string ? true : Extract<Seen, Held<unknown>>
+type RepeatsInList<L, Seen> = Duplicate extends Seen
+  ? CompareAllNames<L, Seen>
+  : [Place | LikePlace] extends [Seen]
+    ? CompareAllNames<L, Seen>
+    : Extract<Seen, NestedList<unknown>>
+type CompareAllNames<L, Seen> = FirstRepeated<Flat<L>> extends string ? true : Extract<Seen, NestedList<unknown>>
 
 /**
- * Beside names and lists: one is given again, or may be, as one with a dot is like a layer's in a
- * list inside, and `add` like a block's join; a layer goes by its place; a name is like a place.
+ * Signs beside names and lists: Duplicate, a name that is given again, or may be, as one with a dot
+ * is like a layer's in a list inside, and `add` like a block's join; Place, a layer that goes by
+ * its place; LikePlace, a name that is like a place.
  */
-type Again = 0
+type Duplicate = 0
 type Place = 1
 type LikePlace = 2
 
-/** What is given in a list and in the blocks in it; in steps as Walk's. */
+/**
+ * Collects the names and signs in a list and in the blocks in it; in chunks of steps, as Walk does.
+ */
 type Scan<L extends Layers, Seen> = Steps<L, Seen, L['length'] | 900 | 1800 | 2700 | 3600>
 type Steps<L extends Layers, Seen, End, I extends Units = readonly []> = I['length'] extends End
   ? I['length'] extends L['length']
@@ -61,49 +77,49 @@ type Steps<L extends Layers, Seen, End, I extends Units = readonly []> = I['leng
     : Steps<L, Seen, Exclude<End, I['length']>, I> extends infer S
       ? S
       : never
-  : Steps<L, Seen | GivenBy<L[I['length'] & number]['op'], L[I['length'] & number]['args'], Seen>, End, readonly [...I, unknown]>
-type GivenBy<N, A, Seen> = N extends Op
+  : Steps<L, Seen | ScanLayer<L[I['length'] & number]['op'], L[I['length'] & number]['args'], Seen>, End, readonly [...I, unknown]>
+type ScanLayer<N, A, Seen> = N extends Op
   ? Place
   : A extends { readonly name: infer Name }
-    ? Sign<Name, Seen> | In<A>
-    : N extends Mark
+    ? NameMark<Name, Seen> | NestedIn<A>
+    : N extends Directive
       ? never
       : N extends 'seq'
-        ? Place | In<A>
-        : InBlock<A, Seen>
-type Sign<Name, Seen> = [string] extends [Name]
+        ? Place | NestedIn<A>
+        : ScanBlock<A, Seen>
+type NameMark<Name, Seen> = [string] extends [Name]
   ? never
   : Name extends Seen
-    ? Again
+    ? Duplicate
     : Name extends `${number}` | `${'add' | 'concat' | 'mul'}${number | ''}` | `${string}.${string}`
       ? Name extends `${number}`
         ? LikePlace | Name
-        : Again
+        : Duplicate
       : Name
-/** Of a layer that is named, or a seq. */
-type In<A> = A extends { readonly layer: { readonly op: Op | Mark } }
+/** The list inside a named layer or a seq. */
+type NestedIn<A> = A extends { readonly layer: { readonly op: Op | Directive } }
   ? never
   : A extends { readonly layers: infer L }
-    ? Held<L>
+    ? NestedList<L>
     : A extends { readonly layer: infer X extends AnyLayer }
       ? X['op'] extends 'residual' | 'gated' | 'parallel'
-        ? Held<readonly [X]>
+        ? NestedList<readonly [X]>
         : [keyof Arguments] extends [X['op']]
           ? never
-          : In<X['args']>
+          : NestedIn<X['args']>
       : never
-type InBlock<A, Seen> = A extends { readonly main: infer M; readonly shortcut: infer S }
-  ? InEach<readonly [M, S], Seen>
+type ScanBlock<A, Seen> = A extends { readonly main: infer M; readonly shortcut: infer S }
+  ? ScanBranches<readonly [M, S], Seen>
   : A extends { readonly main: infer M; readonly gate: infer G }
-    ? InEach<readonly [M, G], Seen>
+    ? ScanBranches<readonly [M, G], Seen>
     : A extends { readonly branches: infer B }
-      ? InEach<B, Seen>
+      ? ScanBranches<B, Seen>
       : never
-type InEach<B, Seen> = B extends readonly [infer First, ...infer Rest]
+type ScanBranches<B, Seen> = B extends readonly [infer First, ...infer Rest]
   ? [unknown] extends [First]
-    ? InEach<Rest, Seen>
+    ? ScanBranches<Rest, Seen>
     : First extends Layers
-      ? InEach<Rest, [keyof Arguments] extends [First[number]['op']] ? Seen : Scan<First, Seen>>
+      ? ScanBranches<Rest, [keyof Arguments] extends [First[number]['op']] ? Seen : Scan<First, Seen>>
       : Seen
   : Seen
 
@@ -118,7 +134,7 @@ type FirstRepeated<E, Seen = never> = E extends readonly [infer X, ...infer Rest
     : undefined
   : undefined
 
-/** Of a list in which a name comes again: where, and the sentence. */
+/** The place of the first repeated name in a list, and the sentence about it. */
 export type RepeatedName<L extends Layers, I extends Units = readonly [], Before extends Layers = readonly []> = L extends readonly [
   infer First extends AnyLayer,
   ...infer Rest extends Layers

@@ -12,14 +12,14 @@ import { shapeRules } from '../shapes/shape-rules'
 /** A layer with the shape that it makes. */
 export type TracedLayer = FlatLayer & { readonly output: Shape }
 
-/** What the type Segment knows, as values. */
+/** The knowledge of the type Segment as run-time values. */
 interface Segment {
   /** Dimensions along which it can be tiled. */
   readonly dims: readonly Dim[]
   readonly heldBytes: number
   readonly tiled: readonly Dim[]
   readonly last: Op | undefined
-  /** Why it cannot be tiled along all dimensions: an op in it needs statistics. */
+  /** The reason why it cannot be tiled along all dimensions: an op in it needs statistics. */
   readonly statistical: string | undefined
   /** The last tensor that was made before it. */
   readonly from: number
@@ -28,7 +28,7 @@ interface Segment {
 const common = (dims: readonly Dim[], allowed: readonly Dim[]): readonly Dim[] => dims.filter((dim) => allowed.includes(dim))
 const without = (dims: readonly Dim[], excluded: readonly Dim[]): readonly Dim[] => dims.filter((dim) => !excluded.includes(dim))
 
-const startOf = (shape: Shape, from: number): Segment => ({
+const startSegment = (shape: Shape, from: number): Segment => ({
   dims: dimsAtStart(shape),
   heldBytes: 0,
   tiled: [],
@@ -37,7 +37,10 @@ const startOf = (shape: Shape, from: number): Segment => ({
   from
 })
 
-/** Of a tensor; nothing can stand before the net's input, which is tensor 0. */
+/**
+ * Words on which tensor's statistics an op needs; nothing can stand before the net's input, which
+ * is tensor 0.
+ */
 const needsStatistics = (op: Op, tensor: number): string =>
   `${op} needs the statistics of the whole ${tensor === 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
@@ -77,7 +80,7 @@ const applyCheckpoint = (
 ): E.Either<string, Segment> =>
   budget !== undefined && heldBytes > budget
     ? E.left(`this segment holds ${heldBytes} bytes, over the budget of ${budget}`)
-    : E.right(startOf(shape, tensors))
+    : E.right(startSegment(shape, tensors))
 
 const applyTile = (counts: DirectiveArguments['tile'], isInBlock: boolean, segment: Segment): E.Either<string, Segment> => {
   const { dims, tiled, statistical } = segment
@@ -99,7 +102,7 @@ const applyTile = (counts: DirectiveArguments['tile'], isInBlock: boolean, segme
 /**
  * "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...".
  */
-const under = ({ name, op }: FlatLayer, sentence: string): string => {
+const withLayerName = ({ name, op }: FlatLayer, sentence: string): string => {
   const isNamedSo = /[^.]*$/.exec(name)![0].replace(/\d+$/, '') === op && sentence.startsWith(`${op}: `)
   return `${name}: ${isNamedSo ? sentence.slice(`${op}: `.length) : sentence}`
 }
@@ -114,7 +117,7 @@ const apply = (
 ): E.Either<string, { readonly output: Shape; readonly segment: Segment }> => {
   const given = layer.inputs.map((tensor) => shapes[tensor]!)
   const after = E.map((ended: Segment) => ({ output: given[0]!, segment: ended }))
-  const named = E.mapLeft((sentence: string) => under(layer, sentence))
+  const named = E.mapLeft((sentence: string) => withLayerName(layer, sentence))
   if (layer.op === 'checkpoint') return after(named(applyCheckpoint(layer.args, given[0]!, shapes.length - 1, segment)))
   if (layer.op === 'tile') return after(named(applyTile(layer.args, layer.block !== undefined, segment)))
   return pipe(
@@ -141,7 +144,7 @@ export const trace = (layers: Layers, input: Shape): E.Either<string, readonly T
   const flat = flatLayers(layers)
   const traced: TracedLayer[] = []
   const shapes = [input]
-  let segment = startOf(input, 0)
+  let segment = startSegment(input, 0)
   for (const layer of flat) {
     const next = apply(layer, shapes, segment)
     if (E.isLeft(next)) return next

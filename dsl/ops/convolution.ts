@@ -37,7 +37,7 @@ export interface Conv2dArguments {
    * for a depthwise convolution.
    */
   readonly groups?: number
-  /** Whether each output channel has a bias; true by default. */
+  /** Adds a learnt bias to each output channel; true by default. */
   readonly bias?: boolean
 }
 

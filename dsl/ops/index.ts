@@ -24,11 +24,14 @@ import {
 } from './losses'
 import {
   channelShuffle,
+  narrow,
   pad,
   pixelShuffle,
   pixelUnshuffle,
   type ChannelShuffleArguments,
   type ChannelShuffleShape,
+  type NarrowArguments,
+  type NarrowShape,
   type PadArguments,
   type PadShape,
   type PixelShuffleArguments,
@@ -67,7 +70,7 @@ import {
   type ResizeShape
 } from './resampling'
 import { convTranspose2d, type ConvTranspose2dArguments, type TransposedShape } from './transposed-convolution'
-import type { LossTarget, OpRecord } from './op-record'
+import type { LossTarget } from './op-record'
 import type { NoOptions } from './options'
 
 /**
@@ -93,13 +96,13 @@ export interface OpArguments {
   readonly dropout: DropoutArguments
   readonly convTranspose2d: ConvTranspose2dArguments
   /**
-   * Of images over the batch and all pixels, of features [B, C] over the batch; running statistics
-   * for evaluation.
+   * Batch normalisation: statistics of images are over the batch and all pixels, of features [B, C]
+   * over the batch; evaluation takes running statistics (Ioffe and Szegedy, 2015).
    */
   readonly batchNorm: BatchNormArguments
   readonly groupNorm: GroupNormArguments
   readonly instanceNorm: InstanceNormArguments
-  /** Each element by itself, by an expression. */
+  /** Computes each element by itself, by an expression. */
   readonly pointwise: PointwiseArguments
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
@@ -113,6 +116,8 @@ export interface OpArguments {
   readonly pixelUnshuffle: PixelUnshuffleArguments
   /** Channel i of group g becomes channel g of group i. */
   readonly channelShuffle: ChannelShuffleArguments
+  /** Some of the channels: `length` of them from `start` on. */
+  readonly narrow: NarrowArguments
   /** Adds rows and columns of zeros, or of what the image has at its edges. */
   readonly pad: PadArguments
   /** Joins the two branches of a `residual`. */
@@ -123,8 +128,8 @@ export interface OpArguments {
   readonly concat: NoOptions
   readonly softmaxCrossEntropy: NoOptions
   /**
-   * Of scores [B, N, H, W] and a class for each pixel; mean over the pixels that count, by their
-   * class's weight.
+   * Cross-entropy of scores [B, N, H, W] and a class for each pixel: the mean over the pixels that
+   * count, by their class's weight.
    */
   readonly pixelCrossEntropy: PixelCrossEntropyArguments
   readonly meanSquaredError: NoOptions
@@ -157,6 +162,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly pixelShuffle: PixelShuffleShape<S, A>
   readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
   readonly channelShuffle: ChannelShuffleShape<S, A>
+  readonly narrow: NarrowShape<S, A>
   readonly pad: PadShape<S, A>
   readonly add: JoinShape<'add', 'shortcut', Inputs>
   readonly mul: JoinShape<'mul', 'gate', Inputs>
@@ -178,7 +184,7 @@ export type OutputShape<
   Inputs extends readonly Shape[] = readonly [S]
 > = ShapeRules<S, A, Start, Inputs>[P]
 
-/** What is declared of each op. */
+/** The record of each op: options, shape rule and how it joins a segment. */
 export const opRecords = {
   conv2d,
   relu,
@@ -200,6 +206,7 @@ export const opRecords = {
   pixelShuffle,
   pixelUnshuffle,
   channelShuffle,
+  narrow,
   pad,
   add,
   mul,
@@ -217,22 +224,34 @@ export type Convolution = OpWith<{ readonly transformable: unknown }>
 /** The ops whose records have this. */
 type OpWith<Property> = { [P in Op]: (typeof opRecords)[P] extends Property ? P : never }[Op]
 
-const recordOf = (op: Op): OpRecord<{}> => opRecords[op] as OpRecord<{}>
+/** What code that is not of one op reads of the records; narrow, since types of it are costly. */
+interface Declared {
+  readonly options: readonly (readonly [option: string, ...unknown[]])[]
+  readonly loss?: LossTarget
+  readonly rectifies?: true
+  readonly takesMaxima?: true
+  readonly transformable?: (args: never) => boolean
+}
+const declaredOf = (op: Op): Declared => opRecords[op]
 
-export const isLoss = (op: Op): op is Loss => recordOf(op).loss !== undefined
+export const isLoss = (op: Op): op is Loss => declaredOf(op).loss !== undefined
 
-/** Whether the op is a loss that compares its input with such a target. */
-export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => recordOf(op).loss === target
+/** Tells whether the op is a loss that compares its input with such a target. */
+export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => declaredOf(op).loss === target
 
-export const isRectifier = (op: Op): op is Rectifier => recordOf(op).rectifies === true
+export const isRectifier = (op: Op): op is Rectifier => declaredOf(op).rectifies === true
 
-export const takesMaxima = (op: Op): op is MaxPool => recordOf(op).takesMaxima === true
+export const takesMaxima = (op: Op): op is MaxPool => declaredOf(op).takesMaxima === true
 
-/** Whether a pool may run before the rectifier that it alone reads: both are monotone. */
+/** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */
 export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
 
-/** Whether the op is a convolution, which may have ways by Winograd. */
-export const isConvolutionOp = (op: Op): op is Convolution => recordOf(op).transformable !== undefined
+/** Tells whether an op has an option of this name. */
+export const knowsOption = (op: string, option: string): boolean =>
+  op in opRecords && declaredOf(op as Op).options.some(([name]) => name === option)
 
-/** Whether there is a way by Winograd to compute an op with such options. */
-export const isTransformable = (op: Op, args: object): boolean => recordOf(op).transformable?.(args) === true
+/** Tells whether the op is a convolution, which Winograd's algorithm may compute. */
+export const isConvolutionOp = (op: Op): op is Convolution => declaredOf(op).transformable !== undefined
+
+/** Tells whether Winograd's algorithm can compute an op with such options. */
+export const isTransformable = (op: Op, args: object): boolean => declaredOf(op).transformable?.(args as never) === true

@@ -5,11 +5,14 @@ import { showShape, type Shape, type ShowShape } from '../shapes/shape'
 import { pixelwise, pixelwiseInPlace, type OpRecord } from './op-record'
 import type { NoOptions } from './options'
 
-/** Whether a tensor is one value for each image and channel of another. */
+/** Tells whether a tensor is one value for each image and channel of another. */
 export const isBroadcast = (main: Shape, second: Shape): boolean =>
   main.length === 4 && second.length === 4 && second[2] === 1 && second[3] === 1 && main[0] === second[0] && main[1] === second[1]
 
-/** Of the main branch and another of the same shape, or of one value for each image and channel. */
+/**
+ * The shape of the main branch joined with another of the same shape, or of one value for each
+ * image and channel.
+ */
 const joinShape =
   (op: 'add' | 'mul', second: string) =>
   (inputs: readonly Shape[]): E.Either<string, Shape> => {
@@ -27,7 +30,7 @@ const mulShape = joinShape('mul', 'gate')
 /** Everything but the channels. */
 const others = ([batch, , ...pixels]: Shape): string => [batch, ...pixels].join()
 
-/** Of two branches or more, with the channels of all of them. */
+/** The shape of two or more branches concatenated: the channels of all of them. */
 const concatShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
   const [first, ...rest] = inputs
   if (first === undefined || rest.length === 0) return E.left(`concat: joins at least two branches, not ${inputs.length}`)
@@ -80,7 +83,7 @@ type IsBroadcast<M extends Shape, S extends Shape> = S extends readonly [infer B
     : false
   : false
 
-/** Whether shapes are of the same rank and the same sizes, as far as they are known. */
+/** Tells whether shapes are of the same rank and the same sizes, as far as they are known. */
 type Agree<A extends Shape, B extends Shape> = [A] extends [B]
   ? true
   : A['length'] extends B['length']
@@ -96,10 +99,10 @@ export type ConcatShape<Inputs extends readonly Shape[]> = Inputs extends readon
   infer Second extends Shape,
   ...infer Rest extends readonly Shape[]
 ]
-  ? Joined<First, readonly [Second, ...Rest], First[1] & number>
+  ? ConcatenatedShape<First, readonly [Second, ...Rest], First[1] & number>
   : `concat: joins at least two branches, not ${Inputs['length']}`
 
-type Joined<First extends Shape, Rest extends readonly Shape[], Channels extends number> = Rest extends readonly [
+type ConcatenatedShape<First extends Shape, Rest extends readonly Shape[], Channels extends number> = Rest extends readonly [
   infer S extends Shape,
   ...infer Others extends readonly Shape[]
 ]
@@ -108,7 +111,7 @@ type Joined<First extends Shape, Rest extends readonly Shape[], Channels extends
     : 0 extends First['length'] | S['length']
       ? 'concat: nothing can follow a loss'
       : Agree<WithChannels<First, 1>, WithChannels<S, 1>> extends true
-        ? Joined<First, Others, Add<Channels, S[1] & number>>
+        ? ConcatenatedShape<First, Others, Add<Channels, S[1] & number>>
         : `concat: the branches differ, ${ShowShape<First>} and ${ShowShape<S>}`
   : WithChannels<First, Channels>
 

@@ -9,7 +9,7 @@ export interface LinearArguments {
   readonly out: number
   /** Features expected, checked when given; those that come by default. PyTorch's in_features. */
   readonly in?: number
-  /** Whether each output feature has a bias; true by default. */
+  /** Adds a learnt bias to each output feature; true by default. */
   readonly bias?: boolean
 }
 

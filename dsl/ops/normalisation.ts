@@ -13,11 +13,11 @@ export interface BatchNormArguments {
   readonly eps?: number
   /** Weight of the step's statistics in the running ones, from 0 to 1; 0.1 by default. */
   readonly momentum?: number
-  /** Whether it has weight and bias; true by default. */
+  /** Learns a weight and a bias for each channel; true by default. */
   readonly affine?: boolean
   /**
-   * Whether it normalises with its running statistics in training too, and leaves them as they are;
-   * false by default.
+   * Normalises with the running statistics in training too, and leaves them as they are; false by
+   * default.
    */
   readonly frozen?: boolean
 }
@@ -27,14 +27,14 @@ export interface GroupNormArguments {
   readonly groups: number
   /** Added to the variance; 1e-5 by default. */
   readonly eps?: number
-  /** Whether it has weight and bias; true by default. */
+  /** Learns a weight and a bias for each channel; true by default. */
   readonly affine?: boolean
 }
 
 export interface InstanceNormArguments {
   /** Added to the variance; 1e-5 by default. */
   readonly eps?: number
-  /** Whether it has weight and bias; false by default, as in PyTorch. */
+  /** Learns a weight and a bias for each channel; false by default, as in PyTorch. */
   readonly affine?: boolean
 }
 
@@ -117,7 +117,7 @@ export const instanceNorm = {
 type Image = readonly [number, number, number, number]
 type Features = readonly [number, number]
 
-/** Whether eps is above 0. */
+/** Tells whether eps is above 0. */
 type Positive<A> = `${Option<A, 'eps', 1> & number}` extends '0' | `-${string}` ? false : true
 type EpsError<P extends Normalisation, A> = `${P}: eps must be above 0, not ${Option<A, 'eps', 1> & number}`
 

@@ -4,7 +4,7 @@ import type { Shape, ShapeRule, UnaryRule } from '../shapes/shape'
 /** A dimension along which a segment can be tiled: the fused-tiling (FT) dimensions of SFT. */
 export type Dim = 'B' | 'H' | 'W'
 
-/** In the order in which messages list them. */
+/** Dimensions that can be tiled, in the order in which messages list them. */
 export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
 
 /**
@@ -14,12 +14,12 @@ export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
 type OptionText<K> = readonly [option: K, letters: string] | readonly [option: K, value: boolean, word: string]
 
 /**
- * What a loss compares its input with: a class for each row of [B, N], a class for each pixel of
- * [B, N, H, W], or values of the input's own shape.
+ * The target of a loss: a class for each row of [B, N], a class for each pixel of [B, N, H, W], or
+ * values of the input's own shape.
  */
 export type LossTarget = 'labels' | 'pixel-labels' | 'values'
 
-/** How an op joins a segment. */
+/** The rules by which an op joins a segment. */
 interface OpSegment {
   /** Dimensions that a segment can be tiled along where another op follows this one in it. */
   readonly inside: readonly Dim[]
@@ -61,7 +61,7 @@ export type OpRecord<A> = {
    * the rectifier that it follows.
    */
   readonly takesMaxima?: true
-  /** Of a convolution: whether there is a way by Winograd to compute it with such options. */
+  /** Tells, of a convolution, whether Winograd's algorithm can compute it with such options. */
   readonly transformable?: (args: A) => boolean
   /**
    * The output's shape from the inputs' shapes, or one sentence that says why there is none;
@@ -74,7 +74,7 @@ export const local = { inside: allDims, last: allDims, inPlace: false, statistic
 /** Pixels of the output come from those at their places. */
 export const pixelwise = { ...local, resizes: false } as const
 export const pixelwiseInPlace = { ...pixelwise, inPlace: true } as const
-/** Of vectors [B, N] alone. */
+/** The record of an op that takes vectors [B, N] alone. */
 export const rowwise = { ...pixelwise, inside: ['B'], last: ['B'] } as const
 export const reducesPixels = { ...pixelwise, inside: ['B'], reduces: true } as const
 

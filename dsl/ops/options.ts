@@ -1,8 +1,8 @@
 import type { Divides } from '../shapes/arithmetic'
 
-/** One number for both directions, or [height, width]. */
+/** A size along both directions: one number, or [height, width]. */
 export type Pair = number | readonly [number, number]
-/** One number for every side, [height, width], or [top, bottom, left, right]. */
+/** A size on every side: one number, [height, width], or [top, bottom, left, right]. */
 export type Padding = Pair | readonly [number, number, number, number]
 
 /** No options. */
@@ -18,7 +18,7 @@ export const sizesError = (op: string): string => `${op}: sizes must be whole nu
 /** The type of what sizesError returns. */
 export type SizesError<P extends string> = `${P}: sizes must be whole numbers above 0, and paddings at least 0`
 
-/** Why channels do not divide into the groups of a convolution; undefined where they do. */
+/** Returns why channels do not divide into the groups of a convolution; undefined where they do. */
 export const validateGroups = (op: string, inChannels: number, outChannels: number, groups: number): string | undefined =>
   inChannels % groups !== 0
     ? `${op}: its ${inChannels} input channels do not divide into ${groups} groups`

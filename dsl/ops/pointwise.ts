@@ -8,13 +8,14 @@ import { pixelwise, unary, type OpRecord } from './op-record'
 export interface PointwiseParameter {
   /** The value with which it starts. */
   readonly initial: number
-  /** Whether each channel has one; false by default. */
+  /** Learns one parameter for each channel, instead of one for all; false by default. */
   readonly perChannel?: boolean
 }
 
 export interface PointwiseArguments {
   /**
-   * What plans and messages call it: a name, and options that it was made with, such as "elu 0.5".
+   * The function's name in plans and messages: a name, and options that it was made with, such as
+   * "elu 0.5".
    */
   readonly function: string
   /** Its value, by its `input`. */

@@ -23,8 +23,7 @@ export interface MaxPool2dArguments {
    */
   readonly d?: Pair
   /**
-   * Whether a last window that is only partly over the image counts; false by default. PyTorch's
-   * ceil_mode.
+   * Counts a last window that is only partly over the image; false by default. PyTorch's ceil_mode.
    */
   readonly ceilMode?: boolean
 }
@@ -42,11 +41,10 @@ export interface AvgPool2dArguments {
    */
   readonly p?: Padding
   /**
-   * Whether a last window that is only partly over the image counts; false by default. PyTorch's
-   * ceil_mode.
+   * Counts a last window that is only partly over the image; false by default. PyTorch's ceil_mode.
    */
   readonly ceilMode?: boolean
-  /** Whether the mean is over padding too; true by default. PyTorch's count_include_pad. */
+  /** Includes padding in the mean; true by default. PyTorch's count_include_pad. */
   readonly countIncludePad?: boolean
 }
 

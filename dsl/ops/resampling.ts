@@ -9,14 +9,14 @@ import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 
 /**
- * To one of `size`, `scale` and `to`. Pixels are mapped by the two sizes alone, as by
- * torch.nn.functional.interpolate with recompute_scale_factor, but exactly: of nearest, PyTorch
- * rounds the ratio of the sizes.
+ * Options of resize, which takes one of `size`, `scale` and `to`. Pixels are mapped by the two
+ * sizes alone, as by torch.nn.functional.interpolate with recompute_scale_factor, but exactly: of
+ * nearest, PyTorch rounds the ratio of the sizes.
  */
 export interface ResizeArguments {
-  /** How pixels between pixels come about. */
+  /** The interpolation of pixels between pixels. */
   readonly mode: 'bilinear' | 'nearest'
-  /** In pixels, one number or [height, width]. */
+  /** Size of the output in pixels, one number or [height, width]. */
   readonly size?: Pair
   /**
    * Times the input's height and width, rounded down: one number or [height, width]. PyTorch's
@@ -26,7 +26,7 @@ export interface ResizeArguments {
   /** The height and width with which the innermost block, or the net, starts. */
   readonly to?: 'block'
   /**
-   * Whether corner pixels lie on corner pixels; bilinear only, false by default. PyTorch's
+   * Maps corner pixels onto corner pixels; bilinear only, false by default. PyTorch's
    * align_corners.
    */
   readonly alignCorners?: boolean
@@ -41,7 +41,7 @@ const adaptivePoolShape = imageRule<AdaptiveAvgPool2dArguments>('adaptiveAvgPool
   wholes(pair(out), 1) ? E.right([batch, channels, ...pair(out)]) : E.left('adaptiveAvgPool2d: sizes must be whole numbers above 0')
 )
 
-/** By a scale as PyTorch does: floor(height scale) rows. */
+/** Scales as PyTorch does: floor(height scale) rows. */
 const resizeShape = imageRule<ResizeArguments>('resize', (args, image, start) => {
   const { mode, size, scale, to, alignCorners } = args
   const [batch, channels, height, width] = image

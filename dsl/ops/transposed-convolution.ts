@@ -17,7 +17,10 @@ import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 import { windowExtent } from './window'
 
-/** Of [B, C, H, W]: weights [C, out / groups, kh, kw] as in PyTorch. */
+/**
+ * Options of a transposed convolution of [B, C, H, W], with weights [C, out / groups, kh, kw] as in
+ * PyTorch.
+ */
 export interface ConvTranspose2dArguments {
   /** Output channels: PyTorch's out_channels. */
   readonly out: number
@@ -42,7 +45,7 @@ export interface ConvTranspose2dArguments {
   readonly d?: Pair
   /** Groups of channels that are convolved by themselves; 1 by default. */
   readonly groups?: number
-  /** Whether each output channel has a bias; true by default. */
+  /** Adds a learnt bias to each output channel; true by default. */
   readonly bias?: boolean
 }
 
@@ -50,7 +53,10 @@ const op = 'convTranspose2d'
 
 type Two = readonly [height: number, width: number]
 
-/** Between stride and dilation, where PyTorch leaves a border of nothing but bias. */
+/**
+ * The error where the output padding reaches between stride and dilation: PyTorch leaves a border
+ * of nothing but bias there.
+ */
 const unreachedBorderError = (added: Two, reach: Two): string =>
   `${op}: the output padding ${showShape(added)} adds a border that no window reaches: keep it below stride and padding together, ${showShape(reach)}`
 

@@ -10,23 +10,24 @@ import type { Invalid } from '../typing/tensor'
 type Segments = readonly PlanSegment[]
 
 /**
- * Why segments have more tiles than there are images, rows or columns at their ends. E: the layers
- * in order, of which L are the model's; S: the input. Extents are worked out, which costs, only
- * where a count is not far below those of the input: what shrinks more than that, run time says.
+ * Gives the sentence on why segments have more tiles than there are images, rows or columns at
+ * their ends. E: the layers in order, of which L are the model's; S: the input. Extents are worked
+ * out, which costs, only where a count is not far below those of the input: what shrinks more than
+ * that, run time says.
  */
 export type CheckedGrids<E, O extends readonly number[], L, S extends Shape, G extends Segments> = number extends S['length'] | G['length']
   ? unknown
-  : true extends { readonly [K in keyof G]: IsMany<G[K]['grid'], S> }[number]
+  : true extends { readonly [K in keyof G]: MayExceed<G[K]['grid'], S> }[number]
     ? E extends Entries
       ? GridsIn<E, O, FlatExtents<L, S>, G>
       : unknown
     : unknown
 
-type Far = 32
-type IsMany<G extends PlanSegment['grid'], S extends Shape> = [
+type ClearlyEnough = 32
+type MayExceed<G extends PlanSegment['grid'], S extends Shape> = [
   Lte<G['B'], S[0] & number>,
-  G['H'] extends 1 ? true : Lte<Mul<Far, G['H']>, S[2] & number>,
-  G['W'] extends 1 ? true : Lte<Mul<Far, G['W']>, S[3] & number>
+  G['H'] extends 1 ? true : Lte<Mul<ClearlyEnough, G['H']>, S[2] & number>,
+  G['W'] extends 1 ? true : Lte<Mul<ClearlyEnough, G['W']>, S[3] & number>
 ] extends [true, true, true]
   ? false
   : true

@@ -1,15 +1,18 @@
 import type { Entries } from '../flat/entries'
 import type { MaxPool, Rectifier } from '../ops'
-import type { Places } from './sentences'
+import type { Unchecked } from './sentences'
 import type { Invalid } from '../typing/tensor'
 
-/** Why these are not the positions of all layers in an order in which they may run. */
+/**
+ * Gives one sentence on why these are not the positions of all layers in an order in which they may
+ * run, if that is so.
+ */
 export type CheckedOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
   ? unknown
   : O['length'] extends E['length']
-    ? O extends Written<E>
+    ? O extends SourceOrder<E>
       ? unknown
-      : Misplaced<E, O, Written<E>, Following<E>> extends infer Places
+      : Misplaced<E, O, SourceOrder<E>, Following<E>> extends infer Places
         ? [Places] extends [never]
           ? unknown
           : OrderFrom<E, O>
@@ -17,9 +20,9 @@ export type CheckedOrder<E extends Entries, O extends readonly number[]> = numbe
     : Invalid<`order: the model has ${E['length']} layers, its loss included, the order ${O['length']}`>
 
 /** [0, 1, 2, ...] and [1, 2, 3, ...], as long as E. */
-export type Written<E> = { readonly [K in keyof E]: K extends `${infer Place extends number}` ? Place : never }
+export type SourceOrder<E> = { readonly [K in keyof E]: K extends `${infer Place extends number}` ? Place : never }
 export type Following<E extends readonly unknown[]> = readonly [...E, unknown] extends infer Longer
-  ? Written<Longer> extends readonly [0, ...infer Later]
+  ? SourceOrder<Longer> extends readonly [0, ...infer Later]
     ? Later
     : never
   : never
@@ -56,7 +59,7 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
     ? unknown
     : A extends Done['length']
       ? OrderFrom<E, Rest, readonly [...Done, unknown]>
-      : Exchanged<E, Done['length'] & number, [...Done, unknown]['length'], A, Rest> extends readonly [
+      : AfterExchange<E, Done['length'] & number, [...Done, unknown]['length'], A, Rest> extends readonly [
             unknown,
             ...infer Later extends readonly number[]
           ]
@@ -64,7 +67,7 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
         : readonly [
             ...Done,
             Invalid<`order: ${A} cannot run at position ${Done['length'] & number}; only a max pool may run before the rectifier that it follows`>,
-            ...Places<Rest>
+            ...Unchecked<Rest>
           ]
   : unknown
 
@@ -72,11 +75,14 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
  * The rest of the order where A and what follows it are the rectifier at `First` and the pool at
  * `Second`, exchanged.
  */
-type Exchanged<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [Second, First]
+type AfterExchange<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [
+  Second,
+  First
+]
   ? Exchangeable<E[First], E[A & number], 'not'> extends never
     ? Rest
     : undefined
   : undefined
 
 /** The layers as they run. */
-export type InOrder<E extends Entries, O extends readonly number[]> = O extends Written<E> ? E : { readonly [K in keyof O]: E[O[K]] }
+export type InOrder<E extends Entries, O extends readonly number[]> = O extends SourceOrder<E> ? E : { readonly [K in keyof O]: E[O[K]] }

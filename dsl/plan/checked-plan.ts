@@ -1,19 +1,19 @@
 import type { Lte } from '../shapes/arithmetic'
-import type { Entries, Entry, Flat, Known, WithLoss } from '../flat/entries'
+import type { Entries, Entry, Flat, KnownEntries, WithLoss } from '../flat/entries'
 import type { MaxPool } from '../ops'
 import type { Model } from '../model'
 import type { Plan, PlanFigures, PlanSwapInterval, PlanPlacement, planPrecisions, planStrategies } from './plan'
-import type { EarlierPlacementFields, EarlierPlanFields, WrittenPlan } from './earlier-names'
+import type { EarlierPlacementFields, EarlierPlanFields, PlanInFile } from './earlier-names'
 import type { CheckedGrids } from './checked-grids'
 import type { InOrder, CheckedOrder } from './checked-order'
 import type { CheckedSegments, Untiled } from './checked-segments'
-import type { Listed, Places, UnknownFields } from './sentences'
+import type { Listed, Unchecked, UnknownFields } from './sentences'
 import type { Images } from '../shapes/input-shape'
 import type { BytesOf, Shape, ShowShape } from '../shapes/shape'
 import type { Invalid } from '../typing/tensor'
 
 /** A plan in which fields are forgotten, too: for those there are sentences. */
-export type PartialPlan = Partial<WrittenPlan>
+export type PartialPlan = Partial<PlanInFile>
 
 /**
  * What a plan must be besides P to fit the model M: anything, and Invalid at the field that is
@@ -22,35 +22,35 @@ export type PartialPlan = Partial<WrittenPlan>
  */
 export type CheckedPlan<M extends Model, P> = [keyof P] extends [keyof Plan | keyof EarlierPlanFields]
   ? [Missing<P>] extends [never]
-    ? P extends WrittenPlan
+    ? P extends PlanInFile
       ? CheckedFields<M, P>
       : unknown
     : Invalid<`${Missing<P>} is missing`>
   : UnknownFields<Omit<P, keyof EarlierPlanFields>, Plan, 'a plan has no field'>
 
-type Demanded = readonly [
+type RequiredFields = readonly [
   ...['model', 'input', 'layers', 'order', 'strategy', 'device', 'objective', 'graph', 'budget', 'peak', 'segments', 'predicted']
 ]
 /** The first field that is not there. */
-type Missing<P, Names = Demanded> = Names extends readonly [infer First extends string, ...infer Rest]
+type Missing<P, Names = RequiredFields> = Names extends readonly [infer First extends string, ...infer Rest]
   ? First extends keyof P
     ? Missing<P, Rest>
     : First
   : never
 
-type CheckedFields<M extends Model, P extends WrittenPlan> =
-  Known<WithLoss<Flat<M['layers']>>> extends infer E
+type CheckedFields<M extends Model, P extends PlanInFile> =
+  KnownEntries<WithLoss<Flat<M['layers']>>> extends infer E
     ? E extends Entries
       ? CheckedLayers<E, P['layers']> extends infer L
         ? unknown extends L
           ? CheckedDecisions<E, M, P> & CheckedSwapSchedule<E, P>
-          : CheckedMade<M, P> & { readonly layers: L }
+          : CheckedHeader<M, P> & { readonly layers: L }
         : never
-      : CheckedMade<M, P> & CheckedFigures<M, P>
+      : CheckedHeader<M, P> & CheckedFigures<M, P>
     : never
 
 /** What it is for. */
-interface CheckedMade<M extends Model, P extends WrittenPlan> {
+interface CheckedHeader<M extends Model, P extends PlanInFile> {
   readonly model: CheckedName<M['name'], P['model']>
   readonly strategy: OneOf<'strategy', P['strategy'], typeof planStrategies>
   readonly device: UnknownFields<P['device'], Plan['device'], 'the device has no field'> & {
@@ -63,18 +63,18 @@ interface CheckedMade<M extends Model, P extends WrittenPlan> {
     : unknown
 }
 
-interface CheckedFigures<M extends Model, P extends WrittenPlan> {
+interface CheckedFigures<M extends Model, P extends PlanInFile> {
   readonly input: CheckedInput<P['input'], Exclude<M['input'], undefined>>
   readonly peak: CheckedPeak<P>
 }
 
-interface CheckedDecisions<E extends Entries, M extends Model, P extends WrittenPlan> extends CheckedMade<M, P>, CheckedFigures<M, P> {
+interface CheckedDecisions<E extends Entries, M extends Model, P extends PlanInFile> extends CheckedHeader<M, P>, CheckedFigures<M, P> {
   readonly order: CheckedOrder<E, P['order']>
   readonly segments: unknown extends CheckedOrder<E, P['order']> ? CheckedRuns<InOrder<E, P['order']>, M, P> : unknown
 }
 
 /** E: the layers as they run. */
-type CheckedRuns<E, M extends Model, P extends WrittenPlan> =
+type CheckedRuns<E, M extends Model, P extends PlanInFile> =
   CheckedSegments<E, P['segments']> extends infer Y
     ? unknown extends Y
       ? CheckedGrids<E, P['order'], M['layers'], P['input'], P['segments']>
@@ -103,14 +103,14 @@ type CheckedObjective<Text extends string> = string extends Text
     : Invalid<`objective is "${Text}", not one that begins with ${Listed<Objectives>}`>
 
 /** What waits on the host has bytes there. */
-type CheckedPrediction<P extends WrittenPlan> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
+type CheckedPrediction<P extends PlanInFile> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
   readonly peakHostBytes?: P['predicted'] extends { readonly peakHostBytes: 0 }
     ? OnHost<P> extends infer Tensor extends string
       ? Invalid<`predicted: peakHostBytes cannot be 0 where the ${Tensor} waits on the host`>
       : unknown
     : unknown
 }
-type OnHost<P extends WrittenPlan> = P extends { readonly swapSchedule: readonly [{ readonly tensor: infer Tensor }, ...unknown[]] }
+type OnHost<P extends PlanInFile> = P extends { readonly swapSchedule: readonly [{ readonly tensor: infer Tensor }, ...unknown[]] }
   ? Tensor
   : HostTensor<P['segments']>
 type HostTensor<S> = S extends readonly [infer G, ...infer Rest]
@@ -121,22 +121,24 @@ type HostTensor<S> = S extends readonly [infer G, ...infer Rest]
 
 type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, MaxPool, ...unknown[]]>[0]
 
-/** Why tensors cannot wait on the host, as far as names tell. */
-type CheckedSwapSchedule<E extends Entries, P extends WrittenPlan> = P extends {
+/**
+ * Gives one sentence on why tensors cannot wait on the host, as far as names tell, if that is so.
+ */
+type CheckedSwapSchedule<E extends Entries, P extends PlanInFile> = P extends {
   readonly swapSchedule: infer R extends readonly PlanSwapInterval[]
 }
   ? { readonly swapSchedule: CheckedSwapIntervals<E[number][0], MaxPools<E>, R> }
   : unknown
 type CheckedSwapIntervals<Names extends string, Pools extends string, R extends readonly PlanSwapInterval[]> = {
   readonly [K in keyof R]: UnknownFields<R[K], PlanSwapInterval, 'a tensor on the host has no field'> & {
-    readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `indices of ${Pools}`, 'tensor'>
-    readonly swapOut: Named<R[K]['swapOut'], Timepoints<Names>, 'timepoint'>
-    readonly freed: Named<R[K]['freed'], Timepoints<Names>, 'timepoint'>
-    readonly swapIn: Named<R[K]['swapIn'], Timepoints<Names>, 'timepoint'>
+    readonly tensor: CheckedReference<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `indices of ${Pools}`, 'tensor'>
+    readonly swapOut: CheckedReference<R[K]['swapOut'], Timepoints<Names>, 'timepoint'>
+    readonly freed: CheckedReference<R[K]['freed'], Timepoints<Names>, 'timepoint'>
+    readonly swapIn: CheckedReference<R[K]['swapIn'], Timepoints<Names>, 'timepoint'>
   }
 }
 type Timepoints<Names extends string> = `${'forward' | 'backward'} ${Names}`
-type Named<Name extends string, Known extends string, What extends string> = string extends Name
+type CheckedReference<Name extends string, Known extends string, What extends string> = string extends Name
   ? unknown
   : Name extends Known
     ? unknown
@@ -153,18 +155,18 @@ type CheckedInput<S extends Shape, Own extends Shape> =
           : Invalid<`input: the model takes ${ShowShape<Own>}, the plan is for ${ShowShape<S>}`>
     : never
 
-type CheckedPeak<P extends WrittenPlan> = [P['budget']] extends [number]
+type CheckedPeak<P extends PlanInFile> = [P['budget']] extends [number]
   ? Lte<P['peak'], P['budget']> extends true
-    ? Enough<P>
+    ? CheckedInputBytes<P>
     : Invalid<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
-  : Enough<P>
+  : CheckedInputBytes<P>
 /** A segment without tiles takes the whole input. */
-type Enough<P extends WrittenPlan> = P['segments'] extends readonly [{ readonly grid: Untiled }, ...unknown[]]
+type CheckedInputBytes<P extends PlanInFile> = P['segments'] extends readonly [{ readonly grid: Untiled }, ...unknown[]]
   ? Lte<InputBytes<P>, P['peak']> extends true
     ? unknown
     : Invalid<`the plan's peak is ${P['peak']} bytes, but its input alone needs ${InputBytes<P>}`>
   : unknown
-type InputBytes<P extends WrittenPlan> = P['device']['precision'] extends 'bf16'
+type InputBytes<P extends PlanInFile> = P['device']['precision'] extends 'bf16'
   ? BytesOf<P['input'], 2>
   : P['device']['precision'] extends 'float64'
     ? BytesOf<P['input'], 8>
@@ -172,9 +174,9 @@ type InputBytes<P extends WrittenPlan> = P['device']['precision'] extends 'bf16'
 
 type Texts<E extends Entries> = { readonly [K in keyof E]: E[K][2] }
 type CheckedLayers<E extends Entries, L extends readonly string[]> =
-  L extends Texts<E> ? unknown : number extends L['length'] ? unknown : FirstOther<E, L, E['length'], L['length']>
+  L extends Texts<E> ? unknown : number extends L['length'] ? unknown : FirstDifference<E, L, E['length'], L['length']>
 
-type FirstOther<
+type FirstDifference<
   E extends Entries,
   L extends readonly string[],
   Ours extends number,
@@ -185,11 +187,11 @@ type FirstOther<
     ? string extends T
       ? unknown
       : T extends X[2]
-        ? FirstOther<RestE, RestL, Ours, Theirs, readonly [...Passed, unknown]>
+        ? FirstDifference<RestE, RestL, Ours, Theirs, readonly [...Passed, unknown]>
         : readonly [
             ...Passed,
             Invalid<`layer ${Passed['length'] & number}: the model has ${X[2]} (${X[0]}), the plan ${T}`>,
-            ...Places<RestL>
+            ...Unchecked<RestL>
           ]
     : Invalid<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
   : Invalid<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>

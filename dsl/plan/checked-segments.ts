@@ -4,15 +4,15 @@ import type { Convolution } from '../ops'
 import type { PlanGrid, PlanSegment } from './plan'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
-import type { Places, UnknownFields } from './sentences'
+import type { Unchecked, UnknownFields } from './sentences'
 import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
 import type { Invalid } from '../typing/tensor'
 
 type Segments = readonly PlanSegment[]
 
 /**
- * Why segments do not cover the layers, which stand in the order in which they run, or are not
- * exact.
+ * Gives one sentence on why segments do not cover the layers, which stand in the order in which
+ * they run, or are not exact, if that is so.
  */
 export type CheckedSegments<E, S extends Segments> = number extends S['length']
   ? unknown
@@ -35,7 +35,7 @@ type SegmentsFrom<
     : FieldError<G, At, Rest, E, F> extends infer Y
       ? unknown extends Y
         ? SegmentsFrom<Rest, E, F, G['to'], readonly [...Passed, unknown]>
-        : readonly [...Passed, Y, ...Places<Rest>]
+        : readonly [...Passed, Y, ...Unchecked<Rest>]
       : never
   : unknown
 
@@ -91,7 +91,10 @@ type GridError<G extends PlanSegment, After extends Segments, E extends Entries,
         : never
     : { readonly grid: Invalid<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
 
-/** Why the ops from position K up to To cannot be tiled along D together. */
+/**
+ * Gives one sentence on why the ops from position K up to To cannot be tiled along D together, if
+ * that is so.
+ */
 type TiledError<E extends Entries, F extends readonly unknown[], From extends number, To, D extends string, K = From> = E[K &
   number] extends infer X extends Entry
   ? [D] extends [LastDims<X[1]>]
@@ -142,7 +145,7 @@ export type NameBefore<To extends number, E extends Entries> = (readonly [unknow
   ? Name
   : never
 
-/** Why a segment has nothing to prefetch. */
+/** Gives one sentence on why a segment has nothing to prefetch, if that is so. */
 type PrefetchError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly prefetch: true
   readonly grid: Untiled
@@ -155,14 +158,17 @@ export interface Untiled {
   readonly W: 1
 }
 
-/** Why a segment cannot run these of its layers by Winograd, at the names that are wrong. */
+/**
+ * Gives one sentence on why a segment cannot run these of its layers by Winograd, at the names that
+ * are wrong, if that is so.
+ */
 type WinogradError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly winograd: infer W extends readonly [string, ...string[]]
 }
   ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
     ? W extends readonly Names[]
       ? unknown
-      : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : Unfit<G, W[K], E, F> } }
+      : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : WinogradRefusal<G, W[K], E, F> } }
     : never
   : unknown
 
@@ -178,7 +184,7 @@ type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Name
     >
 
 /**
- * Whether there is a way by Winograd to compute a convolution of this text; a text that is not
+ * Tells whether Winograd's algorithm can compute a convolution of this text; a text that is not
  * known passes.
  */
 type Transformable<Text extends string> = Text extends `conv2d ${string} k${infer K} ${infer Rest}`
@@ -199,16 +205,16 @@ type One<Word extends string> = Word extends 's1' | 's1x1' | 'd1' | 'd1x1' | 'g1
       : false
     : true
 
-type Unfit<G extends PlanSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
+type WinogradRefusal<G extends PlanSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
   ? unknown
   : Extract<E[number], readonly [Name, ...unknown[]]> extends infer X
     ? [X] extends [Entry]
       ? [X] extends [never]
-        ? Outside<G, Name, E, 'winograd'>
+        ? NotInSegment<G, Name, E, 'winograd'>
         : X[1] extends Convolution
           ? Name extends NamesWithin<E, F, G['from'], G['to']>
             ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides and dilations of 1 and one group`>
-            : Outside<G, Name, E, 'winograd'>
+            : NotInSegment<G, Name, E, 'winograd'>
           : Invalid<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${X[1]}`>
       : never
     : never
@@ -216,14 +222,17 @@ type Unfit<G extends PlanSegment, Name extends string, E extends Entries, F exte
 type NamesWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
   ? Names
   : NamesWithin<E, F, F[K & number], To, Names | E[K & number][0]>
-/** Why a segment has no layer of this name. */
-type Outside<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
+/** Gives one sentence on why a segment has no layer of this name, if that is so. */
+type NotInSegment<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
   ? unknown
   : Name extends E[number][0]
     ? Invalid<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
     : Invalid<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
 
-/** Why a segment cannot run forward again before the backward of the one that follows. */
+/**
+ * Gives one sentence on why a segment cannot run forward again before the backward of the one that
+ * follows, if that is so.
+ */
 type RematerializeError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly rematerialize: true
 }
@@ -235,7 +244,7 @@ type RematerializeError<G extends PlanSegment, After extends Segments, E extends
         readonly rematerialize: Invalid<`${ShowSegment<G>}: rematerialize: the last segment runs backward right after forward, so what leads up to it is still there`>
       }
   : HostTensorError<G, E, F>
-/** Whether a segment that is not rematerialized, and is not the last, follows. */
+/** Tells whether a segment that is not rematerialized, and is not the last, follows. */
 type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
   ? Next extends { readonly rematerialize: true }
     ? IsBeforeLast<Rest>
@@ -247,16 +256,20 @@ type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
     : true
 
 /**
- * Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the
- * names that are wrong.
+ * Gives one sentence on why outputs of these of a segment's layers cannot leave it for the host in
+ * bands of rows, at the names that are wrong, if that is so.
  */
 type HostTensorError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly hostTensors: infer W extends readonly [string, ...string[]]
 }
   ? NamesWithin<E, F, G['from'], G['to']> extends infer Names extends string
-    ? { readonly hostTensors: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E, 'hostTensors'> } }
+    ? {
+        readonly hostTensors: {
+          readonly [K in keyof W]: W[K] extends Names ? CheckedHostRows<G, W[K]> : NotInSegment<G, W[K], E, 'hostTensors'>
+        }
+      }
     : never
   : unknown
-type InBands<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
+type CheckedHostRows<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
   ? unknown
   : Invalid<`${ShowSegment<G>}: hostTensors: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>

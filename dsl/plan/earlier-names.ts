@@ -23,8 +23,8 @@ export interface EarlierPlacementFields {
 }
 
 /**
- * What fields of a plan, of its segments and of its placement are called now, and the first words
- * of tensors in its swap schedule.
+ * Today's names of earlier fields of a plan, of its segments and of its placement, and today's
+ * first words of tensors in its swap schedule.
  */
 export const earlierNames: {
   readonly plan: Readonly<Record<keyof EarlierPlanFields, keyof Plan>>
@@ -39,16 +39,16 @@ export const earlierNames: {
 }
 
 /** A segment as a file may write it. */
-export interface WrittenSegment extends PlanSegment, EarlierSegmentFields {}
+export interface SegmentInFile extends PlanSegment, EarlierSegmentFields {}
 
 /** A placement as a file may write it. */
-export type WrittenPlacement = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
+export type PlacementInFile = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
 
 /**
  * A plan as a file may write it, with figures that it may not have: for those there are sentences.
  */
-export interface WrittenPlan extends Omit<Plan, 'predicted' | 'segments' | 'placement'>, EarlierPlanFields {
+export interface PlanInFile extends Omit<Plan, 'predicted' | 'segments' | 'placement'>, EarlierPlanFields {
   readonly predicted: PlanFigures & object
-  readonly segments: readonly WrittenSegment[]
-  readonly placement?: WrittenPlacement
+  readonly segments: readonly SegmentInFile[]
+  readonly placement?: PlacementInFile
 }

@@ -1,4 +1,4 @@
-import type { Strictly } from '../typing/fit'
+import type { RequireStrict } from '../typing/fit'
 import type { Model } from '../model'
 import type { PartialPlan, CheckedPlan } from './checked-plan'
 
@@ -9,5 +9,5 @@ import type { PartialPlan, CheckedPlan } from './checked-plan'
  */
 export const planFor =
   <const M extends Model>(_model: M) =>
-  <const P extends PartialPlan>(plan: Strictly<CheckedPlan<M, P>> & P): P =>
+  <const P extends PartialPlan>(plan: RequireStrict<CheckedPlan<M, P>> & P): P =>
     plan

@@ -30,8 +30,8 @@ export interface PlanSegment {
    */
   readonly winograd?: readonly string[]
   /**
-   * Bytes: convolutions take the fastest algorithm whose scratch memory is within them; the direct
-   * one where absent.
+   * Bytes of scratch memory that a convolution may take: each takes the fastest algorithm within
+   * them, and the direct one where this is absent.
    */
   readonly workspace?: number
   /**
@@ -63,33 +63,33 @@ export interface PlanSwapInterval {
   readonly tensor: string
   readonly swapOut: string
   /**
-   * From here on its place on the device is another's; computing waits here for the end of the
-   * swap-out.
+   * The timepoint from which on the tensor's place on the device is another's; computing waits
+   * there for the end of the swap-out.
    */
   readonly freed: string
   readonly swapIn: string
 }
 
 /**
- * Each buffer has addresses of its own, to which pages of memory are mapped while it lives; a page
- * has a multiple of 4096 bytes.
+ * Virtual placement: each buffer has addresses of its own, to which pages of memory are mapped
+ * while it lives; a page has a multiple of 4096 bytes.
  */
 export interface PlanPlacement {
   readonly allocator: 'virtual'
   readonly pageBytes: number
 }
 
-/** What is predicted of a plan; nothing here decides anything. */
+/** The predicted figures of a plan; nothing here decides anything. */
 export interface PlanFigures {
-  /** Bytes of what waits on the host, at most at once. */
+  /** Peak of host memory in bytes: the most that waits on the host at once. */
   readonly peakHostBytes?: number
-  /** Bytes of device memory with everything kept. */
+  /** Peak of device memory in bytes with every activation kept: that of strategy `plain`. */
   readonly plainPeakBytes?: number
   readonly stepMilliseconds?: number
-  /** What a step takes at least, in any plan. */
+  /** Lower bound of a step's time in milliseconds, in any plan. */
   readonly lowerBoundMilliseconds?: number
   /**
-   * What tiles compute twice where they overlap, as a share of the forward pass; below 0 where they
+   * Work that overlapping tiles compute twice, as a share of the forward pass; below 0 where tiles
    * leave out more that nothing reads.
    */
   readonly haloOverhead?: number
@@ -115,7 +115,7 @@ export const strategyNames = [
   'dynprog'
 ] as const
 export type StrategyName = (typeof strategyNames)[number]
-/** What made a plan; a person who changes it need not say so. */
+/** Names of what made a plan; a person who changes it need not say so. */
 export const planStrategies = [...strategyNames, 'by hand'] as const
 export const planPrecisions = ['float32', 'tf32', 'bf16', 'float64'] as const
 
@@ -128,27 +128,27 @@ export interface Plan {
   /** [B, C, H, W] */
   readonly input: Shape
   /**
-   * One text a layer (see layerText), in the model's order, marks left out; the loss that training
-   * appends is the last.
+   * One text a layer (see layerText), in the model's order, directives left out; the loss that
+   * training appends is the last.
    */
   readonly layers: readonly string[]
   /** Positions in `layers`, in the order in which they run. */
   readonly order: readonly number[]
   readonly strategy: string
   readonly device: { readonly name: string; readonly precision: string; readonly threads: number }
-  /** What a step does, in words: it changes bytes. */
+  /** The objective in words, such as "train with sgd": it changes the bytes. */
   readonly objective: string
   /**
    * Hash of names, ops, arguments and shapes; the layers and the input that a person can read say
    * the same but the names.
    */
   readonly graph: string
-  /** Bytes of device memory; null for no limit. */
+  /** Budget of device memory in bytes; null for no limit. */
   readonly budget: number | null
-  /** Bytes: the highest one that a step touches on the device, plus one. */
+  /** Peak of device memory in bytes: the highest address that a step touches, plus one. */
   readonly peak: number
   readonly segments: readonly PlanSegment[]
-  /** What waits on the host for a while; all else that is kept stays on the device. */
+  /** Tensors that wait on the host for a while; all else that is saved stays on the device. */
   readonly swapSchedule?: readonly PlanSwapInterval[]
   /** Absent where each buffer has its offset in memory (`static`). */
   readonly placement?: PlanPlacement

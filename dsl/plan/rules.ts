@@ -23,7 +23,10 @@ const firstDefined = <A>(values: readonly A[], mistakeOf: (value: A, index: numb
   return undefined
 }
 
-/** Why a plan's layers are not those of the model. */
+/**
+ * Returns one sentence on why a plan's layers are not those of the model, or undefined where all is
+ * right.
+ */
 export const validateLayers = (layers: readonly PlannedLayer[], texts: readonly string[]): string | undefined => {
   const other = layers.slice(0, texts.length).findIndex(({ op, args }, place) => layerText(op, args) !== texts[place])
   if (other !== -1) {
@@ -33,7 +36,10 @@ export const validateLayers = (layers: readonly PlannedLayer[], texts: readonly 
   return layers.length === texts.length ? undefined : `layers: the model has ${layers.length}, its loss included, the plan ${texts.length}`
 }
 
-/** Why an input [B, C, H, W] is none, or not the model's own. */
+/**
+ * Returns one sentence on why an input [B, C, H, W] is none, or not the model's own, or undefined
+ * where all is right.
+ */
 export const validateInput = (own: Shape | undefined, input: Shape): string | undefined => {
   if (input.length !== 4) return `input: takes images BxCxHxW, not ${showShape(input)}`
   if (!input.every((extent) => Number.isInteger(extent) && extent > 0)) return `input: ${showShape(input)} must be whole numbers above 0`
@@ -42,26 +48,33 @@ export const validateInput = (own: Shape | undefined, input: Shape): string | un
     : `input: the model takes ${showShape(own)}, the plan is for ${showShape(input)}`
 }
 
-/** Why a plan that needs `peak` bytes does not fit `budget`. */
+/**
+ * Returns one sentence on why a plan that needs `peak` bytes does not fit `budget`, or undefined
+ * where all is right.
+ */
 export const validatePeak = (peak: number, budget: number | null): string | undefined =>
   budget !== null && peak > budget ? `the peak of ${peak} bytes is over the budget of ${budget}` : undefined
 
 const elementBytes: Readonly<Record<string, number>> = { bf16: 2, float64: 8 }
 
-/** Why a plan whose first segment takes the whole input needs more than it says. */
+/**
+ * Returns one sentence on why a plan whose first segment takes the whole input needs more than it
+ * says, or undefined where all is right.
+ */
 const validateInputBytes = ({ input, peak, segments, device }: Plan): string | undefined => {
   const bytes = input.reduce((product, extent) => product * extent, elementBytes[device.precision] ?? 4)
   const isWhole = segments[0] !== undefined && tiledDims(segments[0].grid).length === 0
   return isWhole && peak < bytes ? `the plan's peak is ${peak} bytes, but its input alone needs ${bytes}` : undefined
 }
 
-/** Whether what the layer at `place` makes is read by the layer after it alone. */
+/** Tells whether what the layer at `place` makes is read by the layer after it alone. */
 const isReadNextOnly = (layers: readonly PlannedLayer[], place: number): boolean =>
   layers.every(({ inputs }, reader) => inputs.includes(place + 1) === (reader === place + 1))
 
 /**
- * Why these are not the positions of all layers, each in its place or a max pool before the
- * rectifier that it follows, whose output nothing else reads.
+ * Returns one sentence on why `order` is not the positions of all layers, each in its place or a
+ * max pool before the rectifier that it follows, whose output nothing else reads; undefined where
+ * it is.
  */
 export const validateOrder = (layers: readonly PlannedLayer[], order: readonly number[]): string | undefined => {
   if (order.length !== layers.length) return `order: the model has ${layers.length} layers, its loss included, the order ${order.length}`
@@ -75,14 +88,17 @@ export const validateOrder = (layers: readonly PlannedLayer[], order: readonly n
   return undefined
 }
 
-type Asked = Dim | 'C'
-const without = (dims: readonly Asked[], allowed: readonly Asked[]): readonly Asked[] => dims.filter((dim) => !allowed.includes(dim))
+type TileDim = Dim | 'C'
+const without = (dims: readonly TileDim[], allowed: readonly TileDim[]): readonly TileDim[] => dims.filter((dim) => !allowed.includes(dim))
 
-/** Why the layers from position `from` up to `to` cannot run together in tiles along `dims`. */
+/**
+ * Returns one sentence on why the layers from position `from` up to `to` cannot run together in
+ * tiles along `dims`, or undefined where all is right.
+ */
 const validateTiles = (
   layers: readonly PlannedLayer[],
   { from, to }: Pick<PlanSegment, 'from' | 'to'>,
-  dims: readonly Asked[]
+  dims: readonly TileDim[]
 ): string | undefined =>
   firstDefined(layers.slice(from, to), ({ op, args, inputs }, place) => {
     const { inside, last } = opRecords[op].segment
@@ -98,7 +114,7 @@ const validateTiles = (
   })
 
 /** Nothing tiles along C, and asking for it is refused by name. */
-const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly Asked[] =>
+const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly TileDim[] =>
   (['B', 'C', 'H', 'W'] as const).filter((dim) => (grid[dim] ?? 1) !== 1)
 
 const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isLast: boolean): string | undefined => {
@@ -125,7 +141,9 @@ const validateCheckpoint = (layers: readonly PlannedLayer[], { to, checkpoint }:
     : `there is no layer ${checkpoint}; its last one is ${last}`
 }
 
-/** Why a segment has no layer of this name. */
+/**
+ * Returns one sentence on why a segment has no layer of this name, or undefined where all is right.
+ */
 const outsideError = (
   layers: readonly PlannedLayer[],
   { from, to }: UnnamedSegment,
@@ -138,7 +156,8 @@ const outsideError = (
 }
 
 /**
- * Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say.
+ * Returns why a segment cannot run these of its layers by Winograd; whether a device can is its own
+ * to say.
  */
 const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
   firstDefined(segment.winograd ?? [], (name) => {
@@ -150,8 +169,8 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
   })
 
 /**
- * Why the segment at `place` cannot run forward again before the backward of the next one that does
- * not.
+ * Returns one sentence on why the segment at `place` cannot run forward again before the backward
+ * of the next one that does not, or undefined where all is right.
  */
 export const validateRematerializations = (
   segments: readonly Pick<PlanSegment, 'rematerialize' | 'recompute'>[],
@@ -165,7 +184,10 @@ export const validateRematerializations = (
   return recompute ? undefined : 'rematerialize: what runs forward again saves nothing; recompute must be true'
 }
 
-/** Why the output of a layer cannot pass a segment in bands of rows. */
+/**
+ * Returns one sentence on why the output of a layer cannot pass a segment in bands of rows, or
+ * undefined where all is right.
+ */
 export const validateHostRows = (
   name: string,
   { from, to, grid: { B, H, W } }: Pick<PlanSegment, 'from' | 'to' | 'grid'>
@@ -175,15 +197,16 @@ export const validateHostRows = (
     : `hostTensors: the output of ${name} passes segment ${from}..${to} in bands of rows, so its grid must be 1x${H}x1 instead of ${B}x${H}x${W}`
 
 /**
- * Why outputs of these of a segment's layers cannot leave it for the host, as far as its own layers
- * tell.
+ * Returns one sentence on why outputs of these of a segment's layers cannot leave it for the host,
+ * as far as its own layers tell, or undefined where all is right.
  */
 const validateHostTensor = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
   firstDefined(segment.hostTensors ?? [], (name) => outsideError(layers, segment, 'hostTensors', name) ?? validateHostRows(name, segment))
 
 /**
- * Why segments do not cover the layers, which stand (and number tensors) in the order in which they
- * run, or are tiled where that is not exact.
+ * Returns one sentence on why segments do not cover the layers, which stand (and number tensors) in
+ * the order in which they run, or are tiled where that is not exact, or undefined where all is
+ * right.
  */
 export const validateSegments = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
   const end = layers.length
@@ -213,8 +236,8 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
 }
 
 /**
- * Why tensors cannot wait on the host, as far as names tell; when they are made and read, only
- * lowering knows.
+ * Returns why tensors cannot wait on the host, as far as names tell; when they are made and read,
+ * only lowering knows.
  */
 export const validateSwapSchedule = (layers: readonly PlannedLayer[], swapSchedule: readonly PlanSwapInterval[]): string | undefined => {
   const tensors = new Set(
@@ -230,7 +253,10 @@ export const validateSwapSchedule = (layers: readonly PlannedLayer[], swapSchedu
   )
 }
 
-/** Why a plan that leaves a tensor on the host cannot need no bytes there. */
+/**
+ * Returns one sentence on why a plan that leaves a tensor on the host cannot need no bytes there,
+ * or undefined where all is right.
+ */
 const validateHostBytes = ({ swapSchedule = [], segments, predicted }: Plan): string | undefined => {
   const [tensor] = [
     ...swapSchedule.map(({ tensor }) => tensor),
@@ -241,12 +267,12 @@ const validateHostBytes = ({ swapSchedule = [], segments, predicted }: Plan): st
     : `predicted: peakHostBytes cannot be 0 where the ${tensor} waits on the host`
 }
 
-const leastPageBytes = 4096
+const minPageBytes = 4096
 
 const validatePlacement = ({ placement }: Plan): string | undefined =>
-  placement === undefined || (placement.pageBytes > 0 && placement.pageBytes % leastPageBytes === 0)
+  placement === undefined || (placement.pageBytes > 0 && placement.pageBytes % minPageBytes === 0)
     ? undefined
-    : `placement: pages of ${placement.pageBytes} bytes are no multiple of ${leastPageBytes}`
+    : `placement: pages of ${placement.pageBytes} bytes are no multiple of ${minPageBytes}`
 
 /** The layers as they run; what an exchange puts into another's place reads what that one read. */
 export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>

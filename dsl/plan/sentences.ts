@@ -2,8 +2,8 @@
 import type { IsUnion } from '../flat/entries'
 import type { Invalid } from '../typing/tensor'
 
-/** As many as in a list, of which nothing is asked. */
-export type Places<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }
+/** A tuple as long as L of which nothing is asked. */
+export type Unchecked<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }
 
 /**
  * Fields of G that Known does not have: "a segment has no field winogad; did you mean winograd?"
@@ -13,13 +13,13 @@ export type UnknownFields<G, Known, Words extends string> = {
 }
 type Suggestion<Name extends string> = [Name] extends [never] ? '' : IsUnion<Name> extends true ? '' : `; did you mean ${Name}?`
 /** Names like this one but for small and capital letters, or that begin like it. */
-type Close<Given extends string, Name extends string> = [Alike<Given, Name>] extends [never] ? Begun<Given, Name> : Alike<Given, Name>
+type Close<Given extends string, Name extends string> = [Alike<Given, Name>] extends [never] ? StartsAlike<Given, Name> : Alike<Given, Name>
 type Alike<Given extends string, Name extends string> = Name extends string
   ? Lowercase<Given> extends Lowercase<Name>
     ? Name
     : never
   : never
-type Begun<Given extends string, Name extends string> = Given extends `${infer A}${infer B}${infer C}${string}`
+type StartsAlike<Given extends string, Name extends string> = Given extends `${infer A}${infer B}${infer C}${string}`
   ? Extract<Name, `${A}${B}${C}${string}`>
   : never
 

@@ -118,11 +118,11 @@ type Quotient<A, B, Rest = '0', Out extends string = ''> = A extends `${infer D}
   : [Trim<Reverse<Out>>, Rest]
 
 /**
- * Whether the numbers of Text, with spaces between, are whole and not negative; `number` passes. Of
- * several texts each answers.
+ * Tells whether the numbers of Text, with spaces between, are whole and not negative; `number`
+ * passes. Of several texts each answers.
  */
 export type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
-/** Whether all are whole numbers above 0. */
+/** Tells whether all are whole numbers above 0. */
 export type Whole<Text extends string> = Text extends '0' | `0 ${string}` | `${string} 0` | `${string} 0 ${string}`
   ? false
   : NotNegative<Text>
@@ -167,7 +167,7 @@ export type Lte<A extends number, B extends number> = number extends A | B
     ? false
     : true
 
-/** Whether A divides B. */
+/** Tells whether A divides B. */
 export type Divides<A extends number, B extends number> = number extends A | B
   ? true
   : A extends 1

@@ -3,7 +3,7 @@ import type { Size } from '../ops/options'
 import type { Shape, ShowShape } from './shape'
 import type { Invalid } from '../typing/tensor'
 
-/** What a net can start from: S, or a mistake. */
+/** The shape that a net can start from: S, or the mistake in it. */
 export type Images<S extends Shape> = S extends readonly [
   infer B extends number,
   infer C extends number,

@@ -1,5 +1,5 @@
 import type { Lte } from './arithmetic'
-import type { Mark } from '../arguments'
+import type { Directive } from '../arguments'
 import { opRecords, type Op, type OpArguments } from '../ops'
 import { allDims, type Dim } from '../ops/op-record'
 import type { Option } from '../ops/options'
@@ -10,16 +10,16 @@ export { allDims, type Dim }
 type Records = typeof opRecords
 
 /**
- * What a segment that ends in Last, so far, can be tiled along when another op follows; Last is
- * never at its start.
+ * Dimensions along which a segment that ends in Last, so far, can be tiled when another op follows;
+ * Last is never at its start.
  */
 export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : Records[Last]['segment']['inside'][number]
-/** What a segment can be tiled along with P as its last op. */
+/** Dimensions along which a segment with P as its last op can be tiled. */
 export type LastDims<P extends Op> = Records[P]['segment']['last'][number]
-/** Whether P overwrites its input: one whose derivative is known from its output does. */
+/** Tells whether P overwrites its input: one whose derivative is known from its output does. */
 export type InPlace<P extends Op, A> = A extends { readonly derivativeOfOutput: unknown } ? true : Records[P]['segment']['inPlace']
 
-/** Whether an op overwrites its input: one whose derivative is known from its output does. */
+/** Tells whether an op overwrites its input: one whose derivative is known from its output does. */
 export const isInPlace = (op: Op, args: OpArguments[Op]): boolean => 'derivativeOfOutput' in args || opRecords[op].segment.inPlace
 
 /**
@@ -43,8 +43,8 @@ export type Summing = { [P in Op]: Records[P]['segment']['reduces'] extends true
 export type Resizing = { [P in Op]: Records[P]['segment']['resizes'] extends true ? P : never }[Op]
 
 /**
- * Why the last op of a segment, which takes shape T and makes S, has fewer images, rows or columns
- * than C asks for tiles.
+ * Gives one sentence on why the last op of a segment, which takes shape T and makes S, has fewer
+ * images, rows or columns than C asks for tiles, if that is so.
  */
 export type MoreTiles<C, Last, T extends Shape, S extends Shape> = [Last] extends [Summing]
   ? MoreThan<C, T, 'input'>
@@ -66,8 +66,8 @@ type MoreAlong<C, S extends Shape, D extends Dim, Place extends number, Unit ext
   : undefined
 
 /**
- * What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors
- * and losses by rows.
+ * Dimensions along which a segment that starts from a tensor of this shape can be tiled: all for
+ * images, the batch for vectors and losses.
  */
 export const dimsAtStart = (shape: Shape): readonly Dim[] => (shape.length === 4 ? allDims : ['B'])
 
@@ -84,5 +84,5 @@ export type ShowDims<F extends string> = [F] extends [never]
 type Shown<D extends string, F extends string> = D extends F ? ` ${D}` : ''
 type Spaced<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
 
-/** Whether this says how to run what stands around it, and computes nothing. */
-export const isDirective = (op: string): op is Mark => op === 'checkpoint' || op === 'tile'
+/** Tells whether this says how to run what stands around it, and computes nothing. */
+export const isDirective = (op: string): op is Directive => op === 'checkpoint' || op === 'tile'

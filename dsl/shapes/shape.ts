@@ -20,7 +20,7 @@ export type ShowShape<S extends Shape> = S extends readonly []
     ? `${number extends First ? '?' : First}${Rest extends readonly [] ? '' : `x${ShowShape<Rest>}`}`
     : string
 
-/** Bytes of a float32 tensor. */
+/** Returns the bytes of a float32 tensor of this shape. */
 export const bytesOf = (shape: Shape): number => shape.reduce((product, extent) => product * extent, 4)
 
 /** The type of what bytesOf returns; an element has 4 bytes, or as many as are given. */
@@ -38,8 +38,8 @@ export type BytesOf<S extends Shape, Element extends number = 4> = S extends rea
       : number
 
 /**
- * The output's shape, or one sentence that says why there is none. `start`: the shape with which
- * the innermost block, or the net, starts.
+ * A shape rule: returns the output's shape, or one sentence that says why there is none. `start` is
+ * the shape with which the innermost block, or the net, starts.
  */
 export type ShapeRule<A> = (args: A, inputs: readonly Shape[], start: Shape) => E.Either<string, Shape>
 
@@ -48,7 +48,7 @@ export type UnaryRule<A> = (args: A, input: Shape, start: Shape) => E.Either<str
 
 type Image = readonly [batch: number, channels: number, height: number, width: number]
 
-/** Of an op that takes images only. */
+/** Makes the shape rule of an op that takes images only. */
 export const imageRule =
   <A>(op: string, rule: (args: A, image: Image, start: Shape) => E.Either<string, Shape>): UnaryRule<A> =>
   (args, input, start) =>

@@ -1,24 +1,26 @@
 import type { AnyLayer, Arguments, Layers } from '../arguments'
-import type { Found, FoundIn } from './error-place'
+import type { LocateError, LocateErrorInList } from './error-place'
 import type { AnyTensor, Invalid, Tensor } from './tensor'
-import type { ApplyResult, Started, Walk } from './walk'
+import type { ApplyResult, WidenSizes, Walk } from './walk'
 
-/** What the layer L makes of X, or the mistake; or Else where X is no tensor. */
+/** The type of the layer L applied to X, or the mistake; or Else where X is no tensor. */
 export type Apply<X, N extends keyof Arguments, A, L, Else> = [unknown] extends [X]
   ? AnyTensor
   : X extends AnyTensor
-    ? ApplyResult<Started<X>, N, A> extends infer Y
+    ? ApplyResult<WidenSizes<X>, N, A> extends infer Y
       ? Y extends string
-        ? Invalid<Found<X, N, A, Y>>
+        ? Invalid<LocateError<X, N, A, Y>>
         : L extends AnyLayer
           ? After<Y, readonly [L]>
           : never
       : never
     : Else
 
-/** What a list of layers makes of X: the tensor, or the mistake with the name of its layer. */
+/**
+ * The type of a list of layers applied to X: the tensor, or the mistake with the name of its layer.
+ */
 export type ApplyLayers<X, L extends Layers> =
-  Walk<X, L> extends infer Y ? (Y extends string ? Invalid<FoundIn<X, L, Y>[1]> : After<Y, L>) : never
+  Walk<X, L> extends infer Y ? (Y extends string ? Invalid<LocateErrorInList<X, L, Y>[1]> : After<Y, L>) : never
 
 /** Y, which now has the layers L behind it. */
 type After<Y, L extends Layers> =

@@ -3,8 +3,8 @@
  * flatLayers gives it, as run time says it. Only where there is a mistake does the compiler come
  * here.
  */
-import type { Entered, ApplyResult } from './walk'
-import type { AnyLayer, Arguments, Layers, Mark, Op } from '../arguments'
+import type { EnterBranch, ApplyResult } from './walk'
+import type { AnyLayer, Arguments, Layers, Directive, Op } from '../arguments'
 import type { Tensor } from './tensor'
 
 type Units = readonly unknown[]
@@ -12,32 +12,32 @@ type Units = readonly unknown[]
  * The layers of one list, and of the blocks in it: what stands before their names; how many places,
  * adds, concats and muls have been.
  */
-type Space = readonly [prefix: string, places: Units, adds: Units, concats: Units, muls: Units]
-type Opened<Prefix extends string> = readonly [Prefix, readonly [], readonly [], readonly [], readonly []]
+type Namespace = readonly [prefix: string, places: Units, adds: Units, concats: Units, muls: Units]
+type NewNamespace<Prefix extends string> = readonly [Prefix, readonly [], readonly [], readonly [], readonly []]
 
 /**
  * A mistake of a whole segment, which is told where it ends: of the tiles that a mark before asks
  * for.
  */
-type OfTiles = `tile: ${number} tiles along ${string}`
+type TileCountError = `tile: ${number} tiles along ${string}`
 /** Last: name of the last op. */
-type TilesOf<Y, Last extends string> = Y extends `${string} more than the ${infer Most extends number} ${string}`
+type NameTileCountError<Y, Last extends string> = Y extends `${string} more than the ${infer Most extends number} ${string}`
   ? `${Y} of ${Last}; take at most ${Most}, or a larger input`
   : never
 
 /** The sentence Y about layer N, named as in a list of its own. */
-export type Found<X, N, A, Y extends string> = N extends Op
+export type LocateError<X, N, A, Y extends string> = N extends Op
   ? Y
-  : N extends Mark
-    ? Y extends OfTiles
-      ? TilesOf<Y, "the segment's last layer">
+  : N extends Directive
+    ? Y extends TileCountError
+      ? NameTileCountError<Y, "the segment's last layer">
       : Y
     : Sentence<
         A extends { readonly name: infer Name extends string }
-          ? Within<X, { readonly op: N; readonly args: A }, Name, Name>
+          ? SearchNamed<X, { readonly op: N; readonly args: A }, Name, Name>
           : A extends { readonly layers: infer L extends Layers }
-            ? Search<X, L, Opened<''>, ''>
-            : Fork<X, N, A, Opened<''>, ''>
+            ? SearchList<X, L, NewNamespace<''>, ''>
+            : SearchBlock<X, N, A, NewNamespace<''>, ''>
       >
 type Sentence<Result> = Result extends { readonly sentence: infer Text extends string } ? Text : never
 
@@ -45,15 +45,15 @@ type Sentence<Result> = Result extends { readonly sentence: infer Text extends s
  * The sentence Y about a layer of L, or about the tiles of a segment in it; and the place in L
  * where it belongs.
  */
-export type FoundIn<X, L extends Layers, Y extends string> =
-  Search<X, L, Opened<''>, ''> extends infer R
+export type LocateErrorInList<X, L extends Layers, Y extends string> =
+  SearchList<X, L, NewNamespace<''>, ''> extends infer R
     ? R extends { readonly sentence: infer Text extends string; readonly at: infer At extends number }
-      ? Located<Y extends OfTiles ? LastTile<L, At> : At, Text>
+      ? ListError<Y extends TileCountError ? LastTile<L, At> : At, Text>
       : R extends { readonly last: infer Last extends string }
-        ? Located<LastTile<L, L['length']>, TilesOf<Y, Last>>
+        ? ListError<LastTile<L, L['length']>, NameTileCountError<Y, Last>>
         : never
     : never
-type Located<At extends number, Text extends string> = readonly [at: At, sentence: Text]
+type ListError<At extends number, Text extends string> = readonly [at: At, sentence: Text]
 
 /** The last of the first End layers of L that may ask for tiles. */
 type LastTile<L extends Layers, End extends number, Last extends number = End, I extends Units = readonly []> = I['length'] extends End
@@ -61,66 +61,72 @@ type LastTile<L extends Layers, End extends number, Last extends number = End, I
   : LastTile<L, End, L[I['length'] & number]['op'] extends 'tile' | 'seq' ? I['length'] & number : Last, readonly [...I, unknown]>
 
 /**
- * What the layers of L make of X, the names after them, and their last op's; or the mistake with
+ * The tensor after the layers of L, the names after them and their last op's; or the mistake with
  * its place in L.
  */
-type Search<X, L extends Layers, P extends Space, Last extends string, I extends Units = readonly []> = I['length'] extends L['length']
+type SearchList<
+  X,
+  L extends Layers,
+  P extends Namespace,
+  Last extends string,
+  I extends Units = readonly []
+> = I['length'] extends L['length']
   ? { readonly tensor: X; readonly space: P; readonly last: Last }
   : [keyof Arguments] extends [L[I['length'] & number]['op']]
-    ? Search<Tensor, L, readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]], Last, readonly [...I, unknown]>
-    : Look<X, L[I['length'] & number], P, Last> extends infer R
-      ? R extends { readonly tensor: infer Y; readonly space: infer Q extends Space; readonly last: infer Name extends string }
-        ? Search<Y, L, Q, Name, readonly [...I, unknown]>
+    ? SearchList<Tensor, L, readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]], Last, readonly [...I, unknown]>
+    : SearchLayer<X, L[I['length'] & number], P, Last> extends infer R
+      ? R extends { readonly tensor: infer Y; readonly space: infer Q extends Namespace; readonly last: infer Name extends string }
+        ? SearchList<Y, L, Q, Name, readonly [...I, unknown]>
         : { readonly sentence: Sentence<R>; readonly at: I['length'] }
       : never
 
-/** What one layer of a list makes of X, or its mistake. */
-type Look<X, L extends AnyLayer, P extends Space, Last extends string> = L['op'] extends 'residual' | 'gated' | 'parallel'
-  ? Fork<X, L['op'], L['args'], P, Last>
-  : Within<X, L, `${P[0]}${GivenName<L['args'], `${P[1]['length']}`>}`, Last> extends infer R
+/** The tensor after one layer of a list, or its mistake. */
+type SearchLayer<X, L extends AnyLayer, P extends Namespace, Last extends string> = L['op'] extends 'residual' | 'gated' | 'parallel'
+  ? SearchBlock<X, L['op'], L['args'], P, Last>
+  : SearchNamed<X, L, `${P[0]}${GivenName<L['args'], `${P[1]['length']}`>}`, Last> extends infer R
     ? R extends { readonly tensor: infer Y; readonly last: infer Name }
       ? {
           readonly tensor: Y
-          readonly space: L['op'] extends Mark ? P : readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]]
+          readonly space: L['op'] extends Directive ? P : readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]]
           readonly last: Name
         }
       : R
     : never
 type GivenName<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
 
-/** What a layer of this name makes of X, or its mistake. */
-type Within<X, L, Name extends string, Last extends string> = L extends { readonly op: infer N; readonly args: infer A }
-  ? N extends Op | Mark
+/** The tensor after a layer of this name, or its mistake. */
+type SearchNamed<X, L, Name extends string, Last extends string> = L extends { readonly op: infer N; readonly args: infer A }
+  ? N extends Op | Directive
     ? ApplyResult<X, N, A> extends infer Y
       ? Y extends string
-        ? { readonly sentence: Y extends OfTiles ? TilesOf<Y, Last> : Titled<Name, N, Y> }
+        ? { readonly sentence: Y extends TileCountError ? NameTileCountError<Y, Last> : PrefixName<Name, N, Y> }
         : { readonly tensor: Y; readonly last: N extends Op ? Name : Last }
       : never
     : A extends { readonly layer: infer Inner extends AnyLayer }
       ? [keyof Arguments] extends [Inner['op']]
         ? { readonly tensor: Tensor; readonly last: Last }
-        : Within<X, Inner, Name, Last>
+        : SearchNamed<X, Inner, Name, Last>
       : A extends { readonly layers: infer Inner extends Layers }
-        ? Search<X, Inner, Opened<`${Name}.`>, Last>
-        : Fork<X, N, A, Opened<`${Name}.`>, Last>
+        ? SearchList<X, Inner, NewNamespace<`${Name}.`>, Last>
+        : SearchBlock<X, N, A, NewNamespace<`${Name}.`>, Last>
   : never
 
-/** What a block makes of X, or its mistake; Y: the end of the branch before, X at first. */
-type Fork<X, N, A, P extends Space, Last extends string, Y = X, B = BranchesOf<A>> = B extends readonly [
+/** The tensor after a block, or its mistake; Y is the end of the branch before, X at first. */
+type SearchBlock<X, N, A, P extends Namespace, Last extends string, Y = X, B = BranchesOf<A>> = B extends readonly [
   infer First extends Layers,
   ...infer Rest
 ]
-  ? Search<Entered<X, Y>, First, P, Last> extends infer R
-    ? R extends { readonly tensor: infer Z; readonly space: infer Q extends Space; readonly last: infer Name extends string }
-      ? Fork<X, N, A, Q, Name, Z, Rest>
+  ? SearchList<EnterBranch<X, Y>, First, P, Last> extends infer R
+    ? R extends { readonly tensor: infer Z; readonly space: infer Q extends Namespace; readonly last: infer Name extends string }
+      ? SearchBlock<X, N, A, Q, Name, Z, Rest>
       : R
     : never
   : ApplyResult<X, N, A> extends infer Z
     ? N extends 'residual'
-      ? Join<Z, 'add', `${P[0]}add${Numbered<P[2]>}`, readonly [P[0], P[1], readonly [...P[2], unknown], P[3], P[4]]>
+      ? AfterJoin<Z, 'add', `${P[0]}add${NumberSuffix<P[2]>}`, readonly [P[0], P[1], readonly [...P[2], unknown], P[3], P[4]]>
       : N extends 'gated'
-        ? Join<Z, 'mul', `${P[0]}mul${Numbered<P[4]>}`, readonly [P[0], P[1], P[2], P[3], readonly [...P[4], unknown]]>
-        : Join<Z, 'concat', `${P[0]}concat${Numbered<P[3]>}`, readonly [P[0], P[1], P[2], readonly [...P[3], unknown], P[4]]>
+        ? AfterJoin<Z, 'mul', `${P[0]}mul${NumberSuffix<P[4]>}`, readonly [P[0], P[1], P[2], P[3], readonly [...P[4], unknown]]>
+        : AfterJoin<Z, 'concat', `${P[0]}concat${NumberSuffix<P[3]>}`, readonly [P[0], P[1], P[2], readonly [...P[3], unknown], P[4]]>
     : never
 type BranchesOf<A> = A extends { readonly main: infer M; readonly shortcut: infer S }
   ? readonly [M, S]
@@ -129,15 +135,15 @@ type BranchesOf<A> = A extends { readonly main: infer M; readonly shortcut: infe
     : A extends { readonly branches: infer B }
       ? B
       : never
-type Join<Z, N extends Op, Name extends string, P extends Space> = Z extends string
-  ? { readonly sentence: Titled<Name, N, Z> }
+type AfterJoin<Z, N extends Op, Name extends string, P extends Namespace> = Z extends string
+  ? { readonly sentence: PrefixName<Name, N, Z> }
   : { readonly tensor: Z; readonly space: P; readonly last: Name }
-type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
+type NumberSuffix<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
 
 /**
  * "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...".
  */
-type Titled<Name extends string, N extends string, Y extends string> =
+type PrefixName<Name extends string, N extends string, Y extends string> =
   LastPart<Name> extends N ? (Y extends `${N}: ${infer Rest}` ? `${Name}: ${Rest}` : `${Name}: ${Y}`) : `${Name}: ${Y}`
 type LastPart<Name extends string> = Name extends `${string}.${infer Rest}` ? LastPart<Rest> : WithoutNumber<Name>
 type WithoutNumber<Name extends string> = Name extends `${infer Start}${'0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9'}`

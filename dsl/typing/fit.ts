@@ -1,6 +1,6 @@
-import type { Ended, Walked, WalkToEnd } from './walk'
+import type { CheckModelEnd, WalkFromStart, WalkToEnd } from './walk'
 import type { Layers } from '../arguments'
-import type { FoundIn } from './error-place'
+import type { LocateErrorInList } from './error-place'
 import type { RepeatedName, Repeats } from '../flat/repeated-name'
 import type { Invalid, InputOf, LayersOf, Start } from './tensor'
 
@@ -10,26 +10,27 @@ import type { Invalid, InputOf, LayersOf, Start } from './tensor'
  */
 type NotStrict = 'the compiler option strictNullChecks is off: put "strict": true into tsconfig.json'
 /** Y, where the compiler can tell it. */
-export type Strictly<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
+export type RequireStrict<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
 
 /**
- * What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with
- * the sentence in its place.
+ * The type that a list must have besides L: unknown, unless one of its layers is a mistake; then a
+ * tuple with the sentence in its place.
  */
-export type Fit<X, L extends Layers> = Strictly<
-  Walked<X, L> extends string
-    ? Misfit<L, FoundIn<X, L, Walked<X, L> & string>>
+export type Fit<X, L extends Layers> = RequireStrict<
+  WalkFromStart<X, L> extends string
+    ? Misfit<L, LocateErrorInList<X, L, WalkFromStart<X, L> & string>>
     : Repeats<L> extends true
       ? Misfit<L, RepeatedName<L>>
       : unknown
 >
 
 /**
- * What the layers of a whole model must be besides L: as in Fit, and its last segment ends with it.
+ * The type that the layers of a whole model must have besides L: as Fit, with the checks of the
+ * last segment's end.
  */
-export type FitToEnd<X, L extends Layers> = Strictly<
+export type FitToEnd<X, L extends Layers> = RequireStrict<
   WalkToEnd<X, L> extends string
-    ? Misfit<L, FoundIn<X, L, WalkToEnd<X, L> & string>>
+    ? Misfit<L, LocateErrorInList<X, L, WalkToEnd<X, L> & string>>
     : Repeats<L> extends true
       ? Misfit<L, RepeatedName<L>>
       : unknown
@@ -40,10 +41,10 @@ type Misfit<L extends Layers, Mistake> = Mistake extends readonly [infer At, inf
   ? { readonly [K in keyof L]: K extends `${At & number}` ? Invalid<Sentence> : unknown }
   : unknown
 
-/** What a tensor must be besides X to make a whole model. */
-export type Whole<X> = Strictly<
-  Ended<X> extends string
-    ? SentenceOf<FoundIn<Start<InputOf<X>>, LayersOf<X>, Ended<X> & string>>
+/** The type that a tensor must have besides X to make a whole model. */
+export type Whole<X> = RequireStrict<
+  CheckModelEnd<X> extends string
+    ? SentenceOf<LocateErrorInList<Start<InputOf<X>>, LayersOf<X>, CheckModelEnd<X> & string>>
     : Repeats<LayersOf<X>> extends true
       ? SentenceOf<RepeatedName<LayersOf<X>>>
       : unknown

@@ -22,7 +22,9 @@ export interface Writes<S extends Shape, Before> {
 }
 export type NoWrites = 'nothing'
 
-/** Bytes of float32 tensors; `number` when what was written is not known. */
+/**
+ * Sum of the bytes that a segment's layers have written, in float32; `number` when it is not known.
+ */
 export type BytesWritten<W, Total = '0'> =
   W extends Writes<infer S, infer Before>
     ? DigitsOf<BytesOf<S>> extends infer Bytes extends string
@@ -32,54 +34,54 @@ export type BytesWritten<W, Total = '0'> =
       ? NumberOf<Total>
       : number
 
-/** What `tile` asks for so far, a later count in place of an earlier one. */
-export type Counts = Readonly<Partial<Record<Dim, number>>>
+/** Tile counts that `tile` asks for so far; a later count takes the place of an earlier one. */
+export type TileCounts = Readonly<Partial<Record<Dim, number>>>
 
-/** What marks say of a segment. */
-export type Marks = readonly [
+/** The directives of a segment so far. */
+export type SegmentDirectives = readonly [
   /** Dimensions along which it is asked to be tiled. */
   tiled: Dim,
-  /** How many tiles are asked for. */
-  counts: Counts,
-  /** As long as there are checkpoints before it, plus one. */
+  /** Tile counts that are asked for. */
+  counts: TileCounts,
+  /** The segment's number, as the length of a tuple: the checkpoints before it, plus one. */
   number: readonly unknown[]
 ]
 
 /**
- * What the layers before know of the segment so far. Ops follow each other in the flattened list's
- * order, whatever they read; so one segment goes on from the end of a branch into the next one.
+ * The type's knowledge of the segment so far. Ops follow each other in the flattened list's order,
+ * whatever they read; so one segment goes on from the end of a branch into the next one.
  */
 export type Segment = readonly [
   /** Its last op so far; never at its start. */
   last: Op,
-  /** What that op takes; at the start what the segment starts with. */
+  /** The shape that the last op takes; at the start the one that the segment starts with. */
   taken: Shape,
   /**
-   * Why it cannot be tiled along all dimensions where an op in it needs statistics; never where
-   * none does.
+   * The reason why it cannot be tiled along all dimensions where an op in it needs statistics;
+   * never where none does.
    */
   statistical: string,
-  marks: Marks
+  marks: SegmentDirectives
 ]
 
 /**
- * What a tensor stands in, with the shape with which that starts; and the layers before the list
- * that is being walked through.
+ * The net or block that a tensor stands in, with the shape with which it starts and the layers
+ * before the list that is being walked through.
  */
-export type Around = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
+export type EnclosingScope = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
 
 /**
- * How a tensor came about: the number of the segment that made it, as of Marks, and none for the
- * net's input; and what it stands in.
+ * The origin of a tensor: the number of the segment that made it (none for the net's input), and
+ * the net or block that it stands in.
  */
-export type Origin = readonly [segment: readonly unknown[], around: Around]
+export type Origin = readonly [segment: readonly unknown[], around: EnclosingScope]
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- Any tensor is assignable to `Tensor`, whatever made it. */
 /**
- * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends
- * here can be tiled; the segment G and what it wrote, W; and its origin O. W is a chain as long as
- * the segment, which to compare costs: so that the compiler never does, tensors are taken apart by
- * `infer` in every place. `Tensor` stands for any tensor, `Tensor<S>` for any of shape S.
+ * A tensor in types: its shape S; the dimensions F along which the segment that ends here can be
+ * tiled; the segment G and what it wrote, W; and its origin O. W is a chain as long as the segment,
+ * which to compare costs: so that the compiler never does, tensors are taken apart by `infer` in
+ * every place. `Tensor` stands for any tensor, `Tensor<S>` for any of shape S.
  */
 export interface Tensor<
   S extends Shape = Shape,
@@ -96,11 +98,14 @@ export interface Tensor<
 /** The shape of a tensor. */
 export type ShapeOf<X> = X extends Tensor<infer S, infer _F, infer _G, infer _O, infer _W> ? S : never
 
-/** With what the net of a tensor starts, and its layers. */
+/** The shape with which the net of a tensor starts. */
 export type InputOf<X> = X extends Tensor<infer _S, infer _F, infer _G, infer O, infer _W> ? O[1][1] : Shape
 export type LayersOf<X> = X extends Tensor<infer _S, infer _F, infer _G, infer O, infer _W> ? O[1][2] : Layers
 
-/** Bytes (float32) that the layers since the last checkpoint have written. */
+/**
+ * Bytes (float32) that the layers since the last checkpoint have written, as a type: for tests of
+ * models.
+ */
 export type HeldBytes<X> = X extends Tensor<infer _S, infer _F, infer _G, infer _O, infer W> ? BytesWritten<W> : never
 
 /** The tensor with which a net starts. */
@@ -117,5 +122,7 @@ export interface Invalid<Sentence extends string> {
   readonly [mistake]: Sentence
 }
 
-/** What a parameter must be besides X for the result Y: anything, unless Y is a mistake. */
+/**
+ * The type that a parameter must have besides X for the result Y: unknown, unless Y is a mistake.
+ */
 export type Accept<Y> = [Y] extends [Invalid<string>] ? Y : unknown

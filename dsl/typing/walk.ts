@@ -4,7 +4,7 @@ import type { OutputShape } from '../ops'
 import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
 import type { Size } from '../ops/options'
 import type { Shape, SizesOf } from '../shapes/shape'
-import type { AnyTensor, BytesWritten, Counts, NoWrites, Origin, Segment, ShapeOf, Tensor, Writes } from './tensor'
+import type { AnyTensor, BytesWritten, TileCounts, NoWrites, Origin, Segment, ShapeOf, Tensor, Writes } from './tensor'
 
 /**
  * The tensor, or the sentence that says why there is none: a string, which the compiler tells from
@@ -18,10 +18,10 @@ export type ApplyResult<X, N, A> =
         ? Checkpoint<S, G, O, W, A>
         : N extends 'tile'
           ? Tile<S, F, G, O, W, A>
-          : Contained<X, A>
+          : ApplyContainer<X, A>
     : AnyTensor
 
-type Contained<X, A> = A extends { readonly layer: infer L extends AnyLayer }
+type ApplyContainer<X, A> = A extends { readonly layer: infer L extends AnyLayer }
   ? [keyof Arguments] extends [L['op']]
     ? Tensor
     : ApplyResult<X, L['op'], L['args']>
@@ -43,7 +43,7 @@ type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment,
       ? [G[3][0]] extends [LastDims<N>]
         ? N extends Normalisation
           ? [O[0]['length']] extends [0 | G[3][2]['length']]
-            ? Normalised<N, A, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
+            ? ApplyNormalisation<N, A, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
             : Tensor<
                 Y,
                 Extract<F, InsideDims<G[0]> & LastDims<N>>,
@@ -63,9 +63,17 @@ type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment,
     : never
 
 /** An op that needs statistics along D of what this segment makes, or of the net's input. */
-type Normalised<N extends Op, A, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y extends Shape, D extends Dim> = [
-  G[3][0]
-] extends [Exclude<Dim, D>]
+type ApplyNormalisation<
+  N extends Op,
+  A,
+  S extends Shape,
+  F extends Dim,
+  G extends Segment,
+  O extends Origin,
+  W,
+  Y extends Shape,
+  D extends Dim
+> = [G[3][0]] extends [Exclude<Dim, D>]
   ? Tensor<
       Y,
       Extract<Exclude<F, D>, InsideDims<G[0]> & LastDims<N>>,
@@ -80,16 +88,16 @@ type NeedsStatistics<
 > = `${N} needs the statistics of the whole ${ApplyResult extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
 type Checkpoint<S extends Shape, G extends Segment, O extends Origin, W, A> =
-  TilesOver<S, G> extends infer Sentence extends string
+  TooManyTiles<S, G> extends infer Sentence extends string
     ? Sentence
     : A extends { readonly budget: infer Budget }
       ? [BytesWritten<W>, Size<Budget>] extends [infer Bytes extends number, infer Most extends number]
         ? Lte<Bytes, Most> extends true
-          ? Closed<S, G, O>
+          ? StartSegment<S, G, O>
           : `this segment holds ${Bytes} bytes, over the budget of ${Most}`
         : never
-      : Closed<S, G, O>
-type Closed<S extends Shape, G extends Segment, O extends Origin> = Tensor<
+      : StartSegment<S, G, O>
+type StartSegment<S extends Shape, G extends Segment, O extends Origin> = Tensor<
   S,
   DimsAtStart<S>,
   readonly [never, S, never, readonly [never, {}, readonly [...G[3][2], unknown]]],
@@ -97,8 +105,11 @@ type Closed<S extends Shape, G extends Segment, O extends Origin> = Tensor<
   NoWrites
 >
 
-/** Why a segment that ends with shape S has fewer rows, columns or images than tiles. */
-type TilesOver<S extends Shape, G extends Segment> = [G[3][0]] extends [never]
+/**
+ * Gives one sentence on why a segment that ends with shape S has fewer rows, columns or images than
+ * tiles, if that is so.
+ */
+type TooManyTiles<S extends Shape, G extends Segment> = [G[3][0]] extends [never]
   ? undefined
   : MoreTiles<G[3][1], G[0], G[1], S> extends infer Sentence extends string
     ? `tile: ${Sentence}`
@@ -107,21 +118,23 @@ type TilesOver<S extends Shape, G extends Segment> = [G[3][0]] extends [never]
 type Tile<S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, A> = [O[1][0]] extends ['net']
   ? false extends Whole<`${Size<A[keyof A]>}`>
     ? 'tile: counts must be whole numbers above 0'
-    : Wanted<A> extends infer D extends string
+    : TiledDims<A> extends infer D extends string
       ? [D] extends [F]
-        ? Tensor<S, F, readonly [G[0], G[1], G[2], readonly [G[3][0] | D, Later<G[3][1], A>, G[3][2]]], O, W>
-        : `tile: cannot tile along ${ShowDims<Exclude<D, F>>}; ${Why<F, 'C' extends D ? never : G[2]>}`
+        ? Tensor<S, F, readonly [G[0], G[1], G[2], readonly [G[3][0] | D, MergeCounts<G[3][1], A>, G[3][2]]], O, W>
+        : `tile: cannot tile along ${ShowDims<Exclude<D, F>>}; ${RefusalReason<F, 'C' extends D ? never : G[2]>}`
       : never
   : 'tile: stands inside a block; put it before or after the block'
 /** The dimensions that are to be cut into more than one tile. */
-type Wanted<A> = { [D in keyof A & Asked]: [A[D]] extends [1] ? never : D }[keyof A & Asked]
-type Asked = keyof DirectiveArguments['tile']
-type Later<C extends Counts, A> = Omit<C, keyof A> & A
-type Why<F extends Dim, Statistical extends string> = [Statistical] extends [never] ? `this segment allows ${ShowDims<F>}` : Statistical
+type TiledDims<A> = { [D in keyof A & TileDim]: [A[D]] extends [1] ? never : D }[keyof A & TileDim]
+type TileDim = keyof DirectiveArguments['tile']
+type MergeCounts<C extends TileCounts, A> = Omit<C, keyof A> & A
+type RefusalReason<F extends Dim, Statistical extends string> = [Statistical] extends [never]
+  ? `this segment allows ${ShowDims<F>}`
+  : Statistical
 
 /**
- * What the branches of a block make of X, joined. Y: the end of the branch before, whose segment
- * goes on; X at first.
+ * The tensor after the branches of a block, joined. Y is the end of the branch before, whose
+ * segment goes on; X at first.
  */
 type Branches<
   X,
@@ -130,23 +143,23 @@ type Branches<
   B extends readonly Layers[],
   Shapes extends readonly Shape[] = readonly []
 > = B extends readonly [infer First extends Layers, ...infer Rest extends readonly Layers[]]
-  ? Walk<Entered<X, Y>, First> extends infer Z
+  ? Walk<EnterBranch<X, Y>, First> extends infer Z
     ? Z extends string
       ? Z
       : Branches<X, Z, Join, Rest, readonly [...Shapes, ShapeOf<Z>]>
     : never
   : number extends B['length']
     ? Tensor
-    : Joined<X, Y, Join, Shapes>
+    : JoinBranches<X, Y, Join, Shapes>
 
 /** X, as a branch of a block begins with it after the branch that made Y. */
-export type Entered<X, Y> =
+export type EnterBranch<X, Y> =
   X extends Tensor<infer S, infer _F, infer _G, infer O, infer _W>
     ? Y extends Tensor<infer _S, infer F, infer G, infer _O, infer W>
       ? Tensor<S, F, G, readonly [O[0], readonly ['block', S, O[1][2]]], W>
       : never
     : never
-type Joined<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends readonly Shape[]> =
+type JoinBranches<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends readonly Shape[]> =
   X extends Tensor<infer S, infer _F, infer _G, infer O, infer _W>
     ? Y extends Tensor<infer _S, infer F, infer G, infer _O, infer W>
       ? ApplyOp<Join, {}, S, F, G, O, W, OutputShape<Join, Shape, {}, Shape, Shapes>>
@@ -183,19 +196,19 @@ type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []>
     : never
 
 /**
- * The same from the start of a list, where nothing may be known of X either; nor, while the
- * compiler infers it, of L.
+ * Walks from the start of a list, where nothing may be known of X, nor, while the compiler infers
+ * it, of L.
  */
-export type Walked<X, L extends Layers> = [unknown] extends [X] ? Tensor : [L] extends [never] ? Tensor : Walk<Started<X>, L>
+export type WalkFromStart<X, L extends Layers> = [unknown] extends [X] ? Tensor : [L] extends [never] ? Tensor : Walk<WidenSizes<X>, L>
 /** X, of which a size that is a type parameter's is any. */
-export type Started<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<SizesOf<S>, F, G, O, W> : X
+export type WidenSizes<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<SizesOf<S>, F, G, O, W> : X
 
-/** What the layers of a whole model make of X, whose last segment ends there. */
-export type WalkToEnd<X, L extends Layers> = Ended<Walked<X, L>>
+/** The tensor after the layers of a whole model, whose last segment ends there. */
+export type WalkToEnd<X, L extends Layers> = CheckModelEnd<WalkFromStart<X, L>>
 /** Y as the end of a model. */
-export type Ended<Y> =
+export type CheckModelEnd<Y> =
   Y extends Tensor<infer S, infer _F, infer G, infer _O, infer _W>
-    ? TilesOver<S, G> extends infer Sentence extends string
+    ? TooManyTiles<S, G> extends infer Sentence extends string
       ? Sentence
       : Y
     : Y

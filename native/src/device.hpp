@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernels.hpp"
 #include "files/image_windows.hpp"
+#include "kernels/kernels.hpp"
 
 namespace tilefold {
 

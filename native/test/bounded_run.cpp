@@ -9,8 +9,8 @@
 namespace tilefold::test {
 namespace {
 
-constexpr std::int64_t mostInstructions = 2000;
-constexpr std::size_t mostBytes = 4 << 20;
+constexpr std::int64_t maxInstructions = 2000;
+constexpr std::size_t maxBytes = 4 << 20;
 
 // Instructions that one engine runs, loops counted out, up to the most that are of interest.
 std::int64_t instructions(const Code& code) {
@@ -19,8 +19,8 @@ std::int64_t instructions(const Code& code) {
     const auto* loop = std::get_if<Loop>(&instruction);
     const std::int64_t body = loop == nullptr ? 1 : instructions(loop->body);
     const std::int64_t count = loop == nullptr ? 1 : loop->count;
-    sum = count > mostInstructions / body ? mostInstructions : sum + count * body;
-    if (sum >= mostInstructions) return mostInstructions;
+    sum = count > maxInstructions / body ? maxInstructions : sum + count * body;
+    if (sum >= maxInstructions) return maxInstructions;
   }
   return sum;
 }
@@ -63,15 +63,15 @@ bool runBounded(const EncodedProgram& encoded, Device& device, const StepParamet
   std::unique_ptr<Interpreter> interpreter;
   try {
     Program program = decodeProgram(encoded, device);
-    if (program.arenaBytes > mostBytes || program.hostBytes > mostBytes) return true;
+    if (program.arenaBytes > maxBytes || program.hostBytes > maxBytes) return true;
     interpreter = std::make_unique<Interpreter>(std::move(program), device);
   } catch (const Failure&) {
     return false;
   }
   Progress progress;
   for (const Section& section : interpreter->program().sections) {
-    const auto tooLong = [](const Code& code) { return instructions(code) >= mostInstructions; };
-    if (section.exchangeBytes > mostBytes || std::any_of(section.parts.begin(), section.parts.end(), tooLong)) continue;
+    const auto tooLong = [](const Code& code) { return instructions(code) >= maxInstructions; };
+    if (section.exchangeBytes > maxBytes || std::any_of(section.parts.begin(), section.parts.end(), tooLong)) continue;
     const Watched exchange(section.exchangeBytes);
     progress.begin();
     try {

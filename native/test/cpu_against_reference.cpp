@@ -93,9 +93,9 @@ struct Axis {
   std::int64_t in, out, kernel, stride, dilation, before, after;
 };
 
-Axis randomAxis(std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t mostPadding) {
+Axis randomAxis(std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t maxPadding) {
   const std::int64_t reach = (kernel - 1) * dilation + 1;
-  const std::int64_t before = draw(0, mostPadding), after = draw(0, 1) == 0 ? before : draw(0, mostPadding);
+  const std::int64_t before = draw(0, maxPadding), after = draw(0, 1) == 0 ? before : draw(0, maxPadding);
   const std::int64_t in = std::max<std::int64_t>(draw(1, pick<std::int64_t>({3, 9, 40})), reach - before - after);
   return {in, (in + before + after - reach) / stride + 1, kernel, stride, dilation, before, after};
 }

@@ -42,6 +42,8 @@ Placed::Placed(const Kernel& kernel, Device& device, const std::vector<Operand>&
     : extents_(operandExtents(kernel, device)), here_(operands), there_(operands), step_(step) {
   checkKernel(kernel);
   compiled_ = device.compile(kernel);
+  // Without properties a device computes in the machine's memory, where the operands are.
+  if (!device.properties()) return;
   std::int64_t arenaBytes = alignment;
   for (const OperandExtent& extent : extents_) arenaBytes += placeOf(extent);
   Spaces spaces{static_cast<std::size_t>(arenaBytes), 0, 0, {}};
@@ -51,7 +53,6 @@ Placed::Placed(const Kernel& kernel, Device& device, const std::vector<Operand>&
     spaces.images = {static_cast<std::int64_t>(step.images.size()), load.channels, load.fullHeight, load.fullWidth};
   }
   engines_ = device.engines(spaces, 0);
-  if (!engines_->queue()) return;
   end_ = engines_->arena();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].address == nullptr) continue;
@@ -61,7 +62,7 @@ Placed::Placed(const Kernel& kernel, Device& device, const std::vector<Operand>&
 }
 
 void Placed::launch() {
-  if (!engines_->queue()) return compiled_->launch(here_, step_);
+  if (!engines_) return compiled_->launch(here_, step_);
   for (std::size_t i = 0; i < here_.size(); ++i)
     if (here_[i].address != nullptr) engines_->upload(there_[i].address, here_[i].address, bytes(i));
   {

@@ -5,10 +5,12 @@
 
 namespace tilefold::test {
 
-// Each prints what failed and returns how often. `ofProducts`: the largest difference of matrices'
-// and convolutions' results from the reference, relative to 1 plus its value; those of others agree
-// within 2e-5.
-int compareDevice(const std::string& name, Device& device, int rounds, double ofProducts = 2e-5);
+// Products are matrices' and convolutions'.
+enum class Kernels { all, products };
+
+// Each prints what failed and returns how often. `ofProducts`: the largest difference of products
+// from the reference, relative to 1 plus its value; those of others agree within 2e-5.
+int compareDevice(const std::string& name, Device& device, int rounds, Kernels compared, double ofProducts);
 int fuzzPrograms(const std::string& name, Device& device, int programs);
 int checkLabels(const std::string& name, Device& device);
 int checkHostileKernels(const std::string& name, Device& device);

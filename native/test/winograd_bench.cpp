@@ -43,7 +43,7 @@ struct Contender {
   std::unique_ptr<CompiledKernel> kernel;
   std::vector<Floats> buffers;
   std::size_t scratch = 0;
-  double least = 1e30, leastProcessor = 1e30;
+  double least = 1e30, minProcessor = 1e30;
 
   void launch() {
     std::vector<Operand> operands;
@@ -52,7 +52,7 @@ struct Contender {
     const double processor = processorSeconds();
     kernel->launch(operands, {});
     least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    leastProcessor = std::min(leastProcessor, processorSeconds() - processor);
+    minProcessor = std::min(minProcessor, processorSeconds() - processor);
   }
 };
 
@@ -86,13 +86,13 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
     const double flops = 18 * n * n * i * o;
     const auto side = [&](const char* which, const Contender& c) {
       std::printf("  %s %8.2f ms %4.0f GF/s (processor %8.2f ms %4.0f GF/s)", which, 1e3 * c.least, 1e-9 * flops / c.least,
-                  1e3 * c.leastProcessor, 1e-9 * flops / c.leastProcessor);
+                  1e3 * c.minProcessor, 1e-9 * flops / c.minProcessor);
     };
     std::printf("%4lld -> %4lld at %4lld  %-16s", static_cast<long long>(in), static_cast<long long>(out), static_cast<long long>(extent),
                 name);
     side("direct", direct);
     side("winograd", winograd);
-    std::printf("  ratio %.2f (%.2f)  scratch %5.1f MB\n", direct.least / winograd.least, direct.leastProcessor / winograd.leastProcessor,
+    std::printf("  ratio %.2f (%.2f)  scratch %5.1f MB\n", direct.least / winograd.least, direct.minProcessor / winograd.minProcessor,
                 1e-6 * static_cast<double>(winograd.scratch));
     std::fflush(stdout);
   };
@@ -113,8 +113,8 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
     forwardWeights.launch();
     backwardWeights.launch();
   }
-  std::printf("      weights' transforms, of the processor: forward %.2f ms, backward %.2f ms\n", 1e3 * forwardWeights.leastProcessor,
-              1e3 * backwardWeights.leastProcessor);
+  std::printf("      weights' transforms, of the processor: forward %.2f ms, backward %.2f ms\n", 1e3 * forwardWeights.minProcessor,
+              1e3 * backwardWeights.minProcessor);
 }
 
 }  // namespace

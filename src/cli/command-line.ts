@@ -2,11 +2,11 @@ import { Command, CommanderError, InvalidArgumentError, Option as CommanderOptio
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
-import { type OptionTable, type Written, helpLine, optionFlag } from '../options/option'
+import { type OptionTable, type CommandLineForm, helpLine, optionFlag } from '../options/option'
 import { refuseDoubtful } from './doubtful-options'
 
 type Row = OptionTable[string]
-type Text = Extract<Written<unknown>, { readonly form: 'text' }>
+type Text = Extract<CommandLineForm<unknown>, { readonly form: 'text' }>
 
 /** A parser for commander, which wants sentences thrown. */
 const parserOf =
@@ -23,16 +23,16 @@ const parserOf =
 
 const addOption = (command: Command, table: OptionTable, name: string, row: Row, isHidden = false): void => {
   const { kind, presence, conflicts = [] } = row
-  if (kind.written === undefined) return
+  if (kind.commandLine === undefined) return
   const flag = optionFlag(name)
-  const option = new CommanderOption(kind.written.form === 'flag' ? flag : `${flag} <${kind.written.placeholder}>`, helpLine(row))
-  if (kind.written.form === 'text') option.argParser(parserOf(kind.written))
+  const option = new CommanderOption(kind.commandLine.form === 'flag' ? flag : `${flag} <${kind.commandLine.placeholder}>`, helpLine(row))
+  if (kind.commandLine.form === 'text') option.argParser(parserOf(kind.commandLine))
   // Of the older name nothing is required: where it is given, the newer one is not.
   if (presence === 'required' && !isHidden) option.makeOptionMandatory()
   option.conflicts(conflicts.flatMap((other) => [other, table[other]?.formerly ?? other]))
   command.addOption(option.hideHelp(isHidden || row.isHidden === true))
   // After commander's own listener, which parses the text.
-  if (kind.written.form === 'text') refuseDoubtful(command, flag.slice(2), kind.written)
+  if (kind.commandLine.form === 'text') refuseDoubtful(command, flag.slice(2), kind.commandLine)
 }
 
 const addOptions = (command: Command, table: OptionTable): Command => {

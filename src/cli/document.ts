@@ -10,14 +10,14 @@ type Row = OptionTable[string]
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 const usageOf = (name: string, { kind }: Row): string =>
-  kind.written?.form === 'text' ? `${optionFlag(name)} <${kind.written.placeholder}>` : optionFlag(name)
+  kind.commandLine?.form === 'text' ? `${optionFlag(name)} <${kind.commandLine.placeholder}>` : optionFlag(name)
 
 const choicesOf = ({ kind }: Row): string => {
-  const choices = kind.written?.form === 'text' ? kind.written.choices : undefined
+  const choices = kind.commandLine?.form === 'text' ? kind.commandLine.choices : undefined
   return choices === undefined ? '' : `: ${choices.map((choice) => `\`${choice}\``).join(', ')}`
 }
 
-const isShown = ({ kind, isArgument, isHidden }: Row): boolean => kind.written !== undefined && !isArgument && !isHidden
+const isShown = ({ kind, isArgument, isHidden }: Row): boolean => kind.commandLine !== undefined && !isArgument && !isHidden
 
 const rowOf = ([name, row]: readonly [string, Row]): string => {
   const absent = row.presence === 'required' ? 'required' : (defaultText(row) ?? '')

@@ -1,12 +1,14 @@
 import type { Command } from 'commander'
 
-/** Whether an option's values may be several, or empty. */
+/** The part of an option's form that says whether values may be several, or empty. */
 interface Usual {
   readonly isRepeatable?: true
   readonly mayBeEmpty?: true
 }
 
-/** Why a text is likely no value of the option; undefined where nothing speaks against it. */
+/**
+ * Returns why a text is likely no value of the option; undefined where nothing speaks against it.
+ */
 const doubt = ({ isRepeatable, mayBeEmpty }: Usual, value: string, before: string | undefined): string | undefined => {
   if (value === '' && !mayBeEmpty) return 'its value is empty: give one, or leave the option out'
   if (/^--?[a-z]/i.test(value)) return `${JSON.stringify(value)} looks like an option: give a value, as ./${value} if that is a file`

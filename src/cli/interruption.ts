@@ -7,7 +7,7 @@ import { failureText } from './failure-text'
  * Ctrl-C, for the whole process: what runs and can end by itself is asked to, and has little time
  * for it; anything else ends at once.
  */
-export interface Interruption {
+interface Interruption {
   /**
    * Hands `use` a signal that the first Ctrl-C aborts; a second one ends the process. `keep` says
    * that from then on there is something to save, for which the process may take as long as it
@@ -15,17 +15,23 @@ export interface Interruption {
    */
   readonly during: <A>(use: (signal: AbortSignal, keep: () => void) => Promise<A>) => Promise<A>
   /** Says that the command's answer is about to be written: a Ctrl-C says no more. */
-  readonly settled: () => void
+  readonly beginOutput: () => void
   /** All is said: the process ends soon, whatever still waits for a file that does not answer. */
-  readonly ended: () => void
+  readonly finish: () => void
 }
 
 const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }
 
-/** Within a second, as long as one waits before one looks for another way. */
+/**
+ * Milliseconds that an interrupted command has to end by itself: within a second, as long as one
+ * waits before one looks for another way.
+ */
 const briefMilliseconds = 700
 
-/** Where the addon is not built: what computes without a break cannot hear. */
+/**
+ * Listens for Ctrl-C where the addon is not built: a computation without a break cannot be
+ * interrupted then.
+ */
 const listenHere = (json: boolean, onInterrupt: () => void): ((wait: Wait) => void) => {
   let wait: Wait = 'not'
   let count = 0
@@ -53,8 +59,8 @@ const listen = (json: boolean): Interruption => {
       waitFor('briefly')
       return use(running.signal, () => waitFor('long'))
     },
-    settled: () => waitFor('long'),
-    ended: () => waitFor('ended')
+    beginOutput: () => waitFor('long'),
+    finish: () => waitFor('ended')
   }
 }
 

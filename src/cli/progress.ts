@@ -2,7 +2,7 @@ import type CliProgress from 'cli-progress'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { StepReport } from '../training/step-report'
 
-export interface Progress {
+interface Progress {
   readonly onStep: (report: StepReport) => void
   readonly stop: () => void
 }

@@ -15,7 +15,8 @@ const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
     ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`])
   ].join(', ')
 
-const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes }: TrainReport): string => {
+const reportText = (report: TrainReport): string => {
+  const { steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes, cropBytes, skippedCrops } = report
   const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)
   const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
   const validated = best === undefined ? [] : [`best validation after step ${best.step} (${qualityText(best)})`]
@@ -23,7 +24,9 @@ const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakB
     `${steps} steps in ${formatMilliseconds(time)}`,
     `loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}`,
     ...validated,
-    peak
+    peak,
+    ...(cropBytes === undefined ? [] : [`crops read into ${formatBytes(cropBytes)} of host memory`]),
+    ...(skippedCrops === undefined ? [] : [`${skippedCrops} crops could not be read and were drawn anew`])
   ].join(', ')
 }
 

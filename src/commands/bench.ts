@@ -4,8 +4,9 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
+import { checkPaths, namedPaths } from '../files/paths'
 import { mappedZeros } from '../images/mapped-image-file'
-import { pixelLossOf, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
+import { findPixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
 import { randomStream } from '../numbers/random'
 import { type BenchOptions, benchOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -13,7 +14,10 @@ import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
-import { watchingOf } from '../plans/watching'
+import { setupReads } from '../plans/setup-files'
+import { pickWatching } from '../plans/watching'
+import { runPage } from '../reports/run-page'
+import { checkReport, writeReport } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
@@ -52,10 +56,13 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
           )
         )
       : mappedZeros(bytes)
-  return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
+  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...corner }))(pixels)
 }
 
-/** One update of the weights: its micro-steps one after the other; milliseconds of all. */
+/**
+ * Runs one update of the weights, its micro-steps one after the other, and returns the milliseconds
+ * of all.
+ */
 const updateOnce = ({ seed, accumulate }: Options, step: number, network: RunningNetwork, images: readonly Image[]): Outcome<number> => {
   const parameters = { learningRate: 0, seed }
   return pipe(
@@ -69,7 +76,7 @@ const updateOnce = ({ seed, accumulate }: Options, step: number, network: Runnin
 
 /** Labels of pixels, where there are any, go through the classes in turn. */
 export const fillPixels = (planned: Pick<Planned, 'staged'>, io: StepIo, accumulate: number): void => {
-  const pixels = pixelLossOf(planned)
+  const pixels = findPixelLoss(planned)
   if (pixels === undefined) return
   const target = io.view('target')
   for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
@@ -118,18 +125,26 @@ const runSteps = async (
  */
 export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFunction('bench', benchOptions, (options) =>
   pipe(
-    TE.fromEither(trainingObjective(options)),
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
+    TE.chain(() => checkReport(options.report)),
+    TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
-    TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
-    TE.chain(({ setup, planned, image }) =>
+    TE.bind('report', ({ setup, planned, image }) =>
       withNetwork(
         { planned, device: setup.device, seed: options.seed, timesKernels: options.breakdown },
         (network) => () => runSteps(options, planned, network, image)
       )
-    )
+    ),
+    TE.chainFirst(({ planned, report: { stepMs, peakDeviceBytes } }) => {
+      const images = planned.staged.program.input[0] * options.accumulate
+      const what = `${stepMs.length} ${stepMs.length === 1 ? 'step' : 'steps'} on noise`
+      return writeReport(options.report, () => runPage(planned, what, { stepMs, peakDeviceBytes, images }))
+    }),
+    TE.map(({ report }) => report)
   )
 )

@@ -10,18 +10,23 @@ import type { Size } from '../options/sizes'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { resolveSetup } from '../plans/resolve-setup'
+import { comparisonPage } from '../reports/comparison-page'
+import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 export interface CompareRow {
   readonly strategy: StrategyName
   readonly budgetBytes: number
   readonly feasible: boolean
-  /** By the simulator; null, as all that follow, where nothing fits. */
+  /**
+   * Milliseconds of a step, predicted by the simulator; null, as all that follow, where nothing
+   * fits.
+   */
   readonly predictedStepMs: number | null
   readonly lowerBoundMs: number | null
   readonly peakDeviceBytes: number | null
   readonly peakHostBytes: number | null
-  /** Between device and host in a step, both ways. */
+  /** Bytes that a step moves between device and host, both ways. */
   readonly movedBytes: number | null
   /**
    * Operations of convolutions and linear layers that run forward again, or twice where tiles
@@ -60,11 +65,11 @@ const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plai
   }
 }
 
-/** Bytes of a described device's memory, which bounds every budget. */
-const mostBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
+/** Returns the bytes of a described device's memory, which bounds every budget. */
+const maxBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
 
 /** A request without limits on the device. */
-const unlimited = ({ budget: _, memory: _m, strategy: _s, ...request }: StageRequest): Parameters<typeof stageEach>[0] => request
+const withoutLimits = ({ budget: _, memory: _m, strategy: _s, ...request }: StageRequest): Parameters<typeof stageEach>[0] => request
 
 const compareRow = (
   stageBy: StageChoice,
@@ -102,25 +107,27 @@ const compareRows = (
 export const compare: (options: CompareOptions) => Outcome<{ readonly rows: readonly CompareRow[] }> = libraryFunction(
   'compare',
   compareOptions,
-  ({ budgets, strategies, signal, ...options }) =>
+  ({ budgets, strategies, report, signal, ...options }) =>
     pipe(
-      TE.fromEither(trainingObjective(options)),
+      checkReport(report),
+      TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
-      TE.bind('stageBy', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stageEach(unlimited(request))))),
+      TE.bind('stageBy', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stageEach(withoutLimits(request))))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
-      TE.chain(({ request, stageBy, plain }) => {
+      TE.bind('rows', ({ request, stageBy, plain }) => {
         const { plainPeakBytes } = plain.plan.predicted
         const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
         const plainFlops = forwardFlops(plain)
         return compareRows(
           strategies.flatMap((strategy) =>
-            budgets.map((size) => () => compareRow(stageBy, strategy, bytesOf(size), mostBytes(request), plainFlops))
+            budgets.map((size) => () => compareRow(stageBy, strategy, bytesOf(size), maxBytes(request), plainFlops))
           ),
           signal
         )
       }),
-      TE.map((rows) => ({ rows }))
+      TE.chainFirst(({ rows, plain: { graph } }) => writeReport(report, () => comparisonPage(rows, graph.model, graph.input))),
+      TE.map(({ rows }) => ({ rows }))
     )
 )

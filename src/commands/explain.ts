@@ -2,24 +2,34 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Explanation, explain as explainRequest } from '../../staging'
 import type { Outcome } from '../failure'
+import { checkPaths, namedPaths } from '../files/paths'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
 import { resolveSetup } from '../plans/resolve-setup'
-import { watchingOf } from '../plans/watching'
+import { setupReads } from '../plans/setup-files'
+import { pickWatching } from '../plans/watching'
+import { explanationPage } from '../reports/plan-page'
+import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
 export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> = libraryFunction('explain', explainOptions, (options) =>
   pipe(
-    TE.fromEither(trainingObjective(options)),
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
+    TE.chain(() => checkReport(options.report)),
+    TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
-    TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
-    TE.chain((request) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure)))
+    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
+    TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
+    TE.bind('explanation', ({ request }) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure))),
+    TE.chainFirst(({ explanation, request }) =>
+      writeReport(options.report, () => explanationPage(explanation, explanation.program(), request))
+    ),
+    TE.map(({ explanation }) => explanation)
   )
 )
 

@@ -12,7 +12,7 @@ import { type Planned, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { createStepIo } from '../running/step-io'
@@ -76,8 +76,8 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
 }
 
 /**
- * One forward and backward of a batch from a file, without dropout and without an optimizer, at the
- * input [B, C, H, W] that the batch has. Writes a safetensors file with `loss` (mean softmax
+ * Runs one forward and backward of a batch from a file, without dropout and without an optimizer,
+ * at the input [B, C, H, W] that the batch has. Writes a safetensors file with `loss` (mean softmax
  * cross-entropy), `grad.input`, `grad.<parameter>` for each parameter and `after.<buffer>` for
  * running statistics, in the device's precision (of bf16 in float32). Fails with code `input`,
  * `budget` or `loss` (not finite).
@@ -98,7 +98,7 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
       TE.chainFirst(() => checkWritable(out)),
       TE.bind('file', () => openTensorFile(batch)),
       TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
-      TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, source)),
+      TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, source)),
       TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, source))),
       tap(({ planned }) => onPlan?.(planned)),
       TE.chain(({ file, setup: { device }, planned }) =>

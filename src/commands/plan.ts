@@ -13,10 +13,12 @@ import { measureFirst } from '../plans/measure-kernels'
 import { checkPlanName, writePlan } from '../plans/plan-file'
 import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { type PlanReport, planReport } from '../plans/plan-report'
-import { headOptionsOf, resolveSetup } from '../plans/resolve-setup'
+import { resolveHeadOptions, resolveSetup } from '../plans/resolve-setup'
 import type { Setup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
+import { planPage } from '../reports/plan-page'
+import { checkReport, writeReport, writeTrace } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof planOptions>
@@ -58,21 +60,28 @@ const setupFor = (options: Options): Outcome<Setup> =>
  */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program)] }),
+    checkPaths({
+      reads: setupReads(options),
+      writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program), ...namedPaths('--report', options.report)]
+    }),
     TE.chain(() => checkOut(options)),
     TE.chain(() => checkProgram(options)),
+    TE.chain(() => checkReport(options.report)),
+    TE.chain(() => checkReport(options.trace)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
-    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup, objective }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     TE.chainFirst(({ setup: { model }, objective, planned: { staged } }) => {
       const name = typeof options.model === 'string' ? options.model : model.name
       return options.out === undefined
         ? TE.right(undefined)
-        : writePlan(options.out, { name, options: headOptionsOf(options), model }, staged, objective)
+        : writePlan(options.out, { name, options: resolveHeadOptions(options), model }, staged, objective)
     }),
     TE.chainFirst(({ planned: { staged } }) => writeProgram(options.program, staged.program)),
+    TE.chainFirst(({ planned }) => writeReport(options.report, () => planPage(planned))),
+    TE.chainFirst(({ planned }) => writeTrace(options.trace, planned)),
     TE.map(({ planned }) => planned)
   )
 )

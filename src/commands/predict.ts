@@ -3,18 +3,19 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Image } from '../../native'
-import { type Objective, objectiveText } from '../../staging'
+import { type Objective, hasTarget, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
 import { decodeImage } from '../images/decode-image'
 import { imageNotices } from '../images/image-notices'
-import { openImage, windowBytes } from '../images/image-source'
+import { openImage } from '../images/image-source'
+import { windowBytes } from '../images/image-windows'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
 import { checkMaskName, writeMask } from '../images/masks'
 import { type Extent2, type Resolution } from '../images/resolution'
 import { frozenModel } from '../model/model-layers'
-import { pixelLossOf } from '../running/pixel-loss'
+import { findPixelLoss } from '../running/pixel-loss'
 import { largest } from '../numbers/extremes'
 import { resolutionOf } from '../option-tables/image-options'
 import { type PredictOptions, predictOptions } from '../option-tables/command-options'
@@ -25,7 +26,7 @@ import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -38,6 +39,8 @@ export interface PredictReport {
   readonly milliseconds: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
+  /** Host memory of the windows that are read of an image in tiles. */
+  readonly windowBytes?: number
   /** Scores of a model that scores images: one a class, before softmax. */
   readonly scores?: readonly number[]
   /** The index of the highest score. */
@@ -65,12 +68,15 @@ const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
     : E.left(notFiniteFailure(`the score of class ${wrong} is ${scores[wrong]}, which is`))
 }
 
-/** In place of a class, of a pixel that has a score that is not finite. */
+/** A window that is being read, and its copy that a kernel loads. */
+const heldWindows = 2
+
+/** The value in a mask of a pixel that has a score that is not finite. */
 const noClass = 255
 
 /** Writes the classes of pixels, or answers with scores. */
 const writeResult = ({ out }: Options, { height, width }: Extent2, planned: Planned, network: RunningNetwork): Outcome<Result> => {
-  const loss = pixelLossOf(planned)
+  const loss = findPixelLoss(planned)
   if (loss === undefined) return TE.fromEither(scoresOf(network))
   const classes = network.io.parts('classes')
   const counted = new Array<number>(noClass + 1).fill(0)
@@ -86,13 +92,14 @@ const writeResult = ({ out }: Options, { height, width }: Extent2, planned: Plan
  */
 const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned): Outcome<unknown> => {
   const { model, nodes } = planned.staged.graph
-  const { op, input } = nodes.at(-1)!
-  if (op === 'meanSquaredError') return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
-  if (op === 'pixelCrossEntropy' && out === undefined)
+  const loss = nodes.at(-1)!
+  const classes = loss.input[1]
+  if (hasTarget(loss, 'values')) return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
+  if (hasTarget(loss, 'pixel-labels') && out === undefined)
     return TE.left(inputFailure(`${model} scores every pixel: give --out, *.tif or *.png`))
-  if (op === 'pixelCrossEntropy' && input[1] > noClass)
-    return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
-  if (op === 'softmaxCrossEntropy' && out !== undefined)
+  if (hasTarget(loss, 'pixel-labels') && classes > noClass)
+    return TE.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
+  if (hasTarget(loss, 'labels') && out !== undefined)
     return TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
   return out !== undefined && height * width > partBytes ? checkDiskSpace(`the mask ${out}`, height * width) : TE.right(undefined)
 }
@@ -154,18 +161,19 @@ const run = (options: Options, { device }: RunnableSetup, decoded: Input, planne
         milliseconds,
         peakDeviceBytes: network.measuredPeakBytes(),
         predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+        ...('readWindow' in decoded.pixels ? { windowBytes: heldWindows * windowBytes } : {}),
         ...result
       }))
     )
   )
 
 /**
- * One forward pass over a whole image of any size, normalised by running statistics and without
- * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
- * memory stays within the budget. An image in tiles is read window by window as the device needs it;
- * any other of up to a gibibyte is in host memory, and so is the mask. A model that scores pixels writes the class of each to `out`, *.tif (in tiles) or
- * *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`,
- * `budget` or `interrupted`.
+ * Runs one forward pass over a whole image of any size, normalised by running statistics and
+ * without dropout, in tiles as the plan says: the result is that of the image untiled, and the
+ * device's memory stays within the budget. An image in tiles is read window by window as the device
+ * needs it; any other of up to a gibibyte is in host memory, and so is the mask. A model that
+ * scores pixels writes the class of each to `out`, *.tif (in tiles) or *.png, 8-bit grey; one that
+ * scores images answers with `scores`. Fails with code `input`, `budget` or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
   const { weights, image, out, onPlan } = options
@@ -182,7 +190,7 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.bind('decoded', ({ resolution }) => readImage(options, resolution)),
     TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
-    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     TE.chainFirst(({ decoded, planned }) => checkOut(options, decoded, planned)),
     tap(({ planned }) => onPlan?.(planned)),

@@ -12,7 +12,7 @@ import { measureModel } from '../plans/measure-kernels'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { trainingObjective } from '../training/training-objective'
 
 /** All that is known of the device, where it is kept, and how many kernels this run measured. */
@@ -50,7 +50,7 @@ export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libr
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirst(({ setup }) => checkOut(options, setup)),
-    TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...watchingOf(options) })),
+    TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...pickWatching(options) })),
     TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
   )
 )

@@ -12,20 +12,24 @@ import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
+import type { Report } from '../reports/report'
+import { runPage } from '../reports/run-page'
+import { writeReport } from '../reports/write-report'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
-import { checkWrittenFiles, claimedPlaces, writtenPaths } from '../training/check-files'
+import { checkWrittenFiles, claimedOutputs, outputPaths } from '../training/check-files'
 import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
-import { type PreparedTraining, prepareTraining } from '../training/prepare'
+import { learningRate } from '../training/learning-rate'
+import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
 import { bestSoFar } from '../training/record'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
-import { datasetsOf } from '../training/validation-split'
+import { splitForValidation } from '../training/validation-split'
 
 export interface TrainReport {
   /**
@@ -38,7 +42,14 @@ export interface TrainReport {
   /** Highest byte that was changed, plus one. */
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
-  /** Where validation was asked for. */
+  /**
+   * Host memory of crops that are read by window, for a step and the one ahead; absent where no
+   * image is in tiles.
+   */
+  readonly cropBytes?: number
+  /** With `skipBad`: crops that could not be read and were drawn anew. */
+  readonly skippedCrops?: number
+  /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
 }
@@ -51,7 +62,7 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
   const reads = [...setupReads(options), ...namedPaths('--data', data), ...namedPaths('--validation', validation)]
   return pipe(
-    TE.fromTask(() => writtenPaths(options)),
+    TE.fromTask(() => outputPaths(options)),
     TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
     TE.chain((writes) =>
       checkPaths({ reads: namedPaths('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal)
@@ -84,22 +95,24 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     }))
   )
 
-const weightFilesOf = ({ save, best }: DecodedTrainOptions): readonly string[] => [save, best].filter((path) => path !== undefined)
+/** What is replaced whole, in the end or as the training goes. */
+const replacedFiles = ({ save, best, report }: DecodedTrainOptions): readonly string[] =>
+  [save, best, report].filter((path) => path !== undefined)
 
 /**
- * Whether results can be written where they are wanted: over nothing that is read, and nobody
+ * Checks that results can be written where they are wanted: over nothing that is read, and nobody
  * else's.
  */
 const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
-    TE.fromEither(datasetsOf(request, options.seed)),
+    TE.fromEither(splitForValidation(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
-    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(weightFilesOf(options))),
+    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(replacedFiles(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
-const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes } = trained
+const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -107,23 +120,39 @@ const createReport = ({ request, planned }: PreparedTraining, trained: TrainedRe
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+    ...present({ cropBytes, skippedCrops }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
+}
+
+const trainingPage = (
+  { request, planned, steps }: PreparedTraining,
+  { loss, stepMs, validations, peakDeviceBytes }: TrainedRecord
+): Report => {
+  const { schedule, warmup } = request.options
+  const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
+  return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, {
+    stepMs,
+    peakDeviceBytes,
+    images: rowsOfUpdate(planned, request),
+    learned: { loss, learningRate: rates, validations }
+  })
 }
 
 /** Plans and trains, where nobody else writes to the same files. */
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
   return withLocks(
-    claimedPlaces(options),
+    claimedOutputs(options),
     notify,
     pipe(
-      TE.traverseSeqArray(removeTraces)(weightFilesOf(options)),
+      TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
       TE.chain(() => prepareTraining(request)),
       tap(({ planned }) => options.onPlan?.(planned)),
       TE.chain((prepared) =>
         pipe(
           runPrepared(prepared),
+          TE.chainFirst((trained) => writeReport(options.report, () => trainingPage(prepared, trained))),
           TE.map((trained) => createReport(prepared, trained))
         )
       )

@@ -3,21 +3,24 @@ import type { TaskEither } from 'fp-ts/TaskEither'
 import type { DeviceError } from '../../native'
 
 /**
- * A failure, as a value. `message` is one sentence with the figures and the remedy. input:
- * usage or bad input; budget: does not fit; loss: not finite; missing: a part of the installation;
- * device: the device failed; interrupted: by the user; bug: ours.
+ * A failure, as a value. `message` is one sentence with the figures and the remedy. Codes: `input`,
+ * usage or bad input; `budget`, it does not fit; `loss`, not finite; `missing`, a part of the
+ * installation; `device`, the device failed; `interrupted`, by the user; `bug`, ours.
  */
 export interface Failure {
   readonly code: 'input' | 'budget' | 'loss' | 'missing' | 'device' | 'interrupted' | 'bug'
   readonly message: string
-  /** With code budget: the smallest budget that this strategy can meet, where it is known. */
+  /**
+   * Smallest budget in bytes that this strategy can meet, where it is known; with code `budget`
+   * only.
+   */
   readonly smallestFeasibleBudgetBytes?: number
   /**
-   * With code budget: what --json tells beside the error, where that is more than the budget that
-   * would do.
+   * The report that --json writes beside the error, where that is more than the budget that would
+   * do; with code `budget` only.
    */
   readonly report?: object
-  /** With code bug: what was thrown. */
+  /** The value that was thrown; with code `bug` only. */
   readonly thrown?: unknown
 }
 
@@ -60,16 +63,16 @@ const textOf = (thrown: unknown): string =>
     )
   )
 
-/** How many of several failures are told in full. */
-const mostSentences = 3
+/** Number of failures that are told in full, of several. */
+const maxSentences = 3
 
 /** All values, or the first failures as one: of so many files each has its sentence. */
 export const collectFailures = <A>(results: readonly E.Either<Failure, A>[]): E.Either<Failure, readonly A[]> => {
   const failures = results.flatMap((result) => (E.isLeft(result) ? [result.left] : []))
   const [first] = failures
   if (first === undefined) return E.right(results.flatMap((result) => (E.isLeft(result) ? [] : [result.right])))
-  const sentences = failures.slice(0, mostSentences).map(({ message }) => message)
-  const more = failures.length > mostSentences ? [`and so it is with ${failures.length - mostSentences} more of ${results.length}`] : []
+  const sentences = failures.slice(0, maxSentences).map(({ message }) => message)
+  const more = failures.length > maxSentences ? [`and so it is with ${failures.length - maxSentences} more of ${results.length}`] : []
   return E.left({ ...first, message: [...sentences, ...more].join('; ') })
 }
 

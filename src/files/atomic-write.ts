@@ -6,7 +6,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 
-/** Whether the process that a temporary name belongs to is still at work. */
+/** Tells whether the process that a temporary name belongs to is still at work. */
 const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
@@ -30,7 +30,7 @@ export const removeAbandoned = async (folder: string, ours: (name: string) => bo
   }
 }
 
-export const syncFolder = async (path: string): Promise<void> => {
+const syncFolder = async (path: string): Promise<void> => {
   const folder = await open(path, 'r')
   await folder.sync().finally(() => folder.close())
 }
@@ -40,7 +40,7 @@ export const writeFailure =
   (thrown: unknown): Failure =>
     inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
 
-/** Where a path leads to, links followed, whether or not a file is there. */
+/** Returns the file that a path leads to, links followed, whether or not it exists. */
 export const resolveDestination = async (path: string): Promise<string> => {
   if (path === '') throw new Error('the path is empty')
   try {
@@ -77,8 +77,8 @@ const openTemporary = async (destination: string, replaced: Stats | undefined): 
 }
 
 /**
- * Whether `writeFileAtomic` could write there now: asked before long work, so that its result is
- * not lost. Leaves no trace.
+ * Checks that `writeFileAtomic` could write there now: asked before long work, so that its result
+ * is not lost. Leaves no trace.
  */
 export const checkCanWrite = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {

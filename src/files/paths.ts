@@ -13,7 +13,7 @@ export interface NamedPath {
   readonly path: string
 }
 
-export interface Paths {
+interface Paths {
   readonly reads: readonly NamedPath[]
   readonly writes: readonly NamedPath[]
 }
@@ -88,7 +88,9 @@ export const checkPaths = ({ reads, writes }: Paths, signal?: AbortSignal): Outc
 const resolveLinks = (path: string): Promise<string> =>
   realpath(path).catch(async () => (dirname(path) === path ? path : join(await resolveLinks(dirname(path)), basename(path))))
 
-/** Whether a path, of something or of nothing yet, lies in a folder, at any depth, or is it. */
+/**
+ * Tells whether a path, of something or of nothing yet, lies in a folder, at any depth, or is it.
+ */
 export const isInside = async (path: string, folder: string): Promise<boolean> => {
   const [inner, outer] = await Promise.all([resolveLinks(resolve(path)), resolveLinks(resolve(folder))])
   return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : `${outer}${sep}`)

@@ -10,7 +10,7 @@ import { resolveDestination, writeFailure } from './atomic-write'
 
 /** A place that one training alone may write to. */
 export interface Claimed extends NamedPath {
-  /** Whether the path is a folder's, which exists; a file's lock lies beside it. */
+  /** True if the path is a folder's, which exists; a file's lock lies beside it. */
   readonly isFolder?: true
 }
 
@@ -20,7 +20,7 @@ const lockPath = async ({ path, isFolder }: Claimed): Promise<string> => {
 }
 
 /** The files of their locks, as far as there can be any. */
-export const locksOf = async (places: readonly Claimed[]): Promise<readonly NamedPath[]> => {
+export const findLocks = async (places: readonly Claimed[]): Promise<readonly NamedPath[]> => {
   const locks = await Promise.all(places.map((place) => lockPath(place).catch(() => undefined)))
   return locks.flatMap((path, index) => (path === undefined ? [] : [{ name: `the lock of ${places[index]!.name}`, path }]))
 }
@@ -30,8 +30,8 @@ const lockText = /^(process \d+ on .+)?$/
 const longestText = 1000
 
 /**
- * Why a file that has a lock's name is somebody else's; undefined where it is ours, or none is
- * there.
+ * Returns why a file that has a lock's name is somebody else's; undefined where it is ours, or none
+ * is there.
  */
 const findForeign = async (lock: string): Promise<string | undefined> => {
   const found = await stat(lock).catch(() => undefined)

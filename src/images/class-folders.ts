@@ -22,9 +22,9 @@ interface Entries {
 const entriesOf = async (folder: string): Promise<Entries> => {
   const entries = await readdir(folder, { withFileTypes: true })
   const areFolders = await Promise.all(entries.map((entry) => isFolder(folder, entry)))
-  const named = (wanted: boolean): readonly string[] =>
+  const namesWhere = (wanted: boolean): readonly string[] =>
     entries.flatMap(({ name }, index) => (areFolders[index] === wanted ? [name] : [])).sort()
-  return { folders: named(true), files: named(false) }
+  return { folders: namesWhere(true), files: namesWhere(false) }
 }
 
 /**
@@ -32,20 +32,20 @@ const entriesOf = async (folder: string): Promise<Entries> => {
  * else than was meant.
  */
 const otherExtensions: ReadonlySet<string> = new Set(
-  `svs ndpi ndpis mrxs vms vmu scn bif svslide dcm dicom czi lif nd2 oir vsi qptiff zvi ims jp2 j2k jpx jxl bmp dib gif heic heif avif
+  `ndpi ndpis mrxs vms vmu scn bif svslide dcm dicom czi lif nd2 oir vsi qptiff zvi ims jp2 j2k jpx jxl bmp dib gif heic heif avif
    jpe jfif jif apng tga psd exr hdr pgm ppm pnm pbm fits nii dng cr2 nef arw`
     .split(/\s+/)
     .map((name) => `.${name}`)
 )
 
 /**
- * Whether a name is hidden: what editors make beside folders of classes (.ipynb_checkpoints) is no
- * class.
+ * Tells whether a name is hidden: what editors make beside folders of classes (.ipynb_checkpoints)
+ * is no class.
  */
 const isHidden = (name: string): boolean => name.startsWith('.')
 
 const [subfolders, hiddenFolders] = ['subfolders', 'hidden folders']
-/** How one of them is called. */
+/** The singular of the words for folders. */
 const singular: Readonly<Record<string, string>> = { [subfolders]: 'subfolder', [hiddenFolders]: 'hidden folder' }
 
 /**

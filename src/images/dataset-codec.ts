@@ -4,9 +4,9 @@ import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { exactly } from '../../staging/decoding/exactly'
 import { predicateCodec, decoderCodec, listOf, objectOr, path, text, whole } from '../options/codecs'
-import { type Dataset, type Example, imageLabels, largestLabel } from './dataset'
+import { type Dataset, type Example, imageLabels, maxLabel } from './dataset'
 import type { Mask } from './masks'
-import { mostClasses } from '../options/limits'
+import { maxClasses } from '../options/limits'
 import { parseFraction } from '../options/sizes'
 
 const maskCodec = exactly<Mask>('a mask', 'field', { path, height: whole(1), width: whole(1), counts: listOf(whole(0), 256, 256) }, {})
@@ -16,7 +16,7 @@ const exampleCodec = exactly<Example>(
   'field',
   {
     path,
-    label: objectOr<Mask, number>(`a whole number from 0 to ${largestLabel}, or a mask`, maskCodec, whole(0, largestLabel)),
+    label: objectOr<Mask, number>(`a whole number from 0 to ${maxLabel}, or a mask`, maskCodec, whole(0, maxLabel)),
     origin: text
   },
   {}
@@ -25,7 +25,7 @@ const exampleCodec = exactly<Example>(
 const fields = exactly<Dataset>(
   'a dataset',
   'field',
-  { examples: listOf(exampleCodec, 1), classes: whole(1, mostClasses) },
+  { examples: listOf(exampleCodec, 1), classes: whole(1, maxClasses) },
   { names: listOf(text), source: path, leftOut: text }
 )
 

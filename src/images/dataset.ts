@@ -9,14 +9,14 @@ import { type Failure, type Outcome, collectFailures, inputFailure } from '../fa
 import { readHeader } from './image-header'
 import type { Extent2 } from './resolution'
 import { inParallel } from '../tasks/in-parallel'
-import { mostClasses } from '../options/limits'
+import { maxClasses } from '../options/limits'
 import { type Mask, ignoredLabel, inspectMask, largestClass } from './masks'
 
-/** One image file and the index of its class, or the mask of its pixels' classes. */
+/** An image file and its label: the index of its class, or the mask of its pixels' classes. */
 export interface Example {
   readonly path: string
   readonly label: number | Mask
-  /** Where it was said, for sentences: `data.csv line 3`, or a folder. */
+  /** The place that named the image, for sentences: `data.csv line 3`, or a folder. */
   readonly origin: string
 }
 
@@ -33,7 +33,7 @@ export interface Dataset {
   readonly leftOut?: string
 }
 
-export const largestLabel = mostClasses - 1
+export const maxLabel = maxClasses - 1
 
 const exampleOf =
   (csv: string) =>
@@ -42,7 +42,7 @@ const exampleOf =
     const [path = '', label = ''] = record
     if (record.length !== 2 || path === '') return E.left(inputFailure(`${origin}: "${record.join(',')}" is not path,label`))
     if (!/^\d+$/.test(label)) return E.left(inputFailure(`${origin}: the label "${label}" is not an integer from 0 upwards`))
-    if (Number(label) > largestLabel) return E.left(inputFailure(`${origin}: the label ${label} is over the largest, ${largestLabel}`))
+    if (Number(label) > maxLabel) return E.left(inputFailure(`${origin}: the label ${label} is over the largest, ${maxLabel}`))
     return E.right({ path: resolve(dirname(csv), path), label: Number(label), origin })
   }
 

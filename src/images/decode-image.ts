@@ -7,6 +7,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ImageHeader, levelOptions, readFailure, readHeader, sharpOptions } from './image-header'
 import { loadSharp } from './load-sharp'
 import { type Extent2, type Resolution, finest } from './resolution'
+import { decoderPixels, ownPixels } from './raw-pixels'
 import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
 /**
@@ -20,17 +21,17 @@ export interface DecodedImage {
   readonly channels: 3
 }
 
-export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.webp']
+export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.svs', '.webp']
 
 const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 
 /** Larger images are unpacked on disk. */
-export const mostInMemory = 2 ** 30
+export const maxBytesInMemory = 2 ** 30
 
 export const decodedBytes = ({ height, width }: Extent2): number => height * width * 3
 
-/** Bytes that an image which is upscaled more than twofold may have. */
-const mostUpscaledBytes = 2 ** 28
+/** Limit of bytes of an image that is upscaled more than twofold. */
+const maxUpscaledBytes = 2 ** 28
 
 /**
  * The size that an image takes so that `least` fits into it, its proportions kept; images that are
@@ -43,7 +44,7 @@ export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.
     height: Math.max(least.height, Math.round(image.height * scale)),
     width: Math.max(least.width, Math.round(image.width * scale))
   }
-  return scale <= 2 || decodedBytes(wanted) <= mostUpscaledBytes
+  return scale <= 2 || decodedBytes(wanted) <= maxUpscaledBytes
     ? E.right(wanted)
     : E.left(
         inputFailure(
@@ -57,7 +58,12 @@ export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.
  * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`. A file that
  * is cut or damaged is a failure, never a half-grey image.
  */
-export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemory, resolution: Resolution = finest): Outcome<DecodedImage> => {
+export const decodeImage = (
+  path: string,
+  least: Extent2,
+  inMemory = maxBytesInMemory,
+  resolution: Resolution = finest
+): Outcome<DecodedImage> => {
   const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {
     const image = loadSharp()(path, { ...levelOptions(stored.view.level), sequentialRead })
       .removeAlpha()
@@ -71,7 +77,7 @@ export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemor
   }
   const decode = <A>(stored: ImageHeader, wanted: Extent2, to: (image: Sharp.Sharp) => Promise<A>, sequential = false): Outcome<A> =>
     TE.tryCatch(() => open(stored, wanted, sequential).then(to), readFailure(path))
-  const checked = ({ channels }: Sharp.OutputInfo): E.Either<Failure, void> =>
+  const checkChannels = ({ channels }: Sharp.OutputInfo): E.Either<Failure, void> =>
     channels === 3
       ? E.right(undefined)
       : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
@@ -84,16 +90,14 @@ export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemor
       const pixels: Outcome<DecodedImage['pixels']> =
         bytes <= inMemory
           ? pipe(
-              // A session marks its images as untransferable, and Node 24 cannot end with a Buffer
-              // of sharp's that is.
-              decode(stored, wanted, (image) => image.raw({ depth: 'uchar' }).toUint8Array()),
-              TE.chainFirstEitherK(({ info }) => checked(info)),
-              TE.map(({ data }) => data)
+              decode(stored, wanted, decoderPixels),
+              TE.chainFirstEitherK(({ info }) => checkChannels(info)),
+              TE.map(({ data }) => ownPixels(data))
             )
           : withDiskSpace(`the image ${path}`, bytes, (file) =>
               pipe(
                 decode(stored, wanted, (image) => image.toFile(file), true),
-                TE.chainEitherK(checked),
+                TE.chainEitherK(checkChannels),
                 TE.chainEitherK(() => mapPixelFile(file, bytes))
               )
             )

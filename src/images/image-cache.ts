@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import { type DecodedImage, decodeImage, upscaledExtent, mostInMemory, decodedBytes } from './decode-image'
+import { type DecodedImage, decodeImage, upscaledExtent, maxBytesInMemory, decodedBytes } from './decode-image'
 import { readHeader } from './image-header'
 import { tap } from '../tasks/tap'
 import { type ClassMap, decodeMask } from './masks'
@@ -55,7 +55,7 @@ const cacheOf = <A>(limitBytes: number): Cache<A> => {
 }
 
 /** Decoded masks by path, as large as their images. */
-export const maskCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<ClassMap>) => {
+export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path: string) => Outcome<ClassMap>) => {
   const cache = cacheOf<ClassMap>(limitBytes)
   const decode = (path: string): Outcome<ClassMap> =>
     pipe(
@@ -80,7 +80,7 @@ const diskShare = 0.5
  */
 export const imageCache = (
   least: Extent2,
-  limitBytes = mostInMemory,
+  limitBytes = maxBytesInMemory,
   resolution: Resolution = finest
 ): ((path: string) => Outcome<DecodedImage>) => {
   const inMemory = cacheOf<DecodedImage>(limitBytes)

@@ -17,7 +17,7 @@ export interface ImageHeader extends Extent2 {
   readonly levels: readonly ImageLevel[]
   /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
   readonly pages: number
-  /** Whether there is a channel beside the colours, which is dropped. */
+  /** True if there is a channel beside the colours, which is dropped. */
   readonly hasAlpha: boolean
   /** As in EXIF, 1 where there is none; not applied. */
   readonly orientation: number
@@ -64,11 +64,12 @@ const checkSamples = (path: string, { format, depth, space, channels }: Sharp.Me
 
 interface Found {
   readonly metadata: Sharp.Metadata
+  /** None of a file that is no TIFF. */
   readonly directories: readonly TiffDirectory[]
 }
 
-const checkColours = (path: string, { directories }: Found): E.Either<Failure, void> => {
-  const fault = directories[0] && findColourFault(directories[0])
+const checkColours = (path: string, [first]: readonly TiffDirectory[]): E.Either<Failure, void> => {
+  const fault = first && findColourFault(first)
   return fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}`))
 }
 
@@ -97,12 +98,14 @@ const headerOf = (path: string, { metadata, directories }: Found, resolution: Re
  */
 export const readHeader = (path: string, resolution: Resolution = finest): Outcome<ImageHeader> =>
   pipe(
-    TE.tryCatch(async (): Promise<Found> => {
+    TE.tryCatch(async () => {
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
-      const metadata = await loadSharp()(path, sharpOptions).metadata()
-      return { metadata, directories: metadata.format === 'tiff' ? await readTiffDirectories(path) : [] }
+      return readTiffDirectories(path)
     }, readFailure(path)),
-    TE.chainFirstEitherK((found) => checkColours(path, found)),
+    // Before the decoder, which says less of what it cannot read.
+    TE.chainFirstEitherK((directories) => checkColours(path, directories)),
+    TE.bindTo('directories'),
+    TE.bind('metadata', () => TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), readFailure(path))),
     TE.chainFirstEitherK(({ metadata }) => checkSamples(path, metadata)),
     TE.chainEitherK((found) => headerOf(path, found, resolution))
   )

@@ -24,6 +24,3 @@ export const openImage = (path: string, resolution: Resolution = finest): Outcom
       return { path, header, channels: 3, elementType: 'uint8', ...(read && { read }) }
     })
   )
-
-/** Of a window that is read while a section runs: some rows of tiles, and the ones ahead beside it. */
-export const windowBytes = 2 ** 26

@@ -1,14 +1,17 @@
-import type { OutputInfo } from 'sharp'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { ImageWindow } from '../../native'
+import { type ImageWindow, freePixels } from '../../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { type ImageHeader, levelOptions } from './image-header'
 import { loadSharp } from './load-sharp'
-import { resampleWindow, storedSpan } from './resample'
+import { decoderPixels } from './raw-pixels'
+import { type ResampledAxis, resampleWindow, storedSpan } from './resample'
 import { isStored } from './resolution'
 
-/** Reads pixels [height, width, 3] of a window of an image. */
+/** Of a window that is read while a section runs, and of what resampling reads at a time. */
+export const windowBytes = 2 ** 26
+
+/** Reads pixels [height, width, 3] of a window of an image; who asks frees them. */
 export type ReadWindow = (window: ImageWindow) => Outcome<Uint8Array>
 
 const spanText = (from: number, count: number): string => `${from} to ${from + count - 1}`
@@ -25,6 +28,32 @@ const windowFailure =
     )
   }
 
+/** So many rows at a time as the stored pixels of are within the bytes of a window. */
+const readResampled = (read: ReadWindow, rows: ResampledAxis, columns: ResampledAxis, window: ImageWindow): Outcome<Uint8Array> => {
+  const { top, left, height, width } = window
+  const span = { from: left, count: width }
+  const storedColumns = storedSpan(columns, span)
+  const rowBytes = 3 * storedColumns.count * Math.max(1, rows.stored / rows.read)
+  const rowsAtOnce = Math.max(1, Math.floor(windowBytes / rowBytes))
+  const resampled = new Uint8Array(height * width * 3)
+  const readBand = (from: number): Outcome<void> => {
+    const band = { rows: { from: top + from, count: Math.min(rowsAtOnce, height - from) }, columns: span }
+    const stored = storedSpan(rows, band.rows)
+    return pipe(
+      read({ top: stored.from, left: storedColumns.from, height: stored.count, width: storedColumns.count }),
+      TE.map((pixels) => {
+        resampled.set(resampleWindow(pixels, rows, columns, band), from * width * 3)
+        freePixels(pixels)
+      })
+    )
+  }
+  return pipe(
+    Array.from({ length: Math.ceil(height / rowsAtOnce) }, (_, band) => band * rowsAtOnce),
+    TE.traverseSeqArray(readBand),
+    TE.map(() => resampled)
+  )
+}
+
 /** How windows of the image are read; absent where it has no tiles, and so is decoded whole. */
 export const windowReader = (path: string, { view, levels }: ImageHeader): ReadWindow | undefined => {
   const { level } = view
@@ -32,19 +61,12 @@ export const windowReader = (path: string, { view, levels }: ImageHeader): ReadW
   const read = (window: ImageWindow): Outcome<Uint8Array> =>
     pipe(
       TE.tryCatch(
-        async (): Promise<{ readonly data: Uint8Array; readonly info: OutputInfo }> =>
-          loadSharp()(path, levelOptions(level))
-            .extract(window)
-            .removeAlpha()
-            .toColourspace('srgb')
-            .raw({ depth: 'uchar' })
-            .toUint8Array(),
+        async () => decoderPixels(loadSharp()(path, levelOptions(level)).extract(window).removeAlpha().toColourspace('srgb')),
         windowFailure(path, levels, level, window)
       ),
       TE.filterOrElse(
         ({ info }) => info.channels === 3,
-        ({ info }) =>
-          inputFailure(`the image ${path} has ${info.channels} channels after conversion where 3 are wanted; store it as RGB`)
+        ({ info }) => inputFailure(`the image ${path} has ${info.channels} channels after conversion where 3 are wanted; store it as RGB`)
       ),
       TE.map(({ data }) => data)
     )
@@ -53,12 +75,5 @@ export const windowReader = (path: string, { view, levels }: ImageHeader): ReadW
     { stored: level.height, read: view.height },
     { stored: level.width, read: view.width }
   ]
-  return ({ top, left, height, width }) => {
-    const window = { rows: { from: top, count: height }, columns: { from: left, count: width } }
-    const [storedRows, storedColumns] = [storedSpan(rows, window.rows), storedSpan(columns, window.columns)]
-    return pipe(
-      read({ top: storedRows.from, left: storedColumns.from, height: storedRows.count, width: storedColumns.count }),
-      TE.map((pixels) => resampleWindow(pixels, rows, columns, window))
-    )
-  }
+  return (window) => readResampled(read, rows, columns, window)
 }

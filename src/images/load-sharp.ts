@@ -5,7 +5,7 @@ import { addonFolders } from '../../native'
 
 let loaded: typeof Sharp | undefined
 
-/** As it is installed beside Tilefold, or else as the addon's package brings it. */
+/** Finds sharp as it is installed beside Tilefold, or else as the addon's package brings it. */
 const findSharp = (): typeof Sharp => {
   const folders = [__dirname, ...addonFolders()]
   const found = folders.flatMap((folder) => {

@@ -66,7 +66,7 @@ const cacheFailure = (thrown: unknown): Failure =>
 
 const folder: Outcome<string> = TE.tryCatch(openFolder, cacheFailure)
 
-/** Bytes that are free where images are unpacked. */
+/** Returns the free bytes where images are unpacked. */
 export const freeBytes: Outcome<number> = pipe(
   folder,
   TE.chain((path) => TE.tryCatch(() => statfs(path), cacheFailure)),
@@ -79,7 +79,7 @@ export const withPixelFile = <A>(use: (file: string) => Outcome<A>): Outcome<A> 
     TE.tryCatch(() => rm(file, { force: true }), cacheFailure)
   )
 
-/** Whether so many bytes are free; `what` they are of. */
+/** Checks that so many bytes are free; `what` says of what they are. */
 export const checkDiskSpace = (what: string, bytes: number): Outcome<number> =>
   pipe(
     freeBytes,

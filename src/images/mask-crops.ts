@@ -1,8 +1,8 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { ImageWindow } from '../../native'
+import { type ImageWindow, freePixels } from '../../native'
 import type { Outcome } from '../failure'
-import { windowBytes } from './image-source'
+import { windowBytes } from './image-windows'
 import type { ClassMap } from './masks'
 import type { TiledMask } from './mask-windows'
 import type { Extent2 } from './resolution'
@@ -13,7 +13,9 @@ const nearest = (index: number, mask: number, image: number): number => Math.flo
 const nearestOf = (mask: number, image: number, from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => nearest(from + index, mask, image))
 
-/** A window of an image, in the classes of a mask that lies over the whole image, at whatever size. */
+/**
+ * A window of an image, in the classes of a mask that lies over the whole image, at whatever size.
+ */
 export const cutMask = (mask: ClassMap, image: Extent2, { top, left, height, width }: ImageWindow): ClassMap => {
   const [rows, columns] = [nearestOf(mask.height, image.height, top, height), nearestOf(mask.width, image.width, left, width)]
   const pixels = new Uint8Array(height * width)
@@ -36,6 +38,7 @@ export const readMaskCut = (mask: TiledMask, image: Extent2, { top, left, height
       for (const [row, at] of rows.entries())
         for (const [column, place] of columns.entries())
           pixels[(from + row) * width + column] = values[(at - window.top) * window.width + place - first]!
+      freePixels(values)
     })(mask.read(window))
   }
   return pipe(

@@ -1,11 +1,12 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { ImageWindow } from '../../native'
+import { type ImageWindow, freePixels } from '../../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { sharpOptions } from './image-header'
-import { windowBytes } from './image-source'
+import { windowBytes } from './image-windows'
 import { loadSharp } from './load-sharp'
+import { decoderPixels } from './raw-pixels'
 import type { Extent2 } from './resolution'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
 
@@ -43,7 +44,7 @@ export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
           if (fault !== undefined) return E.left(inputFailure(`the mask ${path} ${fault}`))
           const read = (window: ImageWindow): Outcome<Uint8Array> =>
             TE.tryCatch(async () => {
-              const { data } = await open().extract(window).toColourspace('b-w').extractChannel(0).raw({ depth: 'uchar' }).toUint8Array()
+              const { data } = await decoderPixels(open().extract(window).toColourspace('b-w').extractChannel(0))
               return data
             }, maskFailure(path))
           return E.right({ height, width, tile: directory.tile!, read })
@@ -52,7 +53,7 @@ export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
     })
   )
 
-/** How often each value from 0 to 255 is in it, by bands of whole tiles. */
+/** Counts how often each value from 0 to 255 is in it, by bands of whole tiles. */
 export const countValues = ({ height, width, tile, read }: TiledMask): Outcome<readonly number[]> => {
   const rows = Math.max(1, Math.floor(windowBytes / (width * tile.height))) * tile.height
   const counts = new Array<number>(256).fill(0)
@@ -61,6 +62,7 @@ export const countValues = ({ height, width, tile, read }: TiledMask): Outcome<r
     TE.traverseSeqArray((top) =>
       TE.map((values: Uint8Array) => {
         for (const value of values) counts[value]! += 1
+        freePixels(values)
       })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
     ),
     TE.map(() => counts)

@@ -23,7 +23,7 @@ export interface ClassMap {
 /** A PNG file, or a TIFF in tiles, of an image's size that holds the classes of its pixels. */
 export interface Mask extends Extent2 {
   readonly path: string
-  /** By value from 0 to 255, how many pixels have it. */
+  /** Number of pixels that have each value from 0 to 255. */
   readonly counts: readonly number[]
 }
 
@@ -33,7 +33,7 @@ export const ignoredLabel = 255
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /**
- * In the header, of 13 bytes after a length and the name IHDR, as in the PNG specification, 11.2.2.
+ * Offsets in the header, of 13 bytes after a length and the name IHDR (PNG specification, 11.2.2).
  */
 const header = { start: 12, end: 29, bitDepth: 24, colourType: 25 } as const
 const colourTypes = { grey: 0, palette: 3 } as const
@@ -144,11 +144,12 @@ const writers: Readonly<Record<string, (image: Sharp.Sharp, temporary: string, b
 }
 
 /**
- * How a mask is written under this name; undefined where it is neither *.png nor *.tif (*.tiff).
+ * Returns the writer of masks for a file name; undefined where it is neither *.png nor *.tif
+ * (*.tiff).
  */
 const writerFor = (path: string) => writers[extname(path).toLowerCase().replace('.tiff', '.tif')]
 
-/** Whether `writeMask` knows the format. */
+/** Checks that `writeMask` knows the format of a file name. */
 export const checkMaskName = (path: string): E.Either<Failure, void> =>
   writerFor(path) === undefined ? E.left(inputFailure(`${path}: a mask is named *.tif or *.png`)) : E.right(undefined)
 

@@ -1,10 +1,10 @@
 import type { Outcome } from '../failure'
 import { text, path as pathCodec } from '../options/codecs'
 import { libraryFunction } from '../options/decode-options'
-import { filled, required } from '../options/option'
+import { withDefault, required } from '../options/option'
 import { type Dataset, loadDataset } from './dataset'
 
-const reading = { path: required({ codec: pathCodec }, ''), option: filled({ codec: text }, '', '--data') }
+const reading = { path: required({ codec: pathCodec }, ''), option: withDefault({ codec: text }, '', '--data') }
 
 const read = libraryFunction('readDataset', reading, ({ path, option }) => loadDataset(path, option))
 

@@ -1,5 +1,14 @@
 import type * as t from 'io-ts'
-import { padModes, type ArgsOf, type Expression, type Mark, type Op, type Padding, type Pair, type PointwiseParameter } from '../../dsl'
+import {
+  padModes,
+  type ArgsOf,
+  type Expression,
+  type Directive,
+  type Op,
+  type Padding,
+  type Pair,
+  type PointwiseParameter
+} from '../../dsl'
 import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/decoding/exactly'
 import { predicateCodec, flag, oneOf } from '../options/codecs'
 
@@ -16,7 +25,7 @@ const padding = predicateCodec<Padding>(
 const counts = predicateCodec<readonly number[]>('a list of numbers', (value) => Array.isArray(value) && value.every(isNumber))
 
 const functionName = predicateCodec<string>('a name', (value) => typeof value === 'string' && /^[A-Za-z]\S*( \S+)*$/.test(value))
-/** Whether the steps make sense is for the shape rule. */
+/** Decodes an expression; whether its steps make sense is for the shape rule. */
 const steps = predicateCodec<Expression>('an expression', (value) => Array.isArray(value) && value.every(Array.isArray))
 const parameter = predicateCodec<PointwiseParameter>('an initial value, and perhaps perChannel', (value) => {
   if (typeof value !== 'object' || value === null) return false
@@ -25,7 +34,7 @@ const parameter = predicateCodec<PointwiseParameter>('an initial value, and perh
 })
 
 /** The joins of blocks are not written. */
-type Leaf = Exclude<Op, 'add' | 'mul' | 'concat'> | Mark
+type Leaf = Exclude<Op, 'add' | 'mul' | 'concat'> | Directive
 
 /**
  * Its options, each of a kind: whether they make sense where the layer stands is for the shape
@@ -69,6 +78,7 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   pixelShuffle: options('pixelShuffle', { factor: count }, {}),
   pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),
   channelShuffle: options('channelShuffle', { groups: count }, {}),
+  narrow: options('narrow', { start: count, length: count }, {}),
   pad: options('pad', { p: padding }, { mode: oneOf(...padModes) }),
   flatten: without('flatten'),
   softmaxCrossEntropy: without('softmaxCrossEntropy'),

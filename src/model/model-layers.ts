@@ -1,4 +1,4 @@
-import type { AnyLayer, Layers, Model } from '../../dsl'
+import { knowsOption, type AnyLayer, type Layers, type Model } from '../../dsl'
 import { withLoss } from '../../staging'
 
 /** The arguments of a container that hold layers. */
@@ -12,7 +12,7 @@ interface Held {
 }
 
 /** The layers with each op replaced by what `change` makes of it. */
-const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
+export const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
   layers.map((layer) => {
     const all = (inner: Layers): Layers => mapOps(inner, change)
     const { layer: one, layers: listed, main, shortcut, gate, branches } = layer.args as Held
@@ -27,13 +27,14 @@ const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
     return Object.keys(held).length === 0 ? change(layer) : { op: layer.op, args: { ...layer.args, ...held } as AnyLayer['args'] }
   })
 
-const withArguments = (op: AnyLayer['op'], args: object) => (layer: AnyLayer) =>
-  layer.op === op ? { op, args: { ...layer.args, ...args } as AnyLayer['args'] } : layer
+/** The option of a layer that knows one of this name. */
+const withOption = (option: string, value: unknown) => (layer: AnyLayer) =>
+  knowsOption(layer.op, option) ? { op: layer.op, args: { ...layer.args, [option]: value } as AnyLayer['args'] } : layer
 
 /** The model with every batch normalisation by its running statistics. */
 export const frozenModel = ({ name, layers }: Model): Model => ({
   name,
-  layers: mapOps(layers, withArguments('batchNorm', { frozen: true }))
+  layers: mapOps(layers, withOption('frozen', true))
 })
 
 /**
@@ -42,5 +43,5 @@ export const frozenModel = ({ name, layers }: Model): Model => ({
  */
 export const withClassWeights = (model: Model, input: readonly number[], classWeights: readonly number[]): Model => ({
   ...model,
-  layers: mapOps(withLoss(model, input), withArguments('pixelCrossEntropy', { classWeights }))
+  layers: mapOps(withLoss(model, input), withOption('classWeights', classWeights))
 })

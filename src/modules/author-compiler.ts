@@ -6,13 +6,13 @@ import type TypeScript from 'typescript'
 import { type Failure, inputFailure } from '../failure'
 import type { TypeCheck } from './type-check'
 
-interface Found {
+interface InstalledCompiler {
   readonly path: string
   readonly version: string
 }
 
 /** TypeScript as it is installed for a file. */
-const installedFor = (file: string): readonly Found[] =>
+const findCompiler = (file: string): readonly InstalledCompiler[] =>
   pipe(
     E.tryCatch(
       () => {
@@ -22,16 +22,16 @@ const installedFor = (file: string): readonly Found[] =>
       },
       () => undefined
     ),
-    E.getOrElse((): readonly Found[] => [])
+    E.getOrElse((): readonly InstalledCompiler[] => [])
   )
 
 /** The compiler of TypeScript 7 is a program of its own, and cannot be asked from JavaScript. */
-const canBeAsked = ({ version }: Found): boolean => Number.parseInt(version, 10) < 7
+const hasCompilerApi = ({ version }: InstalledCompiler): boolean => Number.parseInt(version, 10) < 7
 
 /** The compiler of a module's author: beside the module, where the command is run, or beside us. */
 export const authorCompiler = (name: string, path: string): E.Either<Failure, TypeCheck['compiler']> => {
-  const found = [path, join(process.cwd(), 'model.js'), __filename].flatMap(installedFor)
-  const chosen = found.find(canBeAsked)
+  const found = [path, join(process.cwd(), 'model.js'), __filename].flatMap(findCompiler)
+  const chosen = found.find(hasCompilerApi)
   if (chosen !== undefined) return E.right({ version: chosen.version, load: () => require(chosen.path) as typeof TypeScript })
   const [other] = found
   return E.left(

@@ -38,7 +38,7 @@ export const fileQueriesCodec = t.type({
 })
 export type FileQueries = t.TypeOf<typeof fileQueriesCodec>
 
-/** Whether the file system would give all the same answers now. */
+/** Tells whether the file system would give all the same answers now. */
 export const haveSameAnswers = (asked: FileQueries): boolean =>
   (Object.keys(answers) as Question[]).every((question) =>
     Object.entries(asked[question]).every(([path, before]) => answer(question, path) === before)

@@ -9,18 +9,18 @@ import { runModule } from './run-module'
 import { type TypeCheck, isOwn, typeCheck } from './type-check'
 import { typeErrorText } from './type-error-text'
 
-const exported = (loaded: unknown): unknown =>
-  typeof loaded === 'object' && loaded !== null && 'default' in loaded ? exported(loaded.default) : loaded
+const unwrapDefault = (loaded: unknown): unknown =>
+  typeof loaded === 'object' && loaded !== null && 'default' in loaded ? unwrapDefault(loaded.default) : loaded
 
 /**
  * The value that a module exports: its default, or where a CommonJS one has none, module.exports.
  */
 const exportOf = (loaded: unknown): unknown => {
-  const value = exported(loaded)
+  const value = unwrapDefault(loaded)
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? undefined : value
 }
 
-/** What was thrown in a module or, with its place, on reading one. */
+/** Returns the reason of what was thrown in a module or, with its place, on reading one. */
 const loadReason = (thrown: unknown): string => {
   const [, fault, place] = /^ParseError: (.*?)\s*\n\s*(.*?)\s*$/.exec(thrown instanceof Error ? thrown.message : '') ?? []
   return fault === undefined ? reasonOf(thrown) : `${place}: ${fault}`
@@ -31,7 +31,7 @@ const loadFailure =
   (thrown: unknown): Failure =>
     inputFailure(`the module ${name} cannot be loaded: ${loadReason(thrown)}`)
 
-/** Where an author has no tsconfig.json. */
+/** Compiler options where an author has no tsconfig.json. */
 const usualOptions = {
   target: 'es2022',
   module: 'node16',

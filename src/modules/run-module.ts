@@ -4,7 +4,7 @@ import { cacheText, readCachedText } from '../files/cached-text'
 type Loader = ReturnType<typeof Library.createJiti>
 type Transform = NonNullable<Parameters<typeof Library.createJiti>[1]>['transform'] & {}
 
-/** What the library makes of a text, without checking it: kept in the user's cache. */
+/** Keeps a text as the compiler transforms it, without checking it, in the user's cache. */
 const keepTransformed = (library: Loader): Transform => {
   const { version } = require('jiti/package.json') as { readonly version: string }
   return (options) => {

@@ -16,20 +16,20 @@ export interface TypeCheck {
   /** All that `options` depends on besides files that it asks for. */
   readonly name: Name
   readonly options: (typescript: typeof TypeScript, system: TypeScript.System) => TypeScript.CompilerOptions
-  /** Whether a file that the entry imports is checked itself. */
+  /** Tells whether a file that the entry imports is checked itself. */
   readonly isChecked: (path: string) => boolean
 }
 
 /** The errors that the compiler found. */
 export interface TypeErrors {
   readonly options: TypeScript.CompilerOptions
-  /** At least one. */
+  /** The compiler's diagnostics, at least one. */
   readonly diagnostics: readonly TypeScript.Diagnostic[]
 }
 
 const ownFolders = ['dsl', 'models', 'staging', 'native', 'src'].map((folder) => join(__dirname, '..', '..', folder, '/'))
 
-/** Whether a file is a part of Tilefold. */
+/** Tells whether a file is a part of Tilefold. */
 export const isOwn = (path: string): boolean => ownFolders.some((folder) => path.startsWith(folder))
 
 const stateFile = '/state.tsbuildinfo'

@@ -16,7 +16,7 @@ const withoutLongTypes = (text: string): string => text.replace(/'[^']{61,}'/g, 
 
 interface RankedText {
   readonly text: string
-  /** From 0, which tells most. */
+  /** Order of telling: 0 is told first. */
   readonly rank: number
 }
 type PlacedText = RankedText & Pick<Diagnostic, 'file' | 'start'>
@@ -36,12 +36,12 @@ const rankDiagnostic = ({ messageText, relatedInformation = [] }: Pick<Diagnosti
   return { text: last, rank: last.endsWith("to type 'never'.") ? 3 : 2 }
 }
 
-/** In whose terms even what is right is refused. */
+/** Tells whether compiler options are so loose that even what is right is refused. */
 const isLoose = ({ strictNullChecks, strict }: TypeScript.CompilerOptions): boolean => !(strictNullChecks ?? strict ?? true)
 
 /**
- * One sentence for all that the compiler found: what tells most, where it is, and how much there is
- * besides.
+ * Returns one sentence for all that the compiler found: the most telling error, where it is, and
+ * how many there are besides.
  */
 export const typeErrorText = ({ diagnostics, options }: TypeErrors, entry: string): string => {
   const [{ file, start, rank, text: told }, ...others] = diagnostics

@@ -17,7 +17,7 @@
  *                 b = uniform(2 p + 1), r = sqrt(-2 ln a): r cos(2 pi b) at even indices,
  *                 r sin(2 pi b) at odd ones, in float64
  */
-export interface RandomStream {
+interface RandomStream {
   readonly uniform: (index: number) => number
   /**
    * Fills `target` with deviation * normal(0), deviation * normal(1), ... rounded to the array's
@@ -88,7 +88,7 @@ export const randomStream = (seed: number, name: string): RandomStream => {
   const named = hash(name)
   const key: Word = { high: (mixed.high ^ named.high) >>> 0, low: (mixed.low ^ named.low) >>> 0 }
   const mixedIndex = new Int32Array(2)
-  /** Of mix(high, low). */
+  /** Returns the number in [0, 1) that the two halves of mix(high, low) make. */
   const fraction = (high: number, low: number): number => {
     mixInto(mixedIndex, high, low)
     return ((mixedIndex[0]! >>> 0) * 2 ** 21 + (mixedIndex[1]! >>> 11)) * 2 ** -53

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/Either'
 import { type StrategyName, strategyNames } from '../../dsl'
-import { shown } from '../../staging/decoding/decode'
+import { formatValue } from '../../staging/decoding/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
 import { callback, decoderCodec, listOf, failureCodec } from '../options/codecs'
-import { type GivenSize, commaList, flag, notAChoice, path, size, whole, written } from '../options/kinds'
-import { mostBudgets, mostSteps } from '../options/limits'
-import { type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from '../options/option'
+import { type GivenSize, commaList, flag, notAChoice, path, size, whole, textKind } from '../options/kinds'
+import { maxBudgets, maxSteps } from '../options/limits'
+import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
 import {
@@ -16,6 +16,7 @@ import {
   measureOption,
   modelOptions,
   planningOptions,
+  reportOption,
   seedOption,
   setupOptions,
   signalOption,
@@ -34,27 +35,30 @@ export const planOptions = {
   ...optimizerOptions,
   ...watchingOptions,
   /**
-   * Whether the forward pass of `predict` is planned in place of a training step; its file is
+   * True if the forward pass of `predict` is planned in place of a training step; its file is
    * *.json.
    */
-  evaluate: filled(flag, 'plan the forward pass of predict instead', false),
-  /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
+  evaluate: withDefault(flag, 'plan the forward pass of predict instead', false),
+  /** Path of the plan to write: *.plan.ts, which the compiler checks, or *.json. */
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json'),
-  /** Where the plan's Program goes, as text: what runs, in order, on which buffers. */
-  program: optional(path('file'), 'write what the plan runs, as text')
+  /** Path of the plan's Program to write, as text: what runs, in order, on which buffers. */
+  program: optional(path('file'), 'write what the plan runs, as text'),
+  /** Path of the predicted step to write as trace events: *.json, which Perfetto opens. */
+  trace: optional(path('file'), 'write the predicted step as trace events, JSON, which ui.perfetto.dev opens'),
+  ...reportOption
 }
 
 export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
-export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions }
+export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions, ...reportOption }
 
 export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
 const budgets: Kind<readonly GivenSize[], readonly Size[]> = commaList<GivenSize, Size>(
   'sizes',
-  listOf(size.codec, 1, mostBudgets),
+  listOf(size.codec, 1, maxBudgets),
   parseSize,
-  mostBudgets
+  maxBudgets
 )
 
 /** Checked as one, so that the sentence names the strategy. */
@@ -63,14 +67,16 @@ const strategyList = decoderCodec('a list of strategies', (value): E.Either<stri
   const unknown: unknown = value.find((name) => !strategyNames.includes(name))
   return unknown === undefined
     ? E.right(value)
-    : E.left(`there is no strategy ${typeof unknown === 'string' ? unknown : shown(unknown)}; take some of ${strategyNames.join(', ')}`)
+    : E.left(
+        `there is no strategy ${typeof unknown === 'string' ? unknown : formatValue(unknown)}; take some of ${strategyNames.join(', ')}`
+      )
 })
 
 const strategies = commaList<StrategyName, StrategyName>(
   'names',
   strategyList,
   (text) => E.fromNullable(notAChoice(strategyNames))(strategyNames.find((name) => name === text)),
-  mostBudgets
+  maxBudgets
 )
 
 export const compareOptions = {
@@ -80,7 +86,8 @@ export const compareOptions = {
   /** Sizes as `budget` has them elsewhere: '20%', '1GiB', bytes. */
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),
   /** The strategies to compare; all where absent. */
-  strategies: filled(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
+  strategies: withDefault(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
+  ...reportOption,
   ...signalOption
 }
 
@@ -101,7 +108,7 @@ export const gradientsOptions = {
 
 export interface GradientsOptions extends OptionsOf<typeof gradientsOptions>, BudgetOptions {}
 
-const noInput: Kind<never> = written(
+const noInput: Kind<never> = textKind(
   'BxCxHxW',
   failureCodec<never>('nothing', () => E.left(inputFailure('--input: predict takes the whole image as it is; leave it out'))),
   () => E.left('predict takes the whole image as it is; leave it out')
@@ -121,7 +128,7 @@ export const predictOptions = {
   ...watchingOptions,
   /** A safetensors file of the parameters and running statistics. */
   weights: required(path('file'), 'safetensors of the parameters and running statistics'),
-  /** One image file, of any size that the model takes. */
+  /** Path of an image, of any size that the model takes. */
   image: required(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input'),
   ...resolutionOptions,
   /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
@@ -146,9 +153,10 @@ export const benchOptions = {
   ...optimizerOptions,
   ...watchingOptions,
   /** Number of steps, each an update of the weights. */
-  steps: filled(whole(1, mostSteps), 'how many steps', 3),
-  /** Whether to measure where the time of the fastest step went, kernel by kernel. */
-  breakdown: filled(flag, 'show where the time of the fastest step went, by kernel', false),
+  steps: withDefault(whole(1, maxSteps), 'how many steps', 3),
+  /** Measures where the time of the fastest step went, kernel by kernel. */
+  breakdown: withDefault(flag, 'show where the time of the fastest step went, by kernel', false),
+  ...reportOption,
   ...planWatching,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())
@@ -161,8 +169,8 @@ export const profileOptions = {
   ...optimizerOptions,
   ...watchingOptions,
   /**
-   * Where a device file (*.json) of this machine's GPU goes, from which these plans are made on any
-   * machine.
+   * Path of the device file (*.json) of this machine's GPU to write, from which these plans are
+   * made on any machine.
    */
   out: optional(path('file'), 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
 }

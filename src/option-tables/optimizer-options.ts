@@ -2,9 +2,9 @@ import type { Optimizer, ParameterGroup } from '../../staging'
 import { exactly } from '../../staging/decoding/exactly'
 import { parseGroup } from '../training/parameter-groups'
 import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from '../options/codecs'
-import { fromZero, number, oneOf, positive, prefixes, repeated, whole } from '../options/kinds'
-import { mostMicroBatches } from '../options/limits'
-import { type OptionsOf, filled, optional } from '../options/option'
+import { fromZero, number, oneOf, positive, prefixes, repeatableKind, whole } from '../options/kinds'
+import { maxMicroBatches } from '../options/limits'
+import { type OptionsOf, withDefault, optional } from '../options/option'
 
 const groupCodec = exactly<ParameterGroup>(
   'a group of parameters',
@@ -13,7 +13,7 @@ const groupCodec = exactly<ParameterGroup>(
   { rate: fromZeroCodec, weightDecay: fromZeroCodec, frozen: predicateCodec<true>('true', (value) => value === true) }
 )
 
-const groups = repeated<ParameterGroup | string, ParameterGroup>(
+const groups = repeatableKind<ParameterGroup | string, ParameterGroup>(
   'group',
   textOr('a group of parameters, or its text', parseGroup, groupCodec),
   parseGroup
@@ -27,13 +27,13 @@ const momentum = predicateCodec<number>(
 /** Options of how the weights are updated; all of them change the bytes that a step needs. */
 export const optimizerOptions = {
   /** How the weights are updated; adam and adamw keep two moments of each. */
-  optimizer: filled(oneOf<Optimizer['kind']>('name', ['sgd', 'adam', 'adamw']), 'how the weights are updated; changes bytes', 'sgd'),
+  optimizer: withDefault(oneOf<Optimizer['kind']>('name', ['sgd', 'adam', 'adamw']), 'how the weights are updated; changes bytes', 'sgd'),
   /** Momentum of sgd; 0.9 where absent. */
   momentum: optional(number(momentum), 'of sgd', { otherwise: '0.9' }),
   /** Weight decay; 0 where absent, with adamw 0.01. */
   weightDecay: optional(fromZero, 'weight decay, as in torch.optim', { otherwise: '0; adamw 0.01' }),
   /** Micro-batches whose gradients are added up and make one step, up to 65536. */
-  accumulate: filled(whole(1, mostMicroBatches), 'micro-batches whose gradients make one step', 1),
+  accumulate: withDefault(whole(1, maxMicroBatches), 'micro-batches whose gradients make one step', 1),
   /** Gradients are scaled down to this norm (over all of them) where theirs is larger. */
   clipNorm: optional(positive, 'scale gradients down to this norm, over all of them'),
   /** Parameters that stay as they are, by prefixes of their names, such as features.0. */

@@ -4,9 +4,9 @@ import { defaultSlots, offloadStrategies } from '../../staging/chain'
 import { type AllocatorName, allocators } from '../../staging/placement'
 import type * as ChainFile from '../plans/chain-file'
 import { lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
-import { bytes, oneOf, path, size, whole, written } from '../options/kinds'
-import { mostSlots } from '../options/limits'
-import { type Kind, type OptionsOf, argument, filled, optional, required } from '../options/option'
+import { bytes, oneOf, path, size, whole, textKind } from '../options/kinds'
+import { maxSlots } from '../options/limits'
+import { type Kind, type OptionsOf, argument, withDefault, optional, required } from '../options/option'
 import { optimizerOptions } from './optimizer-options'
 import { type ModelOptions, bandwidthOptions, modelOptions } from './setup-options'
 
@@ -20,7 +20,7 @@ export const chainOptions = {
 
 export interface ChainOptions extends OptionsOf<typeof chainOptions>, ModelOptions {}
 
-const chain: Kind<Chain | string> = written(
+const chain: Kind<Chain | string> = textKind(
   'chain',
   objectOr<Chain, string>(
     'a chain, or the path of one',
@@ -39,9 +39,9 @@ export const offloadOptions = {
    */
   memory: required(size, 'on the device for activations: bytes, KiB MiB GiB, KB MB GB, or N% of what the chain needs'),
   /** How the activations that go to the host are chosen. */
-  strategy: filled(oneOf('name', offloadStrategies), 'how activations are chosen', 'dynprog'),
+  strategy: withDefault(oneOf('name', offloadStrategies), 'how activations are chosen', 'dynprog'),
   /** Into how many parts `dynprog` divides the memory; 500 where absent. */
-  slots: optional(whole(1, mostSlots), 'into how many parts dynprog divides the memory', { otherwise: `${defaultSlots}` })
+  slots: optional(whole(1, maxSlots), 'into how many parts dynprog divides the memory', { otherwise: `${defaultSlots}` })
 }
 
 export interface OffloadOptions extends OptionsOf<typeof offloadOptions> {}
@@ -51,15 +51,15 @@ const allocatorNames = Object.keys(allocators) as readonly AllocatorName[]
 export const placeOptions = {
   /** A CSV of id,lower,upper,size rows: buffers of so many bytes, live in [lower, upper). */
   file: argument(path('file'), 'a CSV of id,lower,upper,size rows: bytes, live from lower up to, not including, upper'),
-  /** Bytes that are enough; a placement in more fails. None where absent. */
+  /** Limit of the height in bytes; a placement above it fails. None where absent. */
   capacity: optional(bytes, 'what is enough; more than that fails', { otherwise: 'no limit' }),
-  /** How the buffers are placed. */
-  placement: filled(oneOf('name', allocatorNames), 'how buffers are placed', 'static'),
+  /** Name of the allocator that places the buffers. */
+  placement: withDefault(oneOf('name', allocatorNames), 'how buffers are placed', 'static'),
   /** Bytes of a page under `virtual`; 4096 where absent. */
   pageSize: optional(bytes, 'of memory under virtual', { otherwise: '4096 bytes', formerly: 'chunk' }),
   /**
-   * Where the rows go with a column `offset` (an address of the virtual space under `virtual`), if
-   * all is within the capacity.
+   * Path of the rows to write with a column `offset` (an address of the virtual space under
+   * `virtual`), if all is within the capacity.
    */
   out: optional(path('file'), 'write the rows with a column offset')
 }

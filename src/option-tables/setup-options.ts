@@ -10,12 +10,12 @@ import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
 import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
-import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, written } from '../options/kinds'
-import { mostClasses, mostThreads } from '../options/limits'
-import { type Kind, type OptionsOf, argument, filled, fromJavaScript, optional } from '../options/option'
+import { type GivenSize, extents, flag, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
+import { maxClasses, maxThreads } from '../options/limits'
+import { type Kind, type OptionsOf, argument, withDefault, fromJavaScript, optional } from '../options/option'
 import type { Size } from '../options/sizes'
 
-const model: Kind<Model | string> = written(
+const model: Kind<Model | string> = textKind(
   'model',
   objectOr<Model, string>(
     'a model, or the name or path of one',
@@ -26,13 +26,13 @@ const model: Kind<Model | string> = written(
 )
 
 /** A device of this machine, one that a file describes, or the path of that file. */
-export type GivenDevice = DeviceName | DeviceFile | `${string}.json`
+type GivenDevice = DeviceName | DeviceFile | `${string}.json`
 type DeviceText = Extract<GivenDevice, string>
 
 const deviceChoices = `${deviceNames.join(', ')}, or the path of a *.json file`
 const isDeviceText = (value: unknown): value is DeviceText => isDeviceName(value) || (typeof value === 'string' && value.endsWith('.json'))
 
-const device: Kind<GivenDevice> = written(
+const device: Kind<GivenDevice> = textKind(
   'name',
   objectOr<DeviceFile, DeviceText>(
     `one of ${deviceChoices}`,
@@ -42,7 +42,7 @@ const device: Kind<GivenDevice> = written(
   E.fromPredicate(isDeviceText, () => `Allowed choices are ${deviceChoices}.`)
 )
 
-const plan: Kind<Plan | string> = written(
+const plan: Kind<Plan | string> = textKind(
   'file',
   objectOr<Plan, string>(
     'a plan, or the path of a plan file',
@@ -73,15 +73,15 @@ export const modelOptions = {
    * Number of classes of a built-in model named by its name; 1000, or what the data say, where
    * absent.
    */
-  classes: optional(whole(1, mostClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
+  classes: optional(whole(1, maxClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
   /** The end of a built-in model named by its name. */
-  head: filled(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
+  head: withDefault(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
   /**
    * A device of this machine, or one that a *.json file describes (or what one holds), which can
    * be planned for; its memory is then the budget. A profile of the cpu is such a file, without a
    * memory; a recorded GPU limits nothing either.
    */
-  device: filled(device, `${deviceNames.join(', ')}, or a *.json file that describes one to plan for`, 'cpu'),
+  device: withDefault(device, `${deviceNames.join(', ')}, or a *.json file that describes one to plan for`, 'cpu'),
   /**
    * The cpu computes in float32; cuda in float32 where absent, tf32 or bf16; the reference device
    * in float64 where absent, float32 or bf16; one of a file in float32 where absent, or float64; a
@@ -89,13 +89,14 @@ export const modelOptions = {
    */
   precision: optional(oneOf('type', precisionNames), `what is computed in; ${precisionsText}`, { otherwise: "the device's first" }),
   /** All of the machine's where absent. */
-  threads: optional(whole(1, mostThreads), 'threads', { otherwise: 'all' })
+  threads: optional(whole(1, maxThreads), 'threads', { otherwise: 'all' })
 }
 
-/** How fast what is swapped out reaches the host. */
+/** The option that limits the link over which swapped tensors reach the host. */
 export const bandwidthOptions = {
   /**
-   * Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent.
+   * Limit of the link between device and host in bytes per second, or a text: '2GB/s'. As fast as
+   * memory where absent.
    */
   hostBandwidth: optional(rate, 'limit of the link between device and host, such as 2GB/s', { formerly: 'link' })
 }
@@ -103,14 +104,14 @@ export const bandwidthOptions = {
 /** Options of what a plan may use beside the device's memory, and how it places buffers. */
 export const planningOptions = {
   /**
-   * Bytes of the host, where tensors wait that are swapped out, or a text as `budget` has it, or 0;
-   * `auto` swaps only where it is given. Unlimited where absent.
+   * Limit of host memory in bytes for tensors that are swapped out, or a text as `budget` has it,
+   * or 0; `auto` swaps only where it is given. Unlimited where absent.
    */
   hostBudget: optional(sizeOrZero, 'host memory for what is swapped out; auto swaps only where it is given'),
   ...bandwidthOptions,
   /**
-   * How the buffers of a step get their addresses; `virtual` maps pages of memory to addresses of
-   * each buffer's own while it lives.
+   * The placement of a step's buffers; `virtual` maps pages of memory to addresses of each buffer's
+   * own while it lives (as virtual memory does), `static` gives each an offset.
    */
   placement: optional(oneOf('name', ['static', 'virtual']), 'how buffers get their memory; virtual maps pages of it', {
     otherwise: 'static'
@@ -124,17 +125,20 @@ export const planningOptions = {
     formerly: 'chunk'
   }),
   /**
-   * Whether to refuse kernels that round differently than the others: no convolution runs by
-   * Winograd or Fourier transforms.
+   * Refuses kernels that round differently than the others: no convolution runs by Winograd's or
+   * Fourier transforms.
    */
   exactKernels: optional(flag, 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
 }
 
 /** Within how much memory, and by what decisions. */
 export const budgetOptions = {
-  /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
+  /**
+   * Limit of device memory in bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs.
+   * Unlimited where absent.
+   */
   budget: optional(size, 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', { otherwise: 'no limit' }),
-  /** How memory is planned. */
+  /** Name of the strategy that plans memory. */
   strategy: optional(oneOf('name', strategyNames), 'how memory is planned', { otherwise: 'auto' }),
   /** Decisions to take in place of a strategy's: a plan, or the path of a plan file. */
   plan: optional(plan, 'a plan file in place of a strategy: *.plan.ts or *.json', { conflicts: ['strategy', 'placement', 'pageSize'] })
@@ -142,19 +146,25 @@ export const budgetOptions = {
 
 export const seedOption = {
   /** Seed of the initial weights, the order of images, crops and dropout. */
-  seed: filled(whole(0), 'of initial weights, order, crops, dropout', 0)
+  seed: withDefault(whole(0), 'of initial weights, order, crops, dropout', 0)
 }
 
 /** Options of every function that plans a model's step, named as on the command line. */
 export const setupOptions = { ...modelOptions, ...planningOptions, ...budgetOptions, ...seedOption }
 
-/** Whether to measure before planning. */
+/** The option that measures before planning. */
 export const measureOption = {
   /**
-   * Whether kernels of the plan that this machine's profile lacks are measured (and kept) before it
-   * is made.
+   * Measures (and keeps) the times of the plan's kernels that this machine's profile lacks, before
+   * the plan is made.
    */
   measure: optional(flag, 'first measure the kernels of the plan that were not measured on this machine, and keep their times')
+}
+
+/** Draws what a command tells. */
+export const reportOption = {
+  /** Path of the page to write that draws what is told: one HTML file, which needs no network. */
+  report: optional(path('file'), 'write a page that draws it: one HTML file, which needs no network')
 }
 
 /** Stops what plans, measures or runs. */
@@ -179,5 +189,5 @@ export interface ModelOptions extends OptionsOf<typeof modelOptions> {}
 /** Within how much memory a step is planned, and by what decisions. */
 export interface BudgetOptions extends OptionsOf<typeof budgetOptions> {}
 
-/** What is trained, where, and within how much memory. */
+/** Options of a setup: what is trained, where, and within how much memory. */
 export interface SetupOptions extends OptionsOf<typeof setupOptions>, OptionsOf<typeof measureOption> {}

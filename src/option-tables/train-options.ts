@@ -20,12 +20,12 @@ import {
   positive as positiveCodec,
   whole as wholeCodec
 } from '../options/codecs'
-import { extents, flag, oneOf, path, positive, textOrValue, whole, written } from '../options/kinds'
-import { mostSteps } from '../options/limits'
-import { type DecodedOptions, type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from '../options/option'
+import { extents, flag, oneOf, path, positive, textOrValue, whole, textKind } from '../options/kinds'
+import { maxSteps } from '../options/limits'
+import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
-import { type BudgetOptions, measureOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, reportOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -52,13 +52,13 @@ const jitters = exactly<ColourJitter>(
 
 const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
 
-const data: Kind<Dataset | string> = written(
+const data: Kind<Dataset | string> = textKind(
   'path',
   lazyCodec('a path, or what readDataset gives', () => datasets().dataCodec),
   E.right
 )
 
-const validation: Kind<Dataset | string | number> = written(
+const validation: Kind<Dataset | string | number> = textKind(
   'path|share',
   lazyCodec('a path, a share above 0 and below 1, or a dataset', () => datasets().validationCodec),
   E.right
@@ -75,33 +75,33 @@ export const trainOptions = {
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
   /** Whether every image is read whole and decoded before anything is planned. */
-  checkData: filled(flag, 'read every image whole before anything else, to find those that are damaged', false),
+  checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
-  skipBad: filled(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
+  skipBad: withDefault(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
   /** Updates of the weights. */
-  steps: optional(whole(1, mostSteps), 'how many steps'),
+  steps: optional(whole(1, maxSteps), 'how many steps'),
   /** Instead of steps: times through the data; 1 where both are absent. */
   epochs: optional(positive, 'how many times through the data', { otherwise: '1' }),
   /** Learning rate; of sgd 0.01, of adam and adamw 0.001 where absent. */
   lr: optional(positive, 'learning rate', { otherwise: 'sgd 0.01, adam and adamw 0.001' }),
   /** A schedule of the learning rate, or its text: 'constant', 'cosine', 'step:EVERY:FACTOR'. */
-  schedule: filled(
+  schedule: withDefault(
     textOrValue<LearningRateSchedule>('name', 'a schedule, or its text', parseSchedule, schedules),
     'constant, cosine, or step:EVERY:FACTOR',
     { kind: 'constant' },
     { otherwise: 'constant' }
   ),
   /** Steps over which the learning rate rises, before the schedule begins. */
-  warmup: filled(whole(0, mostSteps), 'steps over which the learning rate rises before the schedule begins', 0),
+  warmup: withDefault(whole(0, maxSteps), 'steps over which the learning rate rises before the schedule begins', 0),
   /** [H, W] of random crops; the input's where absent. */
   crop: optional(extents(2, 'HxW', '512x512'), 'random crops of this size; smaller images are enlarged', {
     otherwise: 'of the input size'
   }),
   ...resolutionOptions,
   /** Random horizontal and vertical flips, beside the random crops. */
-  flip: filled(flag, 'random horizontal and vertical flips', false),
+  flip: withDefault(flag, 'random horizontal and vertical flips', false),
   /** Random turns by 90, 180 and 270 degrees. */
-  rotate: filled(flag, 'random turns by 90, 180 and 270 degrees', false),
+  rotate: withDefault(flag, 'random turns by 90, 180 and 270 degrees', false),
   /** A jitter, or its text 'brightness,contrast,saturation,hue'. */
   colourJitter: optional(
     textOrValue<ColourJitter>('b,c,s,h', 'a colour jitter, or its text', parseColourJitter, jitters),
@@ -121,7 +121,7 @@ export const trainOptions = {
    * Steps between validations; an epoch's where absent. The last step is always followed by one.
    */
   validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch' }),
-  /** Where the weights of the best validation go. */
+  /** Path of the safetensors file to write with the weights of the best validation. */
   best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
   /** Lowest `loss` (where absent), highest `accuracy`, `auc` of labels or `iou` of masks. */
   bestBy: optional(oneOf<BestBy>('measure', ['loss', 'accuracy', 'auc', 'iou']), 'what is best', { otherwise: 'loss' }),
@@ -129,16 +129,17 @@ export const trainOptions = {
   earlyStop: optional(whole(1), 'stop after so many validations in a row without a better one'),
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
+  ...reportOption,
   /** A safetensors file to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
-  /** Where the weights go in the end. */
+  /** Path of the safetensors file to write with the weights in the end. */
   save: optional(path('file'), 'safetensors to write in the end'),
   /** A folder that keeps what is needed to go on after a crash. */
   state: optional(path('folder'), 'keep in it what is needed to go on after a crash'),
   /** Steps between states; an epoch's, or 100 where that is less, where absent. */
   stateEvery: optional(whole(1), 'steps between states', { otherwise: 'an epoch, at most 100' }),
   /** Goes on from the newest state in the folder, or starts where it holds none. */
-  resume: filled(flag, 'go on from the newest state, with the same bits as if nothing had happened', false),
+  resume: withDefault(flag, 'go on from the newest state, with the same bits as if nothing had happened', false),
   /** Called while images are read whole: `done` of them, of `total`. */
   onCheck: fromJavaScript(callback<(done: number, total: number) => void>()),
   /** Called once with the plan, before the first step. */

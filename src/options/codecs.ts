@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import type { Failure } from '../failure'
-import { mostElements } from './limits'
+import { maxElements } from './limits'
 
 /** A codec of the values that a predicate accepts; `expected` says in words what they are. */
 export const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
@@ -97,7 +97,10 @@ export const oneOf = <N extends string>(...names: readonly N[]): t.Type<N> =>
 export const callback = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
   predicateCodec('a function', (value) => typeof value === 'function')
 
-/** By what is used of it: of another realm it is no instance of AbortSignal. */
+/**
+ * A codec of abort signals by the members that are used: one of another realm is no instance of
+ * AbortSignal.
+ */
 export const abortSignal = predicateCodec<AbortSignal>('an AbortSignal', (value) => {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
   return typeof aborted === 'boolean' && typeof addEventListener === 'function'
@@ -113,7 +116,7 @@ export const extents = (count: number): t.Type<readonly number[]> =>
       value.length === count &&
       // Spread: holes are extents too.
       [...(value as readonly unknown[])].every(isExtent) &&
-      value.reduce((product: number, extent) => product * extent, 1) <= mostElements
+      value.reduce((product: number, extent) => product * extent, 1) <= maxElements
   )
 
 /** A list that is not too long. */

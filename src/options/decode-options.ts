@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
-import { decodeAs, shown } from '../../staging/decoding/decode'
+import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { exactly } from '../../staging/decoding/exactly'
 import { type Failure, type Outcome, bugFailure, inputFailure, reasonOf } from '../failure'
 import { printable } from '../text/printable'
@@ -41,7 +41,7 @@ const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Ei
       () =>
         typeof options === 'object' && options !== null && !Array.isArray(options)
           ? decodeAs('options', codecOf(name, table))(withCurrentNames(table, options))
-          : E.left(`${name} takes its options as one object, not ${shown(options)}`),
+          : E.left(`${name} takes its options as one object, not ${formatValue(options)}`),
       (thrown) => `the options of ${name} cannot be read: ${reasonOf(thrown)}`
     ),
     E.flatten,
@@ -52,7 +52,7 @@ const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Ei
  * Never throws: what nobody expected is a failure with code `bug`. Its sentences are one line each,
  * whatever names stand in them.
  */
-export const neverThrowing = <A>(outcome: () => Outcome<A>): Outcome<A> =>
+const catchBugs = <A>(outcome: () => Outcome<A>): Outcome<A> =>
   pipe(
     TE.tryCatch(() => outcome()(), bugFailure),
     TE.chainEitherK((answer) => answer),
@@ -66,7 +66,7 @@ export const neverThrowing = <A>(outcome: () => Outcome<A>): Outcome<A> =>
 export const libraryFunction =
   <T extends OptionTable, A>(name: string, table: T, run: (options: DecodedOptions<T>) => Outcome<A>) =>
   (options: OptionsOf<T>): Outcome<A> =>
-    neverThrowing(() =>
+    catchBugs(() =>
       pipe(
         TE.fromEither(decodeOptions(name, table, options)),
         TE.chain((decoded) => withCallbacks(run)(decoded as DecodedOptions<T>))

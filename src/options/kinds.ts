@@ -18,26 +18,26 @@ import {
   textOr,
   whole as wholeCodec
 } from './codecs'
-import { mostElements } from './limits'
+import { maxElements } from './limits'
 import type { Kind } from './option'
 import { type Size, parseBytes, parseRate, parseSize, parseSizeOrZero } from './sizes'
 
 /** A kind of value that the command line writes as one text. */
-export const written = <G, D>(
+export const textKind = <G, D>(
   placeholder: string,
   codec: t.Decoder<unknown, D>,
   parse: (text: string) => E.Either<string, G>
-): Kind<G, D> => ({ codec, written: { form: 'text', placeholder, parse } })
+): Kind<G, D> => ({ codec, commandLine: { form: 'text', placeholder, parse } })
 
 /** A kind whose option may be given again, for a longer list. */
-export const repeated = <G, D>(
+export const repeatableKind = <G, D>(
   placeholder: string,
   codec: t.Decoder<unknown, D>,
   parse: (text: string) => E.Either<string, G>,
   mayBeEmpty?: true
 ): Kind<readonly G[], readonly D[]> => ({
   codec: listOf(codec),
-  written: {
+  commandLine: {
     form: 'text',
     placeholder,
     parse: (text) => E.map((one: G): readonly G[] => [one])(parse(text)),
@@ -51,7 +51,7 @@ export const repeated = <G, D>(
  * what it takes.
  */
 const numeric = (placeholder: string, codec: t.Type<number>, read: (text: string) => number): Kind<number> =>
-  written(placeholder, codec, (text) => {
+  textKind(placeholder, codec, (text) => {
     const value = read(text)
     return codec.is(value) ? E.right(value) : E.left(`"${text}" is not ${codec.name}`)
   })
@@ -66,20 +66,20 @@ export const fromZero = numeric('value', fromZeroCodec, decimal)
 /** Numbers that a codec of their own takes. */
 export const number = (codec: t.Type<number>): Kind<number> => numeric('value', codec, decimal)
 
-export const flag: Kind<boolean> = { codec: flagCodec, written: { form: 'flag' } }
+export const flag: Kind<boolean> = { codec: flagCodec, commandLine: { form: 'flag' } }
 
 /** The path of a file, of a folder, or of either. */
-export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => written(placeholder, pathCodec, E.right)
+export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => textKind(placeholder, pathCodec, E.right)
 
-export const prefixes = repeated('prefix', textCodec, (text) => E.right(text), true)
+export const prefixes = repeatableKind('prefix', textCodec, (text) => E.right(text), true)
 
 /** The sentence on a text that is none of some choices. */
 export const notAChoice = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
 
-/** One of some names; `placeholder` says what they are names of. */
+/** A kind whose value is one of some names; `placeholder` says what they are names of. */
 export const oneOf = <N extends string>(placeholder: string, names: readonly N[]): Kind<N> => ({
   codec: oneOfCodec(...names),
-  written: {
+  commandLine: {
     form: 'text',
     placeholder,
     choices: names,
@@ -97,15 +97,15 @@ export const textOrValue = <A>(
   expected: string,
   parse: (text: string) => E.Either<string, A>,
   codec: t.Decoder<unknown, A>
-): Kind<A | string, A> => written(placeholder, textOr(expected, parse, codec), parse)
+): Kind<A | string, A> => textKind(placeholder, textOr(expected, parse, codec), parse)
 
 /** Extents joined by x on the command line, such as 1x3x512x512, and a list in JavaScript. */
 export const extents = (count: number, placeholder: string, example: string): Kind<readonly number[]> =>
-  written(placeholder, extentsCodec(count), (text) => {
+  textKind(placeholder, extentsCodec(count), (text) => {
     const values = text.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : 0))
     if (values.length !== count || values.some((value) => value === 0))
       return E.left(`"${text}" is not ${count} whole numbers above zero joined by x, such as ${example}`)
-    return values.reduce((product, value) => product * value, 1) <= mostElements
+    return values.reduce((product, value) => product * value, 1) <= maxElements
       ? E.right(values)
       : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
   })
@@ -125,11 +125,11 @@ const sizeObject = (least: number): t.Type<Size> =>
 
 const aSize = 'a size such as 256MiB, 20% or a number of bytes'
 
-/** Bytes, their text, or a share of what a whole takes: the command line's 20%. */
+/** A size: bytes, their text, or a share of what a whole takes (the command line's 20%). */
 export type GivenSize = number | string | Size
 
 const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =>
-  written(
+  textKind(
     'size',
     objectOr<Size, Size>(
       aSize,
@@ -144,10 +144,10 @@ const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =
 export const size = sizeBy(parseSize, 1)
 export const sizeOrZero = sizeBy(parseSizeOrZero, 0)
 
-/** Bytes, of which the command line writes a text such as 64KiB. */
-export const bytes: Kind<number> = written('size', wholeCodec(1), parseBytes)
+/** A kind of bytes, which the command line writes as a text such as 64KiB. */
+export const bytes: Kind<number> = textKind('size', wholeCodec(1), parseBytes)
 
-/** Bytes per second, or their text such as 2GB/s. */
+/** A kind of bytes per second, or their text such as 2GB/s. */
 export const rate: Kind<number | string, number> = textOrValue<number>(
   'rate',
   'a rate such as 2GB/s, or bytes per second from 1 upwards',
@@ -162,7 +162,7 @@ export const commaList = <G, D>(
   parse: (text: string) => E.Either<string, G>,
   most: number
 ): Kind<readonly G[], readonly D[]> =>
-  written(placeholder, codec, (text) => {
+  textKind(placeholder, codec, (text) => {
     const parts = text.split(',')
     return parts.length > most ? E.left(`it lists ${parts.length}, over the ${most} that it may`) : E.traverseArray(parse)(parts)
   })

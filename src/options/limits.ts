@@ -7,25 +7,25 @@
  * The most elements of an input: above, bytes of what networks make of it are no exact numbers any
  * more, and no machine holds them.
  */
-export const mostElements = 2 ** 40
+export const maxElements = 2 ** 40
 
-/** As many as a device takes. */
-export const mostThreads = 1024
+/** The most threads that a device takes. */
+export const maxThreads = 1024
 
 /** The most parts into which offload's dynprog divides the memory: finer than any size is known. */
-export const mostSlots = 10_000
+export const maxSlots = 10_000
 
-/** A training of so many would take a week at a millisecond each. */
-export const mostSteps = 1e9
+/** The most steps of a training: so many would take a week at a millisecond each. */
+export const maxSteps = 1e9
 
 /**
- * An update has a list of its micro-batches; the largest batches that anybody trains with have as
- * many rows.
+ * The most micro-batches of an update, which has a list of them; the largest batches that anybody
+ * trains with have as many rows.
  */
-export const mostMicroBatches = 2 ** 16
+export const maxMicroBatches = 2 ** 16
 
-/** One weight and one count a class are held: more than anybody tells apart. */
-export const mostClasses = 2 ** 20
+/** The most classes: of each one weight and one count are held, more than anybody tells apart. */
+export const maxClasses = 2 ** 20
 
 /** The most budgets that compare takes: each is planned by every strategy. */
-export const mostBudgets = 1000
+export const maxBudgets = 1000

@@ -1,8 +1,8 @@
 import type * as E from 'fp-ts/Either'
 import type * as t from 'io-ts'
 
-/** How the command line writes a value: as a flag without one, or as a text after the option. */
-export type Written<Given> =
+/** The form of a value on the command line: a flag without one, or a text after the option. */
+export type CommandLineForm<Given> =
   | { readonly form: 'flag' }
   | {
       readonly form: 'text'
@@ -12,9 +12,9 @@ export type Written<Given> =
       readonly parse: (text: string) => E.Either<string, Given>
       /** All values that there are, where they are few. */
       readonly choices?: readonly string[]
-      /** Whether the option may be given again, for a longer list. */
+      /** True if the option may be given again, for a longer list. */
       readonly isRepeatable?: true
-      /** Whether an empty text is a value. */
+      /** True if an empty text is a value. */
       readonly mayBeEmpty?: true
     }
 
@@ -22,31 +22,34 @@ export type Written<Given> =
 export interface Kind<Given, Decoded = Given> {
   readonly codec: t.Decoder<unknown, Decoded>
   /** Absent where only JavaScript can give such a value. */
-  readonly written?: Written<Given>
+  readonly commandLine?: CommandLineForm<Given>
 }
 
 interface Details<Decoded> {
   /** The value where none is given. */
   readonly fallback?: Decoded
-  /** In words, what holds where none is given and that is no one value. */
+  /** Words on what holds where none is given and that is no one value. */
   readonly otherwise?: string
   /** The option's name in earlier versions, which is still taken. */
   readonly formerly?: string
   /** Options that cannot stand beside it on the command line. */
   readonly conflicts?: readonly string[]
-  /** Whether the help and the documents leave it out. */
+  /** True if the help and the documents leave it out. */
   readonly isHidden?: true
 }
 
-/** Whether an option must be given, may be left out, or has a value where it is left out. */
-type Presence = 'required' | 'optional' | 'filled'
+/**
+ * The presence of an option: it must be given, may be left out, or has a value where it is left
+ * out.
+ */
+type Presence = 'required' | 'optional' | 'defaulted'
 
-/** One row of a table of options. */
-export interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
+/** A row of a table of options. */
+interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
   readonly kind: Kind<Given, Decoded>
   readonly help: string
   readonly presence: P
-  /** Whether the command line takes it by its place, without a name. */
+  /** True if the command line takes it by its place, without a name. */
   readonly isArgument?: true
 }
 
@@ -72,10 +75,10 @@ export const optional = <G, D>(kind: Kind<G, D>, help: string, details: Omit<Det
   ...details
 })
 
-export const filled = <G, D>(kind: Kind<G, D>, help: string, fallback: D, details: Details<D> = {}): Option<G, D, 'filled'> => ({
+export const withDefault = <G, D>(kind: Kind<G, D>, help: string, fallback: D, details: Details<D> = {}): Option<G, D, 'defaulted'> => ({
   kind,
   help,
-  presence: 'filled',
+  presence: 'defaulted',
   fallback,
   ...details
 })
@@ -120,8 +123,8 @@ export const defaultText = ({ fallback, otherwise }: ShownOption): string | unde
 
 /** An option's line in the help: what it is, its choices, and what holds where it is left out. */
 export const helpLine = (option: ShownOption): string => {
-  const { written } = option.kind
-  const choices = written?.form === 'text' && written.choices ? [written.choices.join(', ')] : []
+  const { commandLine } = option.kind
+  const choices = commandLine?.form === 'text' && commandLine.choices ? [commandLine.choices.join(', ')] : []
   const value = defaultText(option)
   const notes = [...choices, ...(value === undefined ? [] : [`default: ${value}`])]
   return notes.length === 0 ? option.help : `${option.help} (${notes.join('; ')})`

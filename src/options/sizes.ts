@@ -15,7 +15,7 @@ const unitBytes: Readonly<Record<string, number>> = {
 }
 
 /** The largest share of what plain needs that a size may be. */
-const mostPercent = 1e6
+const maxPercent = 1e6
 
 const sizeParser =
   (mayBeZero: boolean) =>
@@ -23,7 +23,7 @@ const sizeParser =
     const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*|%)$/.exec(text.trim()) ?? []
     const value = Number(digits)
     if (digits === undefined || (value === 0 && !mayBeZero)) return E.left(notASize(text))
-    if (unit === '%') return value <= mostPercent ? E.right({ kind: 'ofPlain', fraction: value / 100 }) : E.left(notASize(text))
+    if (unit === '%') return value <= maxPercent ? E.right({ kind: 'ofPlain', fraction: value / 100 }) : E.left(notASize(text))
     const scale = unitBytes[unit]
     const bytes = scale === undefined ? NaN : Math.floor(value * scale)
     return Number.isSafeInteger(bytes) && (bytes > 0 || value === 0) ? E.right({ kind: 'bytes', bytes }) : E.left(notASize(text))

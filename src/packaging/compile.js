@@ -8,13 +8,14 @@ const { join } = require('node:path')
 const root = join(__dirname, '..', '..')
 const dist = join(root, 'dist')
 
-/** In JavaScript already, since what loads TypeScript needs them too. */
+/** In JavaScript already: what loads TypeScript needs them too, or a page's browser. */
 const asTheyAre = [
   'src/files/cache-folder.js',
   'src/files/cache-folder.d.ts',
   'src/files/cached-text.js',
   'src/files/cached-text.d.ts',
   'src/modules/transpile.js',
+  'src/reports/page',
   'src/ts-node.js'
 ]
 
@@ -39,7 +40,7 @@ const wrap = (name, target) => {
 
 rmSync(dist, { recursive: true, force: true })
 compile()
-asTheyAre.forEach((path) => cpSync(join(root, path), join(dist, path)))
+asTheyAre.forEach((path) => cpSync(join(root, path), join(dist, path), { recursive: true }))
 mkdirSync(join(dist, 'esm'))
 for (const [name, entry] of Object.entries(require('../../package.json').exports)) {
   if (typeof entry === 'string') continue

@@ -10,7 +10,7 @@ const { tmpdir } = require('node:os')
 const { join, relative, resolve } = require('node:path')
 const { parseArgs } = require('node:util')
 require('../modules/load-typescript.js')
-const { prebuilts } = require('../../native/prebuilt.ts')
+const { prebuilts } = require('../../native/addon/prebuilt.ts')
 
 const root = join(__dirname, '..', '..')
 const { version, license, engines } = require('../../package.json')
@@ -36,7 +36,7 @@ const processor = machines[bytes.readUInt16LE(18)]
 const option = (name) => new RegExp(`^${name}:\\w+=(.*)$`, 'm').exec(readFileSync(join(build, 'CMakeCache.txt'), 'utf8'))?.[1]
 const hasCuda = option('TILEFOLD_CUDA') === 'ON'
 const prebuilt = prebuilts.find((one) => one.processor === processor && one.name.endsWith('-cuda') === hasCuda)
-if (prebuilt === undefined) stop(`there is no package for an addon of ${processor}${hasCuda ? ' with CUDA' : ''} (native/prebuilt.ts)`)
+if (prebuilt === undefined) stop(`there is no package for an addon of ${processor}${hasCuda ? ' with CUDA' : ''} (native/addon/prebuilt.ts)`)
 if (option('TILEFOLD_MARCH_NATIVE') === 'ON')
   console.error(
     'the addon is built for the processor of this machine, and may not run on others: CONTRIBUTING.md says how to build one to give away'

@@ -20,7 +20,7 @@ export const loadChain = (chain: Chain | string): E.Either<Failure, Chain> =>
       )
     : decodeNamed('the chain', chain)
 
-/** One stage a line. */
+/** Returns a chain as the text of a file, one stage a line. */
 export const chainText = ({ name, beta, stages, output }: Chain): string =>
   [
     '{',

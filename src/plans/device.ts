@@ -15,7 +15,7 @@ import {
 } from '../../staging'
 import { type Failure, deviceFailure, inputFailure } from '../failure'
 import { devicePrecisions } from '../options/devices'
-import { mostThreads } from '../options/limits'
+import { maxThreads } from '../options/limits'
 import type { RunnableSetup, Setup } from './setup'
 import { readProfile } from './profile-cache'
 
@@ -59,10 +59,8 @@ const modelOfFile = (file: DescribedDevice, { precision, threads }: Setup): Prof
  * scratch of this machine's library.
  */
 const modelOfProfile = (measured: Profile, { threads = measured.threads, ...setup }: Setup): E.Either<Failure, ProfiledModel> =>
-  measured.threads > mostThreads
-    ? E.left(
-        inputFailure(`the cpu of this file was measured with ${measured.threads} threads, over the ${mostThreads} that a device takes`)
-      )
+  measured.threads > maxThreads
+    ? E.left(inputFailure(`the cpu of this file was measured with ${measured.threads} threads, over the ${maxThreads} that a device takes`))
     : threads === measured.threads
       ? loadDeviceModel({ ...setup, device: 'cpu', threads }, measured)
       : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))

@@ -35,7 +35,7 @@ export interface SegmentCostReport extends SegmentReport {
 export interface ExplanationReport {
   readonly strategy: string
   /**
-   * Whether a plan was given in place of a strategy: no budget changes it, and `larger` and
+   * True if a plan was given in place of a strategy: no budget changes it, and `larger` and
    * `smaller` are empty.
    */
   readonly given: boolean
@@ -52,7 +52,7 @@ export interface ExplanationReport {
   readonly larger: readonly OtherBudgetReport[]
   readonly smaller: OtherBudgetReport | null
   readonly segments: readonly SegmentCostReport[]
-  /** How long computing waits for tensors to leave for the host or to come back. */
+  /** Milliseconds that computing waits for tensors to leave for the host or to come back. */
   readonly waitingMs: number
 }
 
@@ -141,7 +141,8 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
   ])
 }
 
-const sentences = (report: ExplanationReport): readonly string[] => {
+/** What binds, what other budgets would give, and what the present one costs: in sentences. */
+export const explanationSentences = (report: ExplanationReport): readonly string[] => {
   const { given, bindingLayer, larger, smaller, predictedStepMs, lowerBoundMs, budgetBytes } = report
   const [next, last] = [larger[0], larger[larger.length - 1]]
   const binding =
@@ -177,7 +178,7 @@ export const explanationText = (explanation: Explanation): string => {
   const title = `${printable(explanation.graph.model)}, input ${explanation.graph.input.join('x')}, strategy ${report.strategy}`
   return [
     title,
-    ...sentences(report),
+    ...explanationSentences(report),
     table(['at the peak', 'bytes', 'share', 'the largest of it'], peakRows(report)),
     table(['budget', 'time of a step', 'against now'], budgetRows(report)),
     table(

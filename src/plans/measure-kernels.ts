@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type KernelTimer, createKernelTimer, recordedGpu } from '../../native'
+import { type KernelTimer, createKernelTimer, recordGpu } from '../../native'
 import {
   type DeviceModel,
   type Kernel,
@@ -17,7 +17,7 @@ import {
 } from '../../staging'
 import { deviceChoice, loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
 import { launchCounts } from './program-statistics'
-import { type Watching, watchingOf } from './watching'
+import { type Watching, pickWatching } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { imageSource, stageRequest, stagingFailure } from './plan-network'
 import type { RunnableSetup, Setup } from './setup'
@@ -37,7 +37,7 @@ interface MeasuredModel extends Watching {
 
 interface Measurements {
   readonly profile: Profile
-  /** Where it is kept. */
+  /** Path of the file of measured times. */
   readonly path: string
   /** Kernels that this run measured. */
   readonly measured: number
@@ -59,7 +59,7 @@ interface MeasurementRequest extends Watching {
 const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => ({ kind: 'ofPlain', fraction }))
 
 /** New times may make another plan best, whose kernels are then measured too. */
-const [mostSamplings, mostRounds] = [3, 6]
+const [maxSamplings, maxRounds] = [3, 6]
 
 /** A kernel by every algorithm that the device has for it. */
 const algorithmVariants = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
@@ -128,8 +128,8 @@ interface Measured {
 }
 
 /**
- * How much measuring a process that is killed may lose: an interrupt does not wait for a kernel
- * that takes long.
+ * Milliseconds of measuring that a process that is killed may lose: an interrupt does not wait for
+ * a kernel that takes long.
  */
 const keptEveryMilliseconds = 2000
 
@@ -179,8 +179,8 @@ const measureRounds = async (meter: KernelTimer, wanted: MeasurementRequest, sta
   const refused = new Set<string>()
   let profile = start
   for (const [missing, most] of [
-    [missingSizes(wanted), mostSamplings],
-    [missingKernels(wanted), mostRounds]
+    [missingSizes(wanted), maxSamplings],
+    [missingKernels(wanted), maxRounds]
   ] as const)
     for (let round = 0; round < most; round += 1) {
       const found = pipe(loadDeviceModel(wanted.setups[0], profile), E.chain(missing))
@@ -241,7 +241,7 @@ const writeDeviceFile = (out: string, wanted: MeasurementRequest, profile: Profi
   return pipe(
     loadDeviceModel(setup, profile),
     E.chain((device) => launchedKernels(wanted.setups, wanted, device)),
-    E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(deviceChoice(setup).precision, profile))),
+    E.chain(() => E.mapLeft(deviceFailure)(recordGpu(deviceChoice(setup).precision, profile))),
     TE.fromEither,
     TE.chain((file) => writeFileAtomic(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
   )
@@ -275,7 +275,7 @@ export const measureFirst = ({ device, ...options }: Setup & Watching, objective
   if (typeof device !== 'string')
     return TE.left(inputFailure(`--measure: ${deviceFileName(device)} is known from a file and cannot be measured here`))
   return pipe(
-    measure({ setups: [{ ...options, device }], sampled: [], objective, source, ...watchingOf(options) }),
+    measure({ setups: [{ ...options, device }], sampled: [], objective, source, ...pickWatching(options) }),
     TE.map(() => undefined)
   )
 }

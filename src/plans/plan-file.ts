@@ -27,7 +27,7 @@ const nameFailure = (path: string): Failure => inputFailure(`${path}: a plan fil
 /** A plan, and what people should know of its file. */
 export interface LoadedPlan {
   readonly plan: Plan
-  /** Where the file has earlier names of fields: a sentence. */
+  /** A sentence on the earlier names of fields that the file has, where it has any. */
   readonly notice?: string
 }
 
@@ -47,20 +47,20 @@ export const loadPlan = (path: string): Outcome<LoadedPlan> =>
   )
 
 /**
- * Where a plan says less than this share of what its decisions need, it is wrong: other processors
- * need a little more or less.
+ * Smallest share of what its decisions need that a plan may say: below, it is wrong. Other
+ * processors need a little more or less.
  */
-const leastShare = 0.5
+const minShare = 0.5
 
 /**
- * Why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes out
- * here.
+ * Returns why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes
+ * out here.
  */
 const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
   const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
-  if (plan.peak < leastShare * needed.peak)
+  if (plan.peak < minShare * needed.peak)
     return `the plan's peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
-  return claimed < leastShare * host
+  return claimed < minShare * host
     ? `the plan's predicted.peakHostBytes are ${claimed}, but its decisions need ${host}; write that, or give --budget`
     : undefined
 }
@@ -109,7 +109,7 @@ const importPath = (part: 'dsl' | 'models', folder: string): string =>
   )
 
 /** The model that a plan is for, as the command line names it. */
-export interface PlannedModel {
+interface PlannedModel {
   /** A built-in name, or a path. */
   readonly name: string
   readonly options: HeadOptions
@@ -146,7 +146,8 @@ const moduleForm = (path: string, { name, options, model }: PlannedModel, { grap
   )
 
 /**
- * How a plan would be written to a file of this name: asked before planning, which may take long.
+ * Returns the form in which a plan would be written to a file of this name: asked before planning,
+ * which may take long.
  */
 export const checkPlanName = (path: string): E.Either<Failure, void> =>
   /\.(json|plan\.ts)$/.test(path) ? E.right(undefined) : E.left(nameFailure(path))

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Plan } from '../../dsl'
-import { type MathMode, libraryName, mathOf } from '../../native'
+import { type MathMode, libraryName, mathMode } from '../../native'
 import {
   type Budget,
   type PlanOverride,
@@ -33,31 +33,35 @@ import type { Size } from '../options/sizes'
 
 export interface Planned {
   readonly staged: Staged
+  /** What staging was asked. */
+  readonly request: StageRequest
   readonly device: Setup['device']
   /** The arithmetic that products are computed in. */
   readonly math: MathMode
   readonly threads: number
-  /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
+  /** Bytes of the arena: the budget, or the plan's own peak where there is none. */
   readonly arenaBytes: number
   /**
-   * Bytes per second of either direction between the device and the host pool, where they are
-   * limited.
+   * Limit in bytes per second of either direction between the device and the host pool; absent
+   * where there is none.
    */
   readonly linkBytesPerSecond?: number
   readonly planningMilliseconds: number
   /** Milliseconds of the proof that the Program may run. */
   readonly verifiedMilliseconds: number
-  /** Where the predicted time comes from. */
+  /**
+   * Shares of the predicted time by origin: measured, interpolated, extrapolated, by the roofline.
+   */
   readonly timeShares: TimeShares
   /** Milliseconds that a launch of a kernel is predicted to take. */
   readonly predictedMilliseconds: (kernel: Kernel) => number
-  /** What people should know of the file of a given plan: a sentence. */
+  /** A sentence on the file of a given plan, for people. */
   readonly planNotice?: string
-  /** Where a given plan was made for something else than it runs as now: a sentence for people. */
+  /** A sentence for people where a given plan was made for something else than it runs as now. */
   readonly change?: string
   /**
-   * Where a recorded GPU was not asked about all of the plan's convolutions, or a profile is of
-   * another cpu: a sentence for people.
+   * A sentence for people where a recorded GPU was not asked about all of the plan's convolutions,
+   * or a profile is of another cpu.
    */
   readonly guess?: string
 }
@@ -159,7 +163,8 @@ interface Request extends StageRequest {
 }
 
 /**
- * What staging is asked for a setup: its device as it was measured, or as `known`, and its limits.
+ * Returns the request to staging for a setup: its device as it was measured, or as `known`, and its
+ * limits.
  */
 export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
@@ -198,10 +203,11 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.bind('change', ({ staged }) => describeChange(setup, staged, objective)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
-    E.map(({ request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
+    E.map(({ request, request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
+      request,
       device: setup.device,
-      math: mathOf(setup.precision),
+      math: mathMode(setup.precision),
       threads: device.threads,
       arenaBytes: staged.plan.budget ?? staged.program.peakBytes,
       ...(setup.hostBandwidth === undefined ? {} : { linkBytesPerSecond: setup.hostBandwidth }),

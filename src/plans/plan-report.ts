@@ -1,6 +1,6 @@
 import { percent } from '../text/format'
 import { table } from '../text/table'
-import type { PlanSwapInterval } from '../../dsl'
+import { isConvolutionOp, type PlanSwapInterval } from '../../dsl'
 import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, swapScheduleTexts } from '../../staging'
 import type { Planned } from './plan-network'
 import { printable } from '../text/printable'
@@ -17,9 +17,9 @@ export interface SegmentReport {
   readonly recompute: boolean
   /** Names of the convolutions that run by Winograd. */
   readonly winograd: readonly string[]
-  /** Bytes of scratch that a convolution's algorithm may take; null where all run directly. */
+  /** Limit of bytes of scratch for a convolution's algorithm; null where all run directly. */
   readonly workspaceBytes: number | null
-  /** Whether what each tile reads is loaded while the one before it is computed. */
+  /** True if what each tile reads is loaded while the one before it is computed. */
   readonly prefetch: boolean
   /**
    * Names of layers whose outputs leave for the host, where they and their gradients are: tiles
@@ -27,7 +27,7 @@ export interface SegmentReport {
    */
   readonly hostTensors: readonly string[]
   /**
-   * Whether nothing that leaves the segment is kept: it runs forward again before the backward that
+   * True if nothing that leaves the segment is kept: it runs forward again before the backward that
    * reads it.
    */
   readonly rematerialize: boolean
@@ -52,7 +52,7 @@ export interface PlanReport {
   readonly segments: readonly SegmentReport[]
   /** The tensors that wait on the host from forward to backward, and when they are moved. */
   readonly swapSchedule: readonly PlanSwapInterval[]
-  /** How buffers get their memory, with the bytes of a page under `virtual`. */
+  /** Placement of the buffers, with the bytes of a page under `virtual`. */
   readonly placement: MemoryPlan['placement']
 }
 
@@ -95,9 +95,12 @@ export const segmentReport = (
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** How many of a plan's convolutions run by Winograd; nothing where the model has none. */
+/**
+ * Returns rows on how many of a plan's convolutions run by Winograd; nothing where the model has
+ * none.
+ */
 const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): readonly (readonly string[])[] => {
-  const convolutions = nodes.filter(({ op }) => op === 'conv2d').length
+  const convolutions = nodes.filter(({ op }) => isConvolutionOp(op)).length
   const byWinograd = segments.reduce((sum, { winograd }) => sum + winograd.length, 0)
   return convolutions === 0 ? [] : [['by Winograd', `${byWinograd} of ${plural(convolutions, 'convolution')}`]]
 }
@@ -111,7 +114,7 @@ export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
   return along.length === 1 ? `tiles: ${counts}` : `${B * H * W} tiles: ${counts}`
 }
 
-/** From where the predicted time comes, the largest share first. */
+/** Returns words on where the predicted time comes from, the largest share first. */
 const timesText = ({ measured, interpolated, extrapolated, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
   const measurable = typeof device === 'string' || isProfile(device) || (isRecorded(device) && device.kernels.length > 0)
   if (!measurable) return `by the rates of ${deviceFileName(device)}`

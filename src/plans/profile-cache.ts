@@ -14,7 +14,7 @@ import { writeFileAtomic } from '../files/atomic-write'
  * Times belong to a device, its library (with all that they depend on in it) and a number of
  * threads.
  */
-export interface ProfileKey {
+interface ProfileKey {
   readonly device: string
   readonly library: string
   readonly threads: number

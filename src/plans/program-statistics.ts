@@ -2,7 +2,10 @@ import type { Instruction, Program, ProfiledModel, Section, TimeSource } from '.
 
 type Launch = Extract<Instruction, { readonly kind: 'launch' }>
 
-/** How often a section launches each kernel; of these launches alone, where there is `which`. */
+/**
+ * Counts how often a section launches each kernel; of those launches alone for which `which` is
+ * true, where it is given.
+ */
 export const launchCounts = ({ code: all }: Section, which: (launch: Launch) => boolean = () => true): ReadonlyMap<number, number> => {
   const counts = new Map<number, number>()
   const walk = (code: readonly Instruction[], times: number): void => {
@@ -14,7 +17,7 @@ export const launchCounts = ({ code: all }: Section, which: (launch: Launch) => 
   return counts
 }
 
-/** Bytes that a section moves between device and host. */
+/** Returns the bytes that a section moves between device and host. */
 export const movedBytes = ({ code }: Pick<Section, 'code'>): number =>
   code.reduce((sum, one) => {
     if (one.kind === 'loop') return sum + one.count * movedBytes({ code: one.body })

@@ -8,36 +8,36 @@ import type { planningOptions } from '../option-tables/setup-options'
 import type { Size } from '../options/sizes'
 
 /**
- * The pages that a device maps: the least one, of which all are multiples, and the one that is
- * taken where none is asked for.
+ * Bytes of the pages that a device maps: the smallest, of which all are multiples, and the one that
+ * is taken where none is asked for.
  */
 interface Pages {
-  readonly least: number
+  readonly min: number
   readonly usual: number
   readonly name: string
 }
 
 /**
- * Smaller ones than 16 of the CPU's take more calls, larger ones waste more of each buffer's last
- * (bench/README.md).
+ * Pages of the cpu: smaller ones than 16 of its own take more calls, larger ones waste more of each
+ * buffer's last (docs/benchmarks.md).
  */
-const cpuPages: Pages = { least: 4096, usual: 2 ** 16, name: 'a page, such as 64KiB' }
-const gpuPages: Pages = { least: leastCudaChunk, usual: leastCudaChunk, name: 'the least that an NVIDIA GPU maps, such as 2MiB' }
+const cpuPages: Pages = { min: 4096, usual: 2 ** 16, name: 'a page, such as 64KiB' }
+const gpuPages: Pages = { min: leastCudaChunk, usual: leastCudaChunk, name: 'the least that an NVIDIA GPU maps, such as 2MiB' }
 
-const mostPageBytes = 2 ** 40
+const maxPageBytes = 2 ** 40
 
-const pageBytes = (size: Size | undefined, { least, usual, name }: Pages): E.Either<Failure, number> => {
+const pageBytes = (size: Size | undefined, { min, usual, name }: Pages): E.Either<Failure, number> => {
   if (size === undefined) return E.right(usual)
-  const isWhole = size.kind === 'bytes' && size.bytes % least === 0 && size.bytes <= mostPageBytes
-  return isWhole ? E.right(size.bytes) : E.left(inputFailure(`--page-size: give a multiple of ${least} bytes, which is ${name}`))
+  const isWhole = size.kind === 'bytes' && size.bytes % min === 0 && size.bytes <= maxPageBytes
+  return isWhole ? E.right(size.bytes) : E.left(inputFailure(`--page-size: give a multiple of ${min} bytes, which is ${name}`))
 }
 
 export const noPages = (placement: string): Failure =>
   inputFailure(`--page-size: ${placement} has no pages of memory; leave it out, or take --placement virtual`)
 
 /**
- * How buffers get their memory on a device; fails for pages without `virtual`, and for those that
- * the device does not map.
+ * Resolves how buffers get their memory on a device; fails for pages without `virtual`, and for
+ * those that the device does not map.
  */
 export const resolvePlacement = (
   { placement, pageSize }: DecodedOptions<typeof planningOptions>,

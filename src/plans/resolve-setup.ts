@@ -7,7 +7,7 @@ import { type DevicePrecision, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { loadModel } from '../model/load-model'
 import { deviceNames, devicesOf, isDeviceName } from '../options/devices'
-import { mostElements } from '../options/limits'
+import { maxElements } from '../options/limits'
 import type { DecodedOptions } from '../options/option'
 import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../option-tables/setup-options'
 import { alternatives } from '../text/alternatives'
@@ -31,7 +31,10 @@ export interface SetupChoices
 const defaultClasses = 1000
 
 /** The end of a built-in model; `classesOfData` is what the data say, where there are data. */
-export const headOptionsOf = ({ classes, head }: Pick<SetupChoices, 'classes' | 'head'>, classesOfData = defaultClasses): HeadOptions => ({
+export const resolveHeadOptions = (
+  { classes, head }: Pick<SetupChoices, 'classes' | 'head'>,
+  classesOfData = defaultClasses
+): HeadOptions => ({
   classes: classes ?? classesOfData,
   head
 })
@@ -63,7 +66,7 @@ const loadParts = (options: SetupChoices, classesOfData?: number): Outcome<Parts
   pipe(
     TE.Do,
     TE.bind('model', () =>
-      typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : TE.right(options.model)
+      typeof options.model === 'string' ? loadModel(options.model, resolveHeadOptions(options, classesOfData)) : TE.right(options.model)
     ),
     TE.bind('loaded', (): Outcome<Partial<LoadedPlan>> =>
       typeof options.plan === 'string' ? loadPlan(options.plan) : TE.right(present({ plan: options.plan }))
@@ -101,7 +104,7 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): Out
       if (input === undefined)
         return E.left(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))
       // A batch and a crop may each be small enough.
-      return product(input) <= mostElements
+      return product(input) <= maxElements
         ? E.right({ ...fields, model, input })
         : E.left(inputFailure(`the input ${input.join('x')} is larger than anything that can be planned: take a smaller one`))
     })

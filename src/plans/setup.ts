@@ -3,14 +3,14 @@ import type { DeviceName } from '../../native'
 import type { DeviceFile, DevicePrecision, PlacementChoice, StrategyName } from '../../staging'
 import type { Size } from '../options/sizes'
 
-/** What is trained, where, and within how much memory. */
+/** A setup that was resolved: what is trained, where, and within how much memory. */
 export interface Setup {
   readonly model: Model
   /** [B, C, H, W]; the model's own where absent. */
   readonly input?: readonly number[]
   /** A device of this machine, or one that a file describes, which can be planned for. */
   readonly device: DeviceName | DeviceFile
-  /** One of `precisionsOf` the device; the first of them where absent. */
+  /** Precision, one of `precisionsOf` the device; the first of them where absent. */
   readonly precision?: DevicePrecision
   /** `auto` where absent. */
   readonly strategy?: StrategyName
@@ -19,7 +19,7 @@ export interface Setup {
    * given here.
    */
   readonly plan?: Plan
-  /** What people should know of the plan's file: a sentence. */
+  /** A sentence on the plan's file, for people. */
   readonly planNotice?: string
   /** Unlimited where absent. */
   readonly budget?: Size
@@ -29,8 +29,8 @@ export interface Setup {
    */
   readonly hostBudget?: Size
   /**
-   * Bytes per second of either direction between the device and the host pool; as fast as memory
-   * where absent.
+   * Limit in bytes per second of either direction between the device and the host pool; as fast as
+   * memory where absent.
    */
   readonly hostBandwidth?: number
   /** All of the machine's where absent. */
@@ -41,10 +41,10 @@ export interface Setup {
    */
   readonly exactKernels?: true
   /**
-   * Whether kernels of the plan that this machine's profile lacks are measured before it is made.
+   * True if kernels of the plan that this machine's profile lacks are measured before it is made.
    */
   readonly measure?: true
-  /** How buffers get their memory, where no plan says it; `static` where absent. */
+  /** Placement of the buffers, where no plan says it; `static` where absent. */
   readonly placement?: PlacementChoice
 }
 

@@ -9,4 +9,4 @@ export interface Watching {
 }
 
 /** The part of some options that watches. */
-export const watchingOf = ({ onKernel, signal }: Watching): Watching => ({ ...(onKernel && { onKernel }), ...(signal && { signal }) })
+export const pickWatching = ({ onKernel, signal }: Watching): Watching => ({ ...(onKernel && { onKernel }), ...(signal && { signal }) })

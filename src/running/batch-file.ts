@@ -2,7 +2,8 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { pixelLossOf, setPixelWeights, weightOfPixels } from './pixel-loss'
+import { findPixelLoss, setPixelWeights, weightOfPixels } from './pixel-loss'
+import { hasTarget } from '../../staging'
 import type { Planned } from '../plans/plan-network'
 import { type TensorFile, readTensor } from '../weights/safetensors'
 import type { RunningNetwork } from './running-network'
@@ -46,16 +47,16 @@ const fillLabels = (file: TensorFile, { count, classes, ignored }: Labels, targe
 }
 
 const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
-  const { op, input } = planned.staged.graph.nodes.at(-1)!
-  const [batch, classes] = input
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const [batch, classes] = loss.input
   const target = network.io.view('target')
-  const pixels = pixelLossOf(planned)
+  const pixels = findPixelLoss(planned)
   if (pixels !== undefined)
     return pipe(
       fillLabels(file, { count: target.length, classes, ignored: pixels.ignored }, target),
       TE.map(() => setPixelWeights(pixels, weightOfPixels(pixels, target), network.io))
     )
-  return op === 'softmaxCrossEntropy' ? fillLabels(file, { count: batch, classes }, target) : readTensor(file, 'target', target)
+  return hasTarget(loss, 'labels') ? fillLabels(file, { count: batch, classes }, target) : readTensor(file, 'target', target)
 }
 
 const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program.step.exchanged.find(({ name }) => name === 'target')!.shape
@@ -66,7 +67,7 @@ const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program
  */
 export const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
   const wanted = targetShapeOf(planned)
-  const isLabels = planned.staged.graph.nodes.at(-1)!.op !== 'meanSquaredError'
+  const isLabels = !hasTarget(planned.staged.graph.nodes.at(-1)!, 'values')
   return pipe(
     TE.fromEither(batchShape(file, 'target')),
     TE.filterOrElse(

@@ -32,8 +32,8 @@ const nameOf = (kernel: Kernel): string => {
 }
 
 /**
- * Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over
- * all micro-steps and the update.
+ * Computes where a step's time went, the largest first. `measured`: milliseconds by kernel of the
+ * Program, over all micro-steps and the update.
  */
 export const computeBreakdown = (
   { staged: { program }, predictedMilliseconds }: Planned,

@@ -1,3 +1,4 @@
+import { hasTarget } from '../../staging'
 import type { StepIo } from './step-io'
 import type { Planned } from '../plans/plan-network'
 
@@ -13,10 +14,10 @@ export interface PixelLoss {
   readonly classWeights: readonly number[] | undefined
 }
 
-/** Undefined where the network ends in another loss. */
-export const pixelLossOf = ({ staged }: Pick<Planned, 'staged'>): PixelLoss | undefined => {
+/** Finds the loss over pixels that a network ends in; undefined where it ends in another one. */
+export const findPixelLoss = ({ staged }: Pick<Planned, 'staged'>): PixelLoss | undefined => {
   const loss = staged.graph.nodes.at(-1)
-  if (loss?.op !== 'pixelCrossEntropy') return undefined
+  if (loss === undefined || !hasTarget(loss, 'pixel-labels')) return undefined
   const [batch, classes, height, width] = loss.input
   const { ignore = 255, classWeights } = loss.args
   return { batch, classes, height, width, ignored: ignore, classWeights }

@@ -42,7 +42,9 @@ export interface RunningNetwork {
   readonly interrupt: () => void
   readonly measuredPeakBytes: () => number
   readonly measuredHostPeakBytes: () => number
-  /** By kernel of the Program: milliseconds of all its launches so far, where they are timed. */
+  /**
+   * Returns milliseconds of all launches so far, by kernel of the Program, where they are timed.
+   */
   readonly kernelMilliseconds: () => readonly number[]
   readonly close: () => void
 }
@@ -80,7 +82,7 @@ export interface NetworkOptions {
   /** Instead of weights: fills the restore I/O buffer with all that an earlier training left. */
   readonly state?: ((io: StepIo) => Outcome<void>) | undefined
   readonly seed: number
-  /** Whether the time of each launch is measured. */
+  /** True if the time of each launch is measured. */
   readonly timesKernels?: boolean
 }
 
@@ -160,7 +162,7 @@ const toRunningNetwork = (session: Session, { staged }: Planned, parameters: rea
   }
 }
 
-/** One run of a section that aborting the signal ends, or prevents where it was aborted before. */
+/** Runs a section that aborting the signal ends, or prevents where it was aborted before. */
 export const withAbort =
   <A>(signal: AbortSignal | undefined, network: RunningNetwork, run: Outcome<A>): Outcome<A> =>
   async () => {

@@ -3,14 +3,14 @@ import type { Failure, Outcome } from '../failure'
 import { unlessAborted } from './unless-aborted'
 
 /**
- * How many files are opened at once: more than there are threads to read them, so that none of
- * these waits.
+ * Number of files that are opened at once: more than there are threads to read them, so that none
+ * of these waits.
  */
 const atOnce = 16
 
 /**
- * `use` of each item, some at a time; results in the items' order. Aborting the signal is answered
- * at once.
+ * Runs `use` for each item, `lanes` at a time; results are in the items' order. Aborting the signal
+ * is answered at once.
  */
 export const inParallel =
   <A, B>(items: readonly A[], use: (item: A, index: number) => Promise<B>, signal?: AbortSignal, lanes = atOnce): Outcome<readonly B[]> =>

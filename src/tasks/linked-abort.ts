@@ -1,6 +1,9 @@
 const followers = new WeakMap<AbortSignal, Set<AbortController>>()
 
-/** One listener a signal, however many runs it stops: more than ten are warned of. */
+/**
+ * Returns the controllers that follow a signal, which has one listener however many runs it stops:
+ * Node warns of more than ten.
+ */
 const followersOf = (signal: AbortSignal): Set<AbortController> => {
   const known = followers.get(signal)
   if (known !== undefined) return known

@@ -2,25 +2,25 @@ import * as E from 'fp-ts/Either'
 import { randomStream } from '../numbers/random'
 
 /**
- * How far colours vary: factors from [1 - x, 1 + x] of brightness, contrast and saturation; turns
- * of the hue from [-x, x].
+ * Limits of colour jitter: factors from [1 - x, 1 + x] of brightness, contrast and saturation;
+ * turns of the hue from [-x, x].
  */
 export interface ColourJitter {
   readonly brightness: number
   readonly contrast: number
   readonly saturation: number
-  /** At most 0.5. */
+  /** Turns of the hue, at most 0.5. */
   readonly hue: number
 }
 
-/** Beside crop and flips, what happens to one image of a step. */
+/** The augmentation of one image of a step, beside crop and flips. */
 export interface Augmentation {
   readonly quarterTurns: 0 | 1 | 2 | 3
   /** Row-major 3x4 affine map of RGB in [0, 1]; clamped to [0, 1] by who applies it. */
   readonly colour?: Float32Array
 }
 
-export interface AugmentationOptions {
+interface AugmentationOptions {
   readonly seed: number
   readonly batch: number
   readonly rotate: boolean
@@ -54,7 +54,7 @@ const channels = [0, 1, 2] as const
 const scaleMatrix = (factor: number, offset: number): Affine =>
   channels.map((channel) => [channel === 0 ? factor : 0, channel === 1 ? factor : 0, channel === 2 ? factor : 0, offset])
 
-/** Between the colour's grey (0) and the colour (1). */
+/** Blends the colour's grey (0) and the colour (1). */
 const saturationMatrix = (factor: number): Affine =>
   channels.map((channel) => {
     const entry = (of: 0 | 1 | 2): number => (1 - factor) * grey[of] + (channel === of ? factor : 0)

@@ -1,11 +1,12 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
-import type { Outcome } from '../failure'
-import { cropCorner, createSampler } from './sampling'
-import { type ColourJitter, createAugmenter } from './augmentation'
+import type { Failure, Outcome } from '../failure'
+import { cropCorner, createSampler, drawAnew } from './sampling'
+import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
 import type { CropPlacement } from './crop-mask'
 import type { ImageLoader, Place } from './image-loader'
 
@@ -22,7 +23,7 @@ export interface Batches {
   readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
-export interface BatchOptions {
+interface BatchOptions {
   readonly dataset: Dataset
   readonly seed: number
   readonly batch: number
@@ -31,14 +32,11 @@ export interface BatchOptions {
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
   readonly loader: ImageLoader
+  readonly onSkipped?: (failure: Failure) => void
 }
 
 /** The labels of some examples, each of which lies in its image as `place` says. */
-const loadTarget = (
-  examples: readonly Example[],
-  { classes }: ImageLoader,
-  place: (row: number) => Place
-): Outcome<Batch['target']> =>
+const loadTarget = (examples: readonly Example[], { classes }: ImageLoader, place: (row: number) => Place): Outcome<Batch['target']> =>
   pipe(
     examples,
     TE.traverseSeqArrayWithIndex((row, { label }): Outcome<ArrayLike<number>> =>
@@ -56,45 +54,109 @@ const loadTarget = (
     })
   )
 
+/** One row of a batch: an example, where its crop lies, and what is done to it. */
+interface Row {
+  readonly example: Example
+  readonly place: Place
+  readonly augmentation: Augmentation
+}
+
 /**
- * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
- * cropped, flipped and turned alike.
+ * The rows of a micro-step; `attempts` has the number of times that each was drawn anew, since its
+ * crop could not be read.
  */
-export const createBatches = ({ dataset, crop, loader, ...options }: BatchOptions): Batches => {
-  const { examples } = dataset
+const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) => {
   const draws = createSampler({ ...options, examples: examples.length })
   const augmentations = createAugmenter(options)
-  const placed = (microStep: number): ((row: number) => Place) => {
-    const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
-    return (row) => (image) => {
-      const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
+  return (microStep: number, attempts: readonly number[]): readonly Row[] => {
+    const augmented = augmentations(microStep)
+    return draws(microStep).map((first, row) => {
+      const attempt = attempts[row] ?? 0
+      const draw = attempt === 0 ? first : drawAnew(options.seed, microStep, row, attempt, first, examples.length)
+      const { quarterTurns } = augmented[row]!
       // A crop that is turned by 90 or 270 degrees lies across the image.
       const across = quarterTurns % 2 === 0 ? crop : { height: crop.width, width: crop.height }
       const { flipHorizontal, flipVertical } = draw
-      return { ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }
-    }
+      return {
+        example: examples[draw.example]!,
+        place: (image) => ({ ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }),
+        augmentation: augmented[row]!
+      }
+    })
   }
-  const drawnExamples = (microStep: number): readonly Example[] => draws(microStep).map(({ example }) => examples[example]!)
-  const images = (microStep: number): Outcome<readonly Image[]> => {
-    const place = placed(microStep)
-    const augmented = augmentations(microStep)
-    return pipe(
-      drawnExamples(microStep),
-      TE.traverseSeqArrayWithIndex((row, example) =>
-        TE.map((image: Image): Image => ({ ...augmented[row]!, ...image }))(loader.image(example, place(row)))
-      )
+}
+
+const placesOf =
+  (rows: readonly Row[]) =>
+  (row: number): Place =>
+    rows[row]!.place
+
+const loadRow = ({ example, place, augmentation }: Row, loader: ImageLoader): Outcome<Image> =>
+  TE.map((image: Image): Image => ({ ...augmentation, ...image }))(loader.image(example, place))
+
+/** After so many draws in a row that cannot be read, the data are to be looked at. */
+const maxAttempts = 10
+
+/** Micro-steps of which it is remembered: an update asks again for the targets of its own. */
+const maxSettled = 10_000
+
+/**
+ * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
+ * cropped, flipped and turned alike. Where `onSkipped` is given, it is told what cannot be read,
+ * and another crop is drawn.
+ */
+export const createBatches = (options: BatchOptions): Batches => {
+  const { loader, onSkipped } = options
+  const rowsOf = createRows(options)
+  const targetOf = (rows: readonly Row[]): Outcome<Batch['target']> =>
+    loadTarget(
+      rows.map(({ example }) => example),
+      loader,
+      placesOf(rows)
     )
+  const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
+    pipe(
+      TE.Do,
+      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, loader))(rows)),
+      TE.bind('target', () => targetOf(rows))
+    )
+  if (onSkipped === undefined)
+    return { load: (microStep) => loadRows(rowsOf(microStep, [])), target: (microStep) => targetOf(rowsOf(microStep, [])) }
+
+  const settled = new Map<number, readonly number[]>()
+  const settle = (microStep: number, attempts: readonly number[]): void => {
+    settled.set(microStep, attempts)
+    const [first] = settled.keys()
+    if (settled.size > maxSettled) settled.delete(first!)
   }
-  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawnExamples(microStep), loader, placed(microStep))
-  return {
-    target,
-    load: (microStep) =>
-      pipe(
-        TE.Do,
-        TE.bind('images', () => images(microStep)),
-        TE.bind('target', () => target(microStep))
-      )
+  /** Row by row, each drawn anew until it can be read. */
+  const loadAndSettle = (microStep: number) => async (): Promise<E.Either<Failure, Batch>> => {
+    const attempts = new Array<number>(options.batch).fill(0)
+    const [images, labels]: [Image[], number[]] = [[], []]
+    for (let row = 0; row < options.batch;) {
+      const loaded = await loadRows([rowsOf(microStep, attempts)[row]!])()
+      if (E.isRight(loaded)) {
+        images.push(...loaded.right.images)
+        for (const label of Array.from(loaded.right.target)) labels.push(label)
+        row += 1
+        continue
+      }
+      attempts[row]! += 1
+      if (loaded.left.code !== 'input' || attempts[row]! > maxAttempts) return loaded
+      onSkipped(loaded.left)
+    }
+    settle(microStep, attempts)
+    return E.right({ images, target: Int32Array.from(labels) })
   }
+  const load = (microStep: number): Outcome<Batch> => {
+    const attempts = settled.get(microStep)
+    return attempts === undefined ? loadAndSettle(microStep) : loadRows(rowsOf(microStep, attempts))
+  }
+  const target = (microStep: number): Outcome<Batch['target']> => {
+    const attempts = settled.get(microStep)
+    return attempts === undefined ? TE.map((batch: Batch) => batch.target)(load(microStep)) : targetOf(rowsOf(microStep, attempts))
+  }
+  return { load, target }
 }
 
 /** The middle of an image. */
@@ -113,9 +175,7 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
   const place = centreCrop(crop)
   return pipe(
     TE.Do,
-    TE.bind('images', () =>
-      TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)
-    ),
+    TE.bind('images', () => TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)),
     TE.bind('target', () => loadTarget(examples, loader, () => place))
   )
 }

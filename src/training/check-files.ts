@@ -4,26 +4,27 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Dataset } from '../images/dataset'
 import { type Outcome, inputFailure } from '../failure'
-import { type Claimed, locksOf } from '../files/write-locks'
+import { type Claimed, findLocks } from '../files/write-locks'
 import { type NamedPath, checkPaths, isInside, namedPaths } from '../files/paths'
 import type { TrainOptions } from '../option-tables/train-options'
 import { isStateName } from './state'
 import type { Split } from './validation-split'
 
-type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'state' | 'signal'>
+type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'report' | 'state' | 'signal'>
 
 /** The places that one training alone may write to. */
-export const claimedPlaces = ({ save, best, metrics, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
+export const claimedOutputs = ({ save, best, metrics, report, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
   ...namedPaths('--save', save),
   ...namedPaths('--best', best),
   ...namedPaths('--metrics', metrics),
+  ...namedPaths('--report', report),
   ...namedPaths('--state', state).map((folder) => ({ ...folder, isFolder: true as const }))
 ]
 
 /** The files that a training writes, its locks included. */
-export const writtenPaths = async (files: Omit<Files, 'signal'>): Promise<readonly NamedPath[]> => {
-  const claimed = claimedPlaces(files)
-  return [...claimed, ...(await locksOf(claimed))]
+export const outputPaths = async (files: Omit<Files, 'signal'>): Promise<readonly NamedPath[]> => {
+  const claimed = claimedOutputs(files)
+  return [...claimed, ...(await findLocks(claimed))]
 }
 
 const datasetsIn = ({ training, validation }: Split): readonly (readonly [option: string, dataset: Dataset])[] => [
@@ -37,7 +38,7 @@ const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
     ...(typeof label === 'number' ? [] : [{ name: `a mask of ${option},`, path: label.path }])
   ])
 
-/** Whether metrics might be set aside under this path. */
+/** Tells whether metrics might be set aside under this path. */
 const isAside = async (path: string, metrics: string): Promise<boolean> =>
   basename(path).startsWith(`${basename(metrics)}.`) &&
   /^\d+$/.test(basename(path).slice(basename(metrics).length + 1)) &&
@@ -52,14 +53,14 @@ const checkFolders =
   (files: Files, split: Split): Outcome<void> =>
   async () => {
     const { state, metrics } = files
-    for (const { name, path } of claimedPlaces(files))
+    for (const { name, path } of claimedOutputs(files))
       if (metrics !== undefined && (await isAside(path, metrics)))
         return E.left(inputFailure(`${name} ${path} is named as metrics that --metrics ${metrics} sets aside: name another file`))
     if (state === undefined) return E.right(undefined)
     for (const [, { source, names }] of datasetsIn(split))
       if (source !== undefined && names !== undefined && (await isInside(state, source)))
         return E.left(inputFailure(`--state ${state} lies in ${source}, where each folder is a class: name another place`))
-    for (const { name, path } of claimedPlaces(files))
+    for (const { name, path } of claimedOutputs(files))
       if (isStateName(basename(path)) && (await isInside(dirname(path), state)))
         return E.left(inputFailure(`${name} ${path} is named as the states in --state ${state} are: name another file`))
     return E.right(undefined)
@@ -70,7 +71,7 @@ const checkFolders =
  */
 export const checkWrittenFiles = (files: Files, split: Split): Outcome<void> =>
   pipe(
-    TE.fromTask(() => writtenPaths(files)),
+    TE.fromTask(() => outputPaths(files)),
     TE.chain((writes) =>
       checkPaths({ reads: datasetsIn(split).flatMap(([option, dataset]) => filesOf(option, dataset)), writes }, files.signal)
     ),

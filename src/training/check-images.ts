@@ -1,14 +1,16 @@
 import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { freePixels } from '../../native'
 import { type Outcome, collectFailures } from '../failure'
 import { type SeenImage, imageNotices } from '../images/image-notices'
 import { decodeImage, upscaledExtent } from '../images/decode-image'
 import { readHeader } from '../images/image-header'
-import { type ImageSource, openImage, windowBytes } from '../images/image-source'
-import type { ReadWindow } from '../images/image-windows'
+import { type ImageSource, openImage } from '../images/image-source'
+import { type ReadWindow, windowBytes } from '../images/image-windows'
 import type { Extent2, Resolution } from '../images/resolution'
 import { inParallel } from '../tasks/in-parallel'
+import { tap } from '../tasks/tap'
 import type { TrainingRequest } from './request'
 import type { Split } from './validation-split'
 
@@ -28,27 +30,25 @@ const readTiles = ({ header: { height, width, view } }: ImageSource, read: ReadW
   const rows = Math.max(1, Math.floor(windowBytes / (3 * width * tile!.height))) * tile!.height
   return pipe(
     Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
-    TE.traverseSeqArray((top) => TE.map(() => undefined)(read({ top, left: 0, height: Math.min(rows, height - top), width })))
+    TE.traverseSeqArray((top) => TE.map(freePixels)(read({ top, left: 0, height: Math.min(rows, height - top), width })))
   )
 }
 
 const readWhole = (path: string, resolution: Resolution): Outcome<unknown> =>
   pipe(
     openImage(path, resolution),
-    TE.chain((source) =>
-      source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)
-    )
+    TE.chain((source) => (source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)))
   )
 
 /**
- * Opens each image of the data and looks at its header, and decodes it whole where that is asked
- * for, before anything is planned.
+ * Opens each image of the data and looks at its header, which it answers with, and decodes it whole
+ * where that is asked for, before anything is planned.
  */
 export const checkImages = (
   { training, validation }: Split,
   least: Extent2,
   { options: { checkData, onCheck, signal }, resolution, notify }: TrainingRequest
-): Outcome<void> => {
+): Outcome<readonly SeenImage[]> => {
   const examples = [...training.examples, ...(validation?.examples ?? [])]
   const paths = [...new Set(examples.map(({ path }) => path))]
   const each = <A>(check: (path: string) => Outcome<A>, lanes?: number): Outcome<readonly A[]> =>
@@ -64,8 +64,7 @@ export const checkImages = (
     )
   return pipe(
     each((path) => checkHeader(path, least, resolution)),
-    TE.map((seen) => imageNotices(seen).forEach(notify)),
-    TE.chain(() => (checkData ? each(readCounted, decodedAtOnce) : TE.right([]))),
-    TE.map(() => undefined)
+    tap((seen) => imageNotices(seen).forEach(notify)),
+    TE.chainFirst(() => (checkData ? each(readCounted, decodedAtOnce) : TE.right([])))
   )
 }

@@ -13,7 +13,7 @@ const needs: readonly (readonly [option: Name, flag: string, needed: Name, neede
   ['resume', '--resume', 'state', '--state']
 ]
 
-/** Whether the options go together; otherwise a sentence. */
+/** Checks that the options go together; fails with a sentence where they do not. */
 export const checkOptions = (options: { readonly [N in Name]?: unknown }): E.Either<Failure, void> => {
   if (options.steps !== undefined && options.epochs !== undefined)
     return E.left(inputFailure('--steps and --epochs both say how long to train: give one of them'))

@@ -31,7 +31,7 @@ const balanceWeights = (counts: readonly number[]): readonly number[] => {
   return counts.map((count) => (count === 0 ? 0 : total / (present * count)))
 }
 
-/** One weight a class, by what there is of each. */
+/** Resolves the class weights of the loss, one a class, by the number of each. */
 export const resolveClassWeights = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
   const classes = counts.length
   if (wanted === 'balanced')

@@ -2,7 +2,7 @@ import type { Image } from '../../native'
 import type { Extent2 } from '../images/resolution'
 import type { ClassMap } from '../images/masks'
 
-/** Where a crop lies in an image, and what is done to it. */
+/** The place of a crop in an image, and what is done to it. */
 export type CropPlacement = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
 
 /**

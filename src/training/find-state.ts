@@ -4,7 +4,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ResumeFingerprint, fingerprintDifferences } from './resume-fingerprint'
 import { type State, openStateFolder, readState, statePath } from './state'
 
-export interface ResumeRequest {
+interface ResumeRequest {
   readonly folder: string
   readonly resume: boolean
   readonly fingerprint: ResumeFingerprint

@@ -6,11 +6,12 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DecodedImage, decodedBytes, upscaledExtent } from '../images/decode-image'
 import type { Example } from '../images/dataset'
 import { imageCache, maskCache } from '../images/image-cache'
-import { type ImageSource, openImage, windowBytes } from '../images/image-source'
-import type { ReadWindow } from '../images/image-windows'
+import { type ImageSource, openImage } from '../images/image-source'
+import { type ReadWindow, windowBytes } from '../images/image-windows'
 import { cutMask, readMaskCut } from '../images/mask-crops'
 import type { TiledMask } from '../images/mask-windows'
 import { type ClassMap, type Mask, openMask } from '../images/masks'
+import { ownPixels } from '../images/raw-pixels'
 import type { Extent2, Resolution } from '../images/resolution'
 import { type CropPlacement, cropMask } from './crop-mask'
 
@@ -32,13 +33,15 @@ export interface ImageLoaderOptions {
 }
 
 /** The least size of an image into which a crop fits however it is turned. */
-export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
+export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
 /** Bytes of the crops of a step and of the one ahead; larger ones are read while a step runs. */
 const mostCropBytes = 2 ** 28
 
-/** Host memory that crops take which are read by window: those of two steps, or the windows of one. */
+/**
+ * Host memory that crops take which are read by window: those of two steps, or the windows of one.
+ */
 export const cropCacheBytes = ({ crop, batch }: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number => {
   const bytes = 2 * batch * decodedBytes(crop)
   return bytes <= mostCropBytes ? bytes : 2 * windowBytes
@@ -82,7 +85,7 @@ interface SeenImage {
 }
 
 export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoaderOptions): ImageLoader => {
-  const least = leastExtent(crop, rotate)
+  const least = minExtent(crop, rotate)
   const [wholeImage, wholeMask] = [imageCache(least, undefined, resolution), maskCache(least)]
   const opened = memoised((path) => openImage(path, resolution))
   const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
@@ -109,7 +112,8 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
     if (!isBuffered) return TE.right({ pixels: { windowBytes, readWindow }, height, width, channels: 3, ...placement })
     const window = windowOf(placement)
     return TE.map((pixels: Uint8Array): Image => ({
-      pixels,
+      pixels: ownPixels(pixels),
+      isHandedOver: true,
       height: window.height,
       width: window.width,
       channels: 3,

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 
-/** How the learning rate changes over the steps. */
+/** A schedule of the learning rate over the steps. */
 export type LearningRateSchedule =
   { readonly kind: 'constant' } | { readonly kind: 'step'; readonly every: number; readonly factor: number } | { readonly kind: 'cosine' }
 
@@ -21,9 +21,9 @@ export const parseSchedule = (text: string): E.Either<string, LearningRateSchedu
 }
 
 /**
- * The learning rate of `step` (from 0) in a run of `steps`; cosine as in Loshchilov and Hutter,
- * SGDR (2017), without restarts. Over the first `warmup` steps it rises linearly, from base /
- * warmup to base; the schedule counts from there.
+ * Returns the learning rate of `step` (from 0) in a run of `steps`; cosine is that of SGDR
+ * (Loshchilov and Hutter, 2017), without restarts. Over the first `warmup` steps it rises linearly,
+ * from base / warmup to base; the schedule counts from there.
  */
 export const learningRate = (schedule: LearningRateSchedule, base: number, step: number, steps: number, warmup = 0): number =>
   step < warmup ? (base * (step + 1)) / warmup : scheduledRate(schedule, base, step - warmup, steps - warmup)

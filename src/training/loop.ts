@@ -13,7 +13,7 @@ import type { LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
 
 /** All that steps need, made ready. */
-export interface TrainingRun {
+interface TrainingRun {
   readonly request: TrainingRequest
   readonly network: RunningNetwork
   readonly batches: Batches
@@ -37,8 +37,10 @@ const notFiniteFailure = (loss: number, step: number, rate: number): Failure => 
       : `the loss is ${loss} at step ${step + 1}: it diverges at a learning rate of ${rate}; lower --lr, or start from other weights`
 })
 
-/** Where nothing says how often states are kept and an epoch is longer. */
-const mostStepsBetweenStates = 100
+/**
+ * The most steps between states, where nothing says how often they are kept and an epoch is longer.
+ */
+const maxStepsBetweenStates = 100
 
 interface Update {
   readonly loss: number
@@ -49,7 +51,7 @@ interface Update {
 /** Runs update after update. */
 interface Updates {
   readonly update: (step: number, rate: number) => Promise<E.Either<Failure, Update>>
-  /** Whether the device holds the weights and statistics of the last complete update. */
+  /** Tells whether the device holds the weights and statistics of the last complete update. */
   readonly isBetweenSteps: () => boolean
 }
 
@@ -132,7 +134,7 @@ const completeStep = async (training: TrainingRun, record: GrowingRecord): Promi
     const validated = await validateAfter(training, validate, record)
     if (E.isLeft(validated)) return validated
   }
-  const isStateDue = options.stateEvery === undefined ? endsEpoch || isDue(mostStepsBetweenStates, done) : isDue(options.stateEvery, done)
+  const isStateDue = options.stateEvery === undefined ? endsEpoch || isDue(maxStepsBetweenStates, done) : isDue(options.stateEvery, done)
   if (isStateDue && metrics !== undefined) {
     const synced = await metrics.sync()
     if (E.isLeft(synced)) return synced
@@ -171,6 +173,8 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
 
 export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
+  /** Crops that could not be read and were drawn anew, where that was asked for. */
+  readonly skippedCrops?: number
 }
 
 /**

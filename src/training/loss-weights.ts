@@ -12,7 +12,7 @@ import { rowWeights } from './class-weights'
  */
 export type LossWeights = (microSteps: readonly number[]) => Outcome<(index: number, io: StepIo) => void>
 
-/** Each row counts alike. */
+/** Weights each row alike. */
 export const uniformLossWeights: LossWeights = () => TE.right(() => undefined)
 
 /** Rows weighted by their labels' classes. */

@@ -6,9 +6,9 @@ import { type Outcome, inputFailure } from '../failure'
 import { findReplaced, writeFailure } from '../files/atomic-write'
 import type { Validation } from './best'
 
-/** One step's line. */
-export interface StepMetrics {
-  /** From 1. */
+/** The line of one step. */
+interface StepMetrics {
+  /** Number of the step, from 1. */
   readonly step: number
   readonly loss: number
   readonly learningRate: number
@@ -48,16 +48,18 @@ const lineOf = (text: string): Line | undefined => {
   }
 }
 
-/** How every line begins: what a crash leaves of one is the start of this, or goes on from it. */
+/**
+ * The beginning of every line: what a crash leaves of one is the start of this, or goes on from it.
+ */
 const beginning = '{"step":'
 const isTorn = (text: string): boolean => text.startsWith(beginning) || beginning.startsWith(text)
 
 /** The part of a metrics file that goes on with a training. */
 interface Kept {
-  /** Bytes of the leading lines that are whole and belong to the steps so far. */
+  /** Bytes of the leading lines that are complete and belong to the steps so far. */
   readonly bytes: number
   /**
-   * Whether all that follows is later steps of a training, which are made anew, or torn by a crash.
+   * True if all that follows is later steps of a training, which are made anew, or torn by a crash.
    */
   readonly isAll: boolean
 }
@@ -92,7 +94,7 @@ const setAside = async (path: string, number = 1): Promise<string> => {
   }
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly path: string
   /**
    * Steps after which training goes on: what was written of later ones, and a line that a crash has

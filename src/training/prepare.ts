@@ -1,18 +1,20 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Graph } from '../../staging'
+import { hasTarget, type Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
+import type { SeenImage } from '../images/image-notices'
 import { withClassWeights } from '../model/model-layers'
-import { mostSteps } from '../options/limits'
+import { maxSteps } from '../options/limits'
+import { present } from '../options/present'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
-import { watchingOf } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
-import { leastExtent } from './image-loader'
+import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { countClasses, resolveClassWeights } from './class-weights'
 import { dataNotices } from './data-notices'
@@ -21,20 +23,24 @@ import type { TrainingRequest } from './request'
 import { findStateToResume } from './find-state'
 import { type ResumeFingerprint, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
 import type { State } from './state'
-import { type Split, datasetsOf } from './validation-split'
+import { type Split, splitForValidation } from './validation-split'
 
 /**
  * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
  * of RGB images.
  */
 const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
-  const { op, input: scores } = nodes.at(-1)!
+  const loss = nodes.at(-1)!
+  const scores = loss.input
   const [wanted, labelled] =
     imageLabels(training) === undefined
-      ? (['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', op === 'pixelCrossEntropy'] as const)
+      ? ([
+          'scores of each class for every pixel, which masks train; end it in [B, classes, H, W]',
+          hasTarget(loss, 'pixel-labels')
+        ] as const)
       : ([
           'scores of one class an image, which labelled images train; end it in [B, classes]',
-          op === 'softmaxCrossEntropy' && scores[2] * scores[3] === 1
+          hasTarget(loss, 'labels') && scores[2] * scores[3] === 1
         ] as const)
   if (!labelled) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] === 3
@@ -51,6 +57,8 @@ export interface PreparedTraining extends Split {
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
   readonly steps: number
+  /** Host memory of crops that are read by window; absent where no image is in tiles. */
+  readonly cropBytes?: number
   readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly state: State | undefined
@@ -61,9 +69,9 @@ export const rowsOfUpdate = ({ staged }: Planned, { options }: TrainingRequest):
 
 const stepsOf = ({ options: { steps, epochs = 1 } }: TrainingRequest, training: Dataset, rows: number): E.Either<Failure, number> => {
   const wanted = steps ?? Math.ceil((epochs * training.examples.length) / rows)
-  return wanted <= mostSteps
+  return wanted <= maxSteps
     ? E.right(wanted)
-    : E.left(inputFailure(`--epochs ${epochs} are ${wanted} steps, over the ${mostSteps} that a training may have: give fewer`))
+    : E.left(inputFailure(`--epochs ${epochs} are ${wanted} steps, over the ${maxSteps} that a training may have: give fewer`))
 }
 
 const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Split): TrainingObjective => ({
@@ -96,7 +104,12 @@ const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Sp
 }
 
 /** The size of the crop that a step sees of each image. */
-export const cropOf = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
+export const cropExtent = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
+
+const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned): number | undefined =>
+  seen.some(({ header }) => header.view.level.tile !== undefined)
+    ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0] })
+    : undefined
 
 /**
  * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
@@ -104,7 +117,7 @@ export const cropOf = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Ex
 export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTraining> => {
   const { options, setup, notify } = request
   return pipe(
-    TE.fromEither(datasetsOf(request, options.seed)),
+    TE.fromEither(splitForValidation(request, options.seed)),
     TE.bindTo('split'),
     TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
     TE.let('objective', ({ split }) => objectiveFor(request, split)),
@@ -120,18 +133,19 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
           : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
-    TE.chainFirst(({ split, graph }) => checkImages(split, leastExtent(cropOf(graph), options.rotate), request)),
+    TE.bind('seen', ({ split, graph }) => checkImages(split, minExtent(cropExtent(graph), options.rotate), request)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
     TE.let('weightedSetup', ({ split, graph, classWeights }) => setupFor(request, split, graph, classWeights)),
-    TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...pickWatching(options) }, objective, imageSource)),
     TE.bind('planned', ({ weightedSetup, objective }) => TE.fromEither(planNetwork(weightedSetup, objective, imageSource))),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
     TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
     TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
     TE.bind('state', (choices) => findState(request, choices)),
-    TE.map(({ split, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
+    TE.map(({ split, seen, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
       request,
       ...split,
+      ...present({ cropBytes: cropBytesOf(seen, planned) }),
       planned,
       classes,
       classWeights,

@@ -17,7 +17,7 @@ export const recordAfter = ({ loss, stepMs, validations }: TrainingRecord, steps
   validations: validations.filter(({ step }) => step <= steps)
 })
 
-/** Whether the last `patience` validations brought nothing better. */
+/** Tells whether the last `patience` validations brought nothing better. */
 export const isExhausted = ({ validations }: TrainingRecord, by: BestBy, patience: number | undefined): boolean =>
   patience !== undefined && (findBest(by, validations)?.since ?? 0) >= patience
 

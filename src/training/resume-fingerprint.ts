@@ -25,7 +25,7 @@ const dataText = ({ examples }: Dataset): string =>
   `${examples.length} images of hash ${shortHash(examples.map((example) => `${basename(example.path)}:${labelText(example)}`).join('\n'))}`
 
 /** Options that are not set have no entry, so that a state stays good when an option is added. */
-const given = (choices: Readonly<Record<string, string | undefined>>): ResumeFingerprint =>
+const withoutAbsent = (choices: Readonly<Record<string, string | undefined>>): ResumeFingerprint =>
   Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
 /**
@@ -40,7 +40,7 @@ export const resumeFingerprint = (
   const { graph, plan } = staged
   const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
-  return given({
+  return withoutAbsent({
     model: graph.model,
     input: graph.input.join('x'),
     layers: plan.graphHash.slice(0, 12),

@@ -1,5 +1,6 @@
-import type { Outcome } from '../failure'
-import { pixelLossOf } from '../running/pixel-loss'
+import * as TE from 'fp-ts/TaskEither'
+import type { Failure, Outcome } from '../failure'
+import { findPixelLoss } from '../running/pixel-loss'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
@@ -7,31 +8,49 @@ import { createImageLoader } from './image-loader'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
-import { type PreparedTraining, cropOf, rowsOfUpdate } from './prepare'
+import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { emptyRecord } from './record'
+import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
-/** How rows, or pixels, count. */
+/** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
-  const pixels = pixelLossOf(planned)
+  const pixels = findPixelLoss(planned)
   if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
   return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
+}
+
+/** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
+const countSkipped = ({
+  options: { skipBad },
+  notify
+}: TrainingRequest): { readonly onSkipped?: (failure: Failure) => void; readonly count: () => number } => {
+  const told = new Set<string>()
+  let skipped = 0
+  const onSkipped = ({ message }: Failure): void => {
+    skipped += 1
+    const [file = ''] = message.split(' cannot be read')
+    if (!told.has(file)) notify(`${message}; another crop is drawn`)
+    told.add(file)
+  }
+  return { ...(skipBad ? { onSkipped } : {}), count: () => skipped }
 }
 
 const trainOn =
   (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
+    const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
     const { seed, flip, rotate, colourJitter, signal, save, best } = request.options
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
-    const [crop, { evaluate }] = [cropOf(program), program]
+    const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
-    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader })
+    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runUpdates({
@@ -54,7 +73,10 @@ const trainOn =
       }),
       before: state?.record ?? emptyRecord
     })
-    return () => run().finally(() => signal?.removeEventListener('abort', stop))
+    const withSkipped = TE.map((trained: TrainedRecord): TrainedRecord =>
+      skipped.onSkipped === undefined ? trained : { ...trained, skippedCrops: skipped.count() }
+    )
+    return () => withSkipped(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
 
 const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {

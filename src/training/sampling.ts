@@ -2,10 +2,9 @@ import type { Extent2 } from '../images/resolution'
 import { randomStream } from '../numbers/random'
 
 /**
- * One row of a step's batch: which example it is, and the draws for its crop and flips (uniform in
- * [0, 1)).
+ * One row of a step's batch: the example, and the draws for its crop and flips (uniform in [0, 1)).
  */
-export interface Draw {
+interface Draw {
   readonly example: number
   readonly top: number
   readonly left: number
@@ -13,7 +12,7 @@ export interface Draw {
   readonly flipVertical: boolean
 }
 
-export interface SamplingOptions {
+interface SamplingOptions {
   readonly seed: number
   readonly examples: number
   readonly batch: number
@@ -61,3 +60,11 @@ export const cropCorner = (draw: Draw, image: Extent2, crop: Extent2): { readonl
   cropTop: Math.floor(draw.top * (image.height - crop.height + 1)),
   cropLeft: Math.floor(draw.left * (image.width - crop.width + 1))
 })
+
+/**
+ * Another draw for a row whose crop cannot be read: any example and corner, flipped as the first.
+ */
+export const drawAnew = (seed: number, step: number, row: number, attempt: number, first: Draw, examples: number): Draw => {
+  const { uniform } = randomStream(seed, `again.${step}.${row}.${attempt}`)
+  return { ...first, example: Math.floor(uniform(0) * examples), top: uniform(1), left: uniform(2) }
+}

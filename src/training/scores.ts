@@ -14,7 +14,7 @@ export interface Quality {
 }
 
 /** Row-major [images, classes]. */
-export interface Scores {
+interface Scores {
   readonly values: Float64Array
   readonly classes: number
   readonly labels: readonly number[]
@@ -22,7 +22,7 @@ export interface Scores {
 
 const rowOf = ({ values, classes }: Scores, image: number): Float64Array => values.subarray(image * classes, (image + 1) * classes)
 
-const largestOf = (row: Float64Array): number => row.reduce((largest, value, index) => (value > row[largest]! ? index : largest), 0)
+const argmax = (row: Float64Array): number => row.reduce((largest, value, index) => (value > row[largest]! ? index : largest), 0)
 
 /** log(sum(exp(row))), without overflow; over all but one entry where `without` says which. */
 const logSumExp = (row: Float64Array, without = -1): number => {
@@ -74,7 +74,7 @@ export const measureQuality = (scores: Scores): Quality => {
   for (const [image, label] of labels.entries()) {
     const row = rowOf(scores, image)
     loss += logSumExp(row) - row[label]!
-    if (largestOf(row) === label) right += 1
+    if (argmax(row) === label) right += 1
   }
   return { loss: loss / labels.length, accuracy: right / labels.length, auc: meanAuc(scores) }
 }

@@ -1,10 +1,10 @@
 import { ignoredLabel } from '../images/masks'
 
 /**
- * How often each class was taken for which: row-major [classes of the masks, classes of the
+ * The confusion matrix: counts of pixels by class, row-major [classes of the masks, classes of the
  * network].
  */
-export interface Confusion {
+interface Confusion {
   readonly counts: Float64Array
   readonly classes: number
 }

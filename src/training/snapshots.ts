@@ -10,7 +10,7 @@ import { checkFiniteWeights, writeWeights } from '../weights/weights'
  * Copies of the weights and optimizer state on the host, since an interrupted step leaves the
  * device's half updated.
  */
-export interface Snapshots {
+interface Snapshots {
   /** The last copy. */
   readonly io: StepIo
   /** Copies after `steps` completed steps, unless the last copy was made then. */
@@ -22,7 +22,7 @@ export interface Snapshots {
   readonly afterStep: (steps: number) => Outcome<void>
   /** Steps that the last copy has seen; 0 where there is none. */
   readonly lastStep: () => number
-  /** Whether the weights of the last copy are finite. */
+  /** True if the weights of the last copy are finite. */
   readonly check: Outcome<void>
   /** Writes the weights of the last copy, which must be finite. */
   readonly write: (path: string) => Outcome<void>

@@ -10,7 +10,7 @@ import type { ResumeFingerprint } from './resume-fingerprint'
 import { type TrainingRecord, recordAfter } from './record'
 import { removeState, writeState } from './state'
 
-export interface StateWriterOptions {
+interface StateWriterOptions {
   /** Folder of states. */
   readonly state: string | undefined
   /** File of the weights in the end. */

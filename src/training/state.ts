@@ -45,7 +45,7 @@ const stepOf = (name: string): number | undefined => {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Whether a file of this name in a folder of states is one of them. */
+/** Tells whether a file of this name in a folder of states is one of them. */
 export const isStateName = (name: string): boolean => stepOf(name) !== undefined
 
 export const statePath = (folder: string, step: number): string => join(folder, `step-${step}.safetensors`)
@@ -73,7 +73,7 @@ export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
     return listSteps(folder)
   }, writeFailure(folder))
 
-export interface StateToWrite {
+interface StateToWrite {
   /** The Program's `save`, and its I/O buffer. */
   readonly section: Section
   readonly io: StepIo
@@ -116,8 +116,8 @@ const decodeStored = ({ path, metadata }: TensorFile): E.Either<Failure, t.TypeO
   )
 
 /**
- * One value a step. What the metadata say is held against the file before so many are made room
- * for.
+ * Reads a history of one value a step. What the metadata say is held against the file before room
+ * is made for so many.
  */
 const readHistory = (file: TensorFile, name: string, steps: number): Outcome<readonly number[]> => {
   const { shape } = file.tensors.get(name) ?? {}

@@ -1,6 +1,6 @@
 /** The report that a training makes of each of its steps. */
 export interface StepReport {
-  /** From 0. */
+  /** Number of the step, from 0. */
   readonly step: number
   readonly steps: number
   readonly loss: number

@@ -9,7 +9,10 @@ export interface Split {
   readonly validation: Dataset | undefined
 }
 
-/** How many of a class's images validate: the fraction, but at least one of two and never all. */
+/**
+ * Returns the number of a class's images to validate on: the fraction, but at least one of two and
+ * never all.
+ */
 const share = (fraction: number, count: number): number => Math.min(count - 1, Math.max(count > 1 ? 1 : 0, Math.round(fraction * count)))
 
 /**
@@ -51,7 +54,7 @@ const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, 
 }
 
 /** The images to train on, and those to validate on where that is asked for. */
-export const datasetsOf = (
+export const splitForValidation = (
   { dataset, validation }: Pick<TrainingRequest, 'dataset' | 'validation'>,
   seed: number
 ): E.Either<Failure, Split> => {

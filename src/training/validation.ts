@@ -12,7 +12,7 @@ import type { ImageLoader } from './image-loader'
 import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
-export interface ValidationRun {
+interface ValidationRun {
   readonly network: RunningNetwork
   /** The Program's `evaluate`. */
   readonly section: Section

@@ -14,9 +14,9 @@ import { writeFileAtomic } from '../files/atomic-write'
  * one at a time, so that a file may be larger than what a process can hold.
  */
 const elementBytes = { BOOL: 1, U8: 1, I8: 1, I16: 2, U16: 2, F16: 2, BF16: 2, I32: 4, U32: 4, F32: 4, I64: 8, U64: 8, F64: 8 } as const
-export type ElementType = keyof typeof elementBytes
+type ElementType = keyof typeof elementBytes
 
-export interface TensorEntry {
+interface TensorEntry {
   readonly type: ElementType
   readonly shape: readonly number[]
   /** First byte in the file. */
@@ -170,7 +170,7 @@ const bfloatToNumber = (bits: number): number => {
 }
 
 /**
- * How the bytes of each type become the numbers of `target`; types that are absent are not read.
+ * Converters of each type's bytes into the numbers of `target`; types that are absent are not read.
  */
 const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: Numbers) => void } = {
   F32: (bytes, target) => target.set(new Float32Array(bytes)),

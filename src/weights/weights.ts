@@ -9,7 +9,7 @@ import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTens
 const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 
 /**
- * Whether a tensor is the count that PyTorch saves beside the running statistics of a batch
+ * Tells whether a tensor is the count that PyTorch saves beside the running statistics of a batch
  * normalisation; nothing here reads it.
  */
 const isBatchCount = (name: string, names: ReadonlySet<string>): boolean =>
@@ -26,7 +26,7 @@ const auxiliaryHeads: ReadonlyMap<string, string> = new Map([
  * The file must hold the model's parameters and running statistics, each in its shape, and nothing
  * that the model does not know.
  */
-export const matchParameters =
+const matchParameters =
   (model: string, parameters: readonly Parameter[]) =>
   (file: TensorFile): E.Either<Failure, TensorFile> => {
     const fail = (fault: string): E.Either<Failure, TensorFile> => E.left(inputFailure(`${file.path}: ${fault}`))
@@ -44,7 +44,7 @@ export const matchParameters =
     return extra === undefined ? E.right(file) : fail(`holds ${extra}, which ${model} has not`)
   }
 
-/** Whether all are finite: nothing but them makes 0 of a product with 0. */
+/** Tells whether all values are finite: nothing but them makes 0 of a product with 0. */
 const areFinite = (values: Numbers): boolean => {
   let sum = 0
   for (let index = 0; index < values.length; index += 1) sum += values[index]! * 0

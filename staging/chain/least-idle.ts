@@ -145,7 +145,7 @@ const roomsOf = ({ x, roomF, roomB, count }: SlotChain): Int32Array => {
   return rooms
 }
 
-export interface LeastIdle {
+interface LeastIdle {
   /** Sets that are equally good, by increasing slots that they keep. */
   readonly sets: readonly OffloadSet[]
   /** Slots that the link moves while operations wait. */
@@ -158,7 +158,7 @@ export interface LeastIdle {
  * here those that others make needless are dropped, and the rest lie in typed arrays. Each
  * operation must fit by itself.
  */
-export const leastIdle = (chain: SlotChain): LeastIdle => {
+export const minimizeIdle = (chain: SlotChain): LeastIdle => {
   const rooms = roomsOf(chain)
   const stages = chain.x.length
   let layer: Layer = { ...openLayer(1), length: 1 }

@@ -1,8 +1,8 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { familyOf } from '../kernels/kernel-family'
-import { fieldType } from '../kernels/kernel-fields'
-import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from '../kernels/kernels'
+import type { FieldType } from '../kernels/kernel-fields'
+import { kernelTable, keyOfKernel, rowOf, type Kernel, type KernelKind } from '../kernels/kernels'
 import { milliseconds, rate } from '../decoding/magnitudes'
 
 const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
@@ -82,10 +82,10 @@ export interface ProfiledModel extends DeviceModel {
 /** Refuses fields of another version's kernels. */
 export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => {
   const { kind, ...fields } = kernel
-  const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? kernelTable[kind as KernelKind].fields : undefined
-  const isField = (field: string): boolean =>
-    fieldType(field) === 'numbers' ? Array.isArray(fields[field]) : typeof fields[field] === 'number'
-  return known !== undefined && known.length === Object.keys(fields).length && known.every(isField)
+  const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? rowOf(kind as KernelKind).fields : undefined
+  const isField = ([field, type]: readonly [string, FieldType]): boolean =>
+    type === 'numbers' ? Array.isArray(fields[field]) : typeof fields[field] === 'number'
+  return known !== undefined && Object.keys(known).length === Object.keys(fields).length && Object.entries(known).every(isField)
 }
 
 /**

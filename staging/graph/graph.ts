@@ -1,6 +1,5 @@
 import type { Extents } from './extents'
-import { createHash } from 'node:crypto'
-import { isBuiltIn, isLoss, type ArgsOf, type Op } from '../../dsl'
+import { comparesWith, isLoss, type ArgsOf, type Loss, type LossTarget, type Op } from '../../dsl'
 import type { AccessMap } from './access'
 import type { TileAxis } from '../program/program'
 
@@ -87,17 +86,6 @@ export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['reader
   return readers
 }
 
-/** A graph that computes the same function every time; nodes stay where they are. */
-export const withoutDropout = (graph: Graph): Graph => ({
-  ...graph,
-  nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
-})
-
-/** A pointwise function of ours goes by its name, whichever way its expression is written. */
-const identityOf = ({ op, args }: Node): readonly unknown[] => (op === 'pointwise' && isBuiltIn(args) ? [args.function, {}] : [op, args])
-
-/** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */
-export const graphHash = (graph: Graph): string =>
-  createHash('sha256')
-    .update(JSON.stringify([graph.input, graph.nodes.map((node) => [node.name, ...identityOf(node), node.inputs, node.output])]))
-    .digest('hex')
+/** Whether a node is a loss that compares its input with such a target. */
+export const hasTarget = <T extends LossTarget>(node: Node, target: T): node is Extract<Node, { readonly op: Loss<T> }> =>
+  comparesWith(node.op, target)

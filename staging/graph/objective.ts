@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
-import { isTrainable, type Graph } from './graph'
+import { hasTarget, isTrainable, type Graph } from './graph'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -70,7 +70,7 @@ const matches =
     prefix === '' || parameter === prefix || parameter.startsWith(`${prefix}.`)
 
 /** How a parameter is trained: by its group of the longest prefix (of equals, the last). */
-export interface Learning {
+export interface TrainingParameters {
   /** Times the step's learning rate. */
   readonly rate: number
   readonly weightDecay: number
@@ -80,7 +80,7 @@ export interface Learning {
  * Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and
  * where a step evaluates, none.
  */
-export const findLearning = (objective: Objective, parameter: string): Learning | undefined => {
+export const findLearning = (objective: Objective, parameter: string): TrainingParameters | undefined => {
   if (objective.kind === 'gradients') return { rate: 1, weightDecay: 0 }
   if (objective.kind === 'evaluate') return undefined
   const group = (objective.groups ?? [])
@@ -103,7 +103,7 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
-  if (rowWeights === true && loss.op !== 'softmaxCrossEntropy')
+  if (rowWeights === true && !hasTarget(loss, 'labels'))
     return `rows are weighted in softmaxCrossEntropy only, but the loss is ${loss.op}; leave out the weights`
   const unmatched = groups.find((group) => !names.some((name) => matches(name)(group)))
   if (unmatched !== undefined)

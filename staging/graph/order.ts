@@ -1,3 +1,4 @@
+import { mayExchange } from '../../dsl'
 import { readersOf, type Graph, type Node } from './graph'
 import { requestedCheckpoints } from './directives'
 
@@ -25,8 +26,6 @@ export const depthFirst = ({ nodes, readers }: Graph): Order => {
   return order
 }
 
-export const isRectifier = (node: Node): boolean => node.op === 'relu' || node.op === 'leakyRelu'
-
 /**
  * Max pooling moves before the rectifier that it follows. Both are monotone, so values stay the
  * same, bit for bit, and so do gradients: where the largest of a window is not above zero, the same
@@ -44,7 +43,7 @@ export const hoistPoolAboveRelu = (graph: Graph): Order => {
     const alone = graph.readers[position + 1]!.length === 1 && second.inputs[0] === position + 1
     const before = first.inputs[0]! === 0 ? undefined : graph.nodes[first.inputs[0]! - 1]
     const isFused = before?.statistics !== undefined
-    if (isRectifier(first) && second.op === 'maxPool2d' && alone && !isFused && !checkpoints.has(position + 1)) {
+    if (mayExchange(first.op, second.op) && alone && !isFused && !checkpoints.has(position + 1)) {
       ;[order[position], order[position + 1]] = [order[position + 1]!, order[position]!]
       position++
     }

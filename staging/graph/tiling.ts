@@ -4,7 +4,7 @@ import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './statistics'
 import { tileAxes, type TileAxis } from '../program/program'
 import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './region'
-import { hull, partition, partitionAlongside, effectiveTileCount, type Interval } from './interval'
+import { unionInterval, partition, partitionAlongside, effectiveTileCount, type Interval } from './interval'
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 
@@ -12,12 +12,12 @@ const axisIndex = { B: 0, H: 2, W: 3 } as const
  * The tensors that a span reads from before it, and those that it makes and something after it
  * reads.
  */
-export interface Ends {
+export interface BoundaryTensors {
   readonly inputs: readonly number[]
   readonly outputs: readonly number[]
 }
 
-export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
+export const endsOf = (graph: Graph, { from, to }: Span): BoundaryTensors => {
   const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
   const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
   return {
@@ -26,7 +26,7 @@ export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
   }
 }
 
-/** Whether something from a position on reads a tensor. */
+/** Tells whether something from a position on reads a tensor. */
 export const isLiveAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
   readers[tensor]!.some((reader) => reader >= position)
 
@@ -73,7 +73,9 @@ export const effectiveGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid 
 
 const units = { B: 'images', H: 'rows', W: 'columns' } as const
 
-/** Why a segment cannot have so many tiles. */
+/**
+ * Returns one sentence on why a segment cannot have so many tiles, or undefined where all is right.
+ */
 export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string | undefined => {
   const last = nodes[to - 1]!
   const axis = tileAxes.find((one) => grid[one] > ownedExtent(last, one))
@@ -82,7 +84,7 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
   return `${grid[axis]} tiles along ${axis} are more than the ${extent} ${units[axis]} of the ${tensor} of ${last.name}; take at most ${extent}`
 }
 
-/** Whether an output's slice reads a slice of the input. */
+/** Tells whether an output's slice reads a slice of the input. */
 const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**
@@ -171,7 +173,7 @@ const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<n
     readings.unshift(whole)
     for (const tensor of node.inputs) {
       const [before, read] = [held.get(tensor), readInterval(whole, tensor)]
-      held.set(tensor, before === undefined ? read : hull(before, read))
+      held.set(tensor, before === undefined ? read : unionInterval(before, read))
     }
   }
   const all = readings.map((reading, index) => {

@@ -1,4 +1,4 @@
-import { kernelTable, type Kernel } from './kernels'
+import { fieldNames, type Kernel } from './kernels'
 
 /**
  * Fields that only say how much there is to do, where it lies, or by what to multiply; kernels that
@@ -30,7 +30,7 @@ const sizes: ReadonlySet<string> = new Set<string>([
   'scale',
   'slope',
   'batch',
-  ...kernelTable.copyBox.fields.filter((field) => field !== 'add')
+  ...fieldNames.copyBox.filter((field) => field !== 'add')
 ])
 
 const fieldOf = (kernel: Kernel, field: string): number => (kernel as unknown as Readonly<Record<string, number>>)[field] ?? 1
@@ -43,6 +43,6 @@ const isSize = (kernel: Kernel, field: string): boolean => sizes.has(field) || (
  * where these are alike.
  */
 export const familyOf = (kernel: Kernel): string => {
-  const shape = (kernelTable[kernel.kind].fields as readonly string[]).filter((field) => !isSize(kernel, field))
+  const shape = fieldNames[kernel.kind].filter((field) => !isSize(kernel, field))
   return [kernel.kind, ...shape.map((field) => fieldOf(kernel, field))].join(' ')
 }

@@ -5,43 +5,26 @@
  */
 export type FieldType = 'integer' | 'number' | 'flag' | 'layout' | 'numbers'
 
-const numbers = ['slope', 'scale', 'rate', 'weightDecay', 'momentum', 'beta1', 'beta2', 'epsilon', 'maxNorm']
-const flags = [
-  'perImage',
-  'countPadding',
-  'bilinear',
-  'alignCorners',
-  'add',
-  'inverse',
-  'ofParameters',
-  'decoupled',
-  'broadcast',
-  'weightPerChannel',
-  'biasPerChannel'
-]
+/** A kernel's fields in order, each with what it may be. */
+export type Fields = { readonly [field: string]: FieldType }
 
-export const fieldType = (field: string): FieldType =>
-  field === 'expression'
-    ? 'numbers'
-    : numbers.includes(field) || /^(mean|deviation)\d$/.test(field)
-      ? 'number'
-      : flags.includes(field)
-        ? 'flag'
-        : /^(l|.+L)ayout$/.test(field)
-          ? 'layout'
-          : 'integer'
+const ofType =
+  <T extends FieldType>(type: T) =>
+  <const N extends readonly string[]>(...names: N) =>
+    Object.fromEntries(names.map((name) => [name, type])) as { readonly [F in N[number]]: T }
+const [integers, reals, flags, layouts] = [ofType('integer'), ofType('number'), ofType('flag'), ofType('layout')]
 
-const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
-const stridedTile = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as const
-const channelGroups = [...tile, 'groups'] as const
-const groupedTile = [...channelGroups, 'perImage'] as const
-const placedTile = [...tile, 'fullHeight', 'fullWidth'] as const
+const tile = { ...integers('batch', 'channels', 'height', 'width'), ...layouts('layout') }
+const stridedTile = { ...tile, ...integers('strideBatch', 'strideChannel', 'strideHeight') }
+const channelGroups = { ...tile, ...integers('groups') }
+const groupedTile = { ...channelGroups, ...flags('perImage') }
+const placedTile = { ...tile, ...integers('fullHeight', 'fullWidth') }
 /**
  * Of an expression over a tile: whether `second` is one value an image and channel, and parameters
  * one a channel.
  */
-const pointwiseTile = [...tile, 'broadcast', 'weightPerChannel', 'biasPerChannel'] as const
-const window = [
+const pointwiseTile = { ...tile, ...flags('broadcast', 'weightPerChannel', 'biasPerChannel') }
+const window = integers(
   'batch',
   'inChannels',
   'inHeight',
@@ -58,78 +41,79 @@ const window = [
   'padBottom',
   'padLeft',
   'padRight'
-] as const
-const resampled = [
-  'batch',
-  'channels',
-  'inHeight',
-  'inWidth',
-  'outHeight',
-  'outWidth',
-  'layout',
-  'fullInHeight',
-  'fullInWidth',
-  'fullOutHeight',
-  'fullOutWidth'
-] as const
+)
+const resampled = {
+  ...integers('batch', 'channels', 'inHeight', 'inWidth', 'outHeight', 'outWidth'),
+  ...layouts('layout'),
+  ...integers('fullInHeight', 'fullInWidth', 'fullOutHeight', 'fullOutWidth')
+}
 
 /**
  * Fields that kernels have in common, in order. The C++ structs that hold them have the same names,
  * and one whose fields begin with another's derives from it.
  */
 export const kernelFields = {
-  count: ['count'],
+  count: integers('count'),
   /** What is not positive is multiplied by `slope`; 1 leaves it. */
-  rectifier: ['count', 'slope'],
-  clipGradient: ['count', 'maxNorm'],
+  rectifier: { ...integers('count'), ...reals('slope') },
+  clipGradient: { ...integers('count'), ...reals('maxNorm') },
   /** `rate` multiplies the step's learning rate. */
-  optimizer: ['count', 'rate', 'weightDecay'],
-  sgd: ['count', 'rate', 'weightDecay', 'momentum'],
-  adam: ['count', 'rate', 'weightDecay', 'beta1', 'beta2', 'epsilon', 'decoupled'],
-  zero: ['bytes'],
-  channelCount: ['channels'],
-  updateRunning: ['channels', 'momentum'],
-  normaliseParameters: ['images', 'channels'],
-  linear: ['batch', 'inFeatures', 'outFeatures'],
-  crossEntropy: ['batch', 'classes', 'fullBatch'],
+  optimizer: { ...integers('count'), ...reals('rate', 'weightDecay') },
+  sgd: { ...integers('count'), ...reals('rate', 'weightDecay', 'momentum') },
+  adam: { ...integers('count'), ...reals('rate', 'weightDecay', 'beta1', 'beta2', 'epsilon'), ...flags('decoupled') },
+  zero: integers('bytes'),
+  channelCount: integers('channels'),
+  updateRunning: { ...integers('channels'), ...reals('momentum') },
+  normaliseParameters: integers('images', 'channels'),
+  linear: integers('batch', 'inFeatures', 'outFeatures'),
+  crossEntropy: integers('batch', 'classes', 'fullBatch'),
   /**
    * A sliding window over a tile that is padded by exactly these amounts, already clipped to the
    * tensor.
    */
   window,
-  pool: [...window, 'layout'],
+  pool: { ...window, ...layouts('layout') },
   /**
    * The overhang: rows and columns that ceilMode adds past the padding, a part of padBottom and
    * padRight that is never counted.
    */
-  averagePool: [...window, 'layout', 'overhangBottom', 'overhangRight', 'countPadding'],
+  averagePool: { ...window, ...layouts('layout'), ...integers('overhangBottom', 'overhangRight'), ...flags('countPadding') },
   /**
    * Channels count all groups. `algorithm` 0: direct; 1: Winograd's F(4x4, 3x3), whose forward and
    * backward-data read weights in the layouts of that name; 16 + n: what cuDNN's enumeration for
    * this kind of convolution calls n. Every device has 0, the cpu 1 too, cuda those of cuDNN.
    * `slope` as a rectifier's, of forward.
    */
-  convolution: [...window, 'outChannels', 'groups', 'sourceLayout', 'destinationLayout', 'weightLayout', 'algorithm', 'slope'],
-  weightReorder: ['outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups', 'sourceLayout', 'destinationLayout'],
-  activationReorder: ['batch', 'channels', 'height', 'width', 'sourceLayout', 'destinationLayout'],
+  convolution: {
+    ...window,
+    ...integers('outChannels', 'groups'),
+    ...layouts('sourceLayout', 'destinationLayout', 'weightLayout'),
+    ...integers('algorithm'),
+    ...reals('slope')
+  },
+  weightReorder: {
+    ...integers('outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups'),
+    ...layouts('sourceLayout', 'destinationLayout')
+  },
+  activationReorder: { ...integers('batch', 'channels', 'height', 'width'), ...layouts('sourceLayout', 'destinationLayout') },
   tile,
   pointwiseTile,
   /** `expression`: as staging/pointwise/encode.ts writes it. */
-  pointwise: [...pointwiseTile, 'expression'],
+  pointwise: { ...pointwiseTile, expression: 'numbers' },
   /**
    * `rows`: 0 sums over all elements, 1 over those of each channel, 2 over those of each image's
    * channels.
    */
-  pointwiseSum: [...pointwiseTile, 'rows', 'expression'],
-  globalAveragePool: [...tile, 'scale'],
-  dropout: [...tile, 'fullChannels', 'fullHeight', 'fullWidth', 'layerKey', 'rate'],
+  pointwiseSum: { ...pointwiseTile, ...integers('rows'), expression: 'numbers' },
+  globalAveragePool: { ...tile, ...reals('scale') },
+  dropout: { ...tile, ...integers('fullChannels', 'fullHeight', 'fullWidth', 'layerKey'), ...reals('rate') },
   /** A tile of a plane or of images of the full extents. */
   placedTile,
-  pixelCrossEntropy: [...placedTile, 'ignored'],
-  loadImage: [...placedTile, 'mean0', 'mean1', 'mean2', 'mean3', 'deviation0', 'deviation1', 'deviation2', 'deviation3'],
+  pixelCrossEntropy: { ...placedTile, ...integers('ignored') },
+  loadImage: { ...placedTile, ...reals('mean0', 'mean1', 'mean2', 'mean3', 'deviation0', 'deviation1', 'deviation2', 'deviation3') },
   /** Where a tile lies in a plain tensor: strides in elements. */
   stridedTile,
-  squaredError: [...stridedTile, 'count'],
+  squaredError: { ...stridedTile, ...integers('count') },
   /** Consecutive channels are a group, and all groups have as many. */
   channelGroups,
   /**
@@ -139,68 +123,54 @@ export const kernelFields = {
    */
   groupedTile,
   /** `add` 1 adds to the gradient of the input, of backward. */
-  normalise: [...groupedTile, 'epsilon', 'slope', 'add'],
+  normalise: { ...groupedTile, ...reals('epsilon', 'slope'), ...flags('add') },
   /** Some channels of every pixel, from one tile to another. */
-  copyChannels: [
-    'batch',
-    'height',
-    'width',
-    'count',
-    'sourceChannels',
-    'sourceFirst',
-    'sourceLayout',
-    'destinationChannels',
-    'destinationFirst',
-    'destinationLayout',
-    'add'
-  ],
+  copyChannels: {
+    ...integers('batch', 'height', 'width', 'count', 'sourceChannels', 'sourceFirst'),
+    ...layouts('sourceLayout'),
+    ...integers('destinationChannels', 'destinationFirst'),
+    ...layouts('destinationLayout'),
+    ...flags('add')
+  },
   /**
    * A tile of input and output of an op that maps absolute coordinates between whole tensors of the
    * full extents.
    */
   resampled,
-  resize: [...resampled, 'bilinear', 'alignCorners'],
+  resize: { ...resampled, ...flags('bilinear', 'alignCorners') },
   /**
    * `mode` 0 pads with zeros, 1 reflects without the edge, 2 repeats the edge; what is added after
    * follows from the extents.
    */
-  pad: [...resampled, 'padTop', 'padLeft', 'mode'],
+  pad: { ...resampled, ...integers('padTop', 'padLeft', 'mode') },
   /**
    * A fine tile [batch, channels, height, width] and a coarse one [batch, channels factor^2,
    * coarseHeight, coarseWidth]: fine (c, y, x) is coarse ((c factor + r) factor + s, Y, X), where y
    * + rowsBefore = Y factor + r and x + columnsBefore = X factor + s. From coarse to fine, or where
    * `inverse` is 1 back. What has no counterpart in the other tile is zero.
    */
-  pixelShuffle: [
-    'batch',
-    'channels',
-    'height',
-    'width',
-    'coarseHeight',
-    'coarseWidth',
-    'factor',
-    'rowsBefore',
-    'columnsBefore',
-    'sourceLayout',
-    'destinationLayout',
-    'inverse'
-  ],
+  pixelShuffle: {
+    ...integers('batch', 'channels', 'height', 'width', 'coarseHeight', 'coarseWidth', 'factor', 'rowsBefore', 'columnsBefore'),
+    ...layouts('sourceLayout', 'destinationLayout'),
+    ...flags('inverse')
+  },
   /** A box of n0 x n1 x n2 rows of n3 contiguous elements; strides in elements. */
-  copyBox: [
-    'n0',
-    'n1',
-    'n2',
-    'n3',
-    'sourceStride0',
-    'sourceStride1',
-    'sourceStride2',
-    'destinationStride0',
-    'destinationStride1',
-    'destinationStride2',
-    'add',
-    'ofParameters'
-  ]
-} as const
+  copyBox: {
+    ...integers(
+      'n0',
+      'n1',
+      'n2',
+      'n3',
+      'sourceStride0',
+      'sourceStride1',
+      'sourceStride2',
+      'destinationStride0',
+      'destinationStride1',
+      'destinationStride2'
+    ),
+    ...flags('add', 'ofParameters')
+  }
+} as const satisfies { readonly [name: string]: Fields }
 
 /** A struct's last field, where a kernel does not have it. */
-export const absentFields = { slope: 1, add: false } as const
+export const absentFields = { slope: 1, add: false }

@@ -1,4 +1,5 @@
-import { kernelFields as fields } from './kernel-fields'
+import { map } from 'fp-ts/Record'
+import { kernelFields as fields, type Fields } from './kernel-fields'
 
 /**
  * Every kernel that a device implements: its numeric fields, and its operands in order with how
@@ -18,9 +19,8 @@ import { kernelFields as fields } from './kernel-fields'
  */
 export type Use = 'read' | 'write' | 'accumulate' | 'scratch' | 'index'
 
-/** Fields without the last. */
-type WithoutLast<F extends readonly unknown[]> = F extends readonly [...infer Rest, unknown] ? Rest : never
-const withoutLast = <const F extends readonly string[]>(all: F): WithoutLast<F> => all.slice(0, -1) as WithoutLast<F>
+const { slope: _slope, ...convolutionBackward } = fields.convolution
+const { add: _add, ...normaliseForward } = fields.normalise
 
 /** Absolute coordinates of the first row and column of the tiles of input and output. */
 const resampledAt = { sourceRow: 'index', sourceColumn: 'index', destinationRow: 'index', destinationColumn: 'index' } as const
@@ -33,12 +33,12 @@ export const kernelTable = {
     optional: ['bias', 'scratch']
   },
   convolutionBackwardData: {
-    fields: withoutLast(fields.convolution),
+    fields: convolutionBackward,
     operands: { destinationGradient: 'read', weights: 'read', sourceGradient: 'write', scratch: 'scratch' },
     optional: ['scratch']
   },
   convolutionBackwardWeights: {
-    fields: withoutLast(fields.convolution),
+    fields: convolutionBackward,
     operands: { source: 'read', destinationGradient: 'read', weightGradient: 'write', biasGradient: 'write', scratch: 'scratch' },
     optional: ['biasGradient', 'scratch']
   },
@@ -141,7 +141,7 @@ export const kernelTable = {
    * [channels]; slope as of convolutionForward.
    */
   normaliseForward: {
-    fields: withoutLast(fields.normalise),
+    fields: normaliseForward,
     operands: { source: 'read', moments: 'read', weights: 'read', bias: 'read', destination: 'write' },
     optional: ['weights', 'bias'],
     inPlace: ['source']
@@ -151,7 +151,7 @@ export const kernelTable = {
    * dy times the normalised x. The rectifier's part of the gradient is found from x.
    */
   normaliseBackwardReduce: {
-    fields: withoutLast(fields.normalise),
+    fields: normaliseForward,
     operands: { source: 'read', moments: 'read', weights: 'read', bias: 'read', destinationGradient: 'read', sums: 'accumulate' },
     optional: ['weights', 'bias']
   },
@@ -236,6 +236,14 @@ export const kernelTable = {
    * taken back.
    */
   channelShuffle: { fields: fields.channelGroups, operands: { source: 'read', destination: 'write' } },
+  /**
+   * Channel c of the destination, which has `channels`, is channel c + offset of the source, and
+   * zero where the source has none. The channels of the one lie within those of the other.
+   */
+  shiftChannels: {
+    fields: { ...fields.activationReorder, sourceChannels: 'integer', offset: 'integer' },
+    operands: { source: 'read', destination: 'write' }
+  },
   /**
    * maxima: two float64 for each channel of each image, the largest element so far and one past its
    * absolute place in row-major order, which is 0 where there is none yet. Takes in those of the
@@ -332,7 +340,7 @@ export const kernelTable = {
 
 /** A kernel's declaration. */
 export interface KernelRow {
-  readonly fields: readonly string[]
+  readonly fields: Fields
   readonly operands: { readonly [operand: string]: Use }
   readonly optional?: readonly string[]
   readonly inPlace?: readonly string[]
@@ -341,12 +349,15 @@ export interface KernelRow {
 export type KernelKind = keyof typeof kernelTable
 export const kernelKinds = Object.keys(kernelTable) as readonly KernelKind[]
 
-type FieldsOf<K extends KernelKind> = (typeof kernelTable)[K]['fields'][number]
+/** Names of each kernel's fields, in order. */
+export const fieldNames = map(({ fields }: KernelRow): readonly string[] => Object.keys(fields))<KernelKind>(kernelTable)
+
+type FieldsOf<K extends KernelKind> = (typeof kernelTable)[K]['fields']
 export type OperandsOf<K extends KernelKind> = keyof (typeof kernelTable)[K]['operands']
 
 /** One kernel with all its numbers fixed; a Program holds each distinct one once. */
 export type KernelOf<K extends KernelKind> = { readonly kind: K } & {
-  readonly [F in FieldsOf<K>]: F extends 'expression' ? readonly number[] : number
+  readonly [F in keyof FieldsOf<K>]: FieldsOf<K>[F] extends 'numbers' ? readonly number[] : number
 }
 export type Kernel = { [K in KernelKind]: KernelOf<K> }[KernelKind]
 export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
@@ -358,15 +369,15 @@ export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'a
  * before it.
  */
 export const encodeKernel = (kernel: Kernel): readonly number[] => {
-  const values = kernel as unknown as Readonly<Record<string, number>>
+  const values = kernel as unknown as Readonly<Record<string, number | readonly number[]>>
   const numbers = [kernelKinds.indexOf(kernel.kind)]
-  for (const field of kernelTable[kernel.kind].fields)
-    if (field === 'expression') numbers.push(...listed(kernel as KernelOf<'pointwiseForward'>))
-    else numbers.push(values[field]!)
+  for (const field of fieldNames[kernel.kind]) {
+    const value = values[field]!
+    if (typeof value === 'number') numbers.push(value)
+    else numbers.push(value.length, ...value)
+  }
   return numbers
 }
-
-const listed = ({ expression }: { readonly expression: readonly number[] }): readonly number[] => [expression.length, ...expression]
 
 /** A kernel's numbers as a key for what is remembered by kernel. */
 export const keyOfKernel = (kernel: Kernel): string => encodeKernel(kernel).join()

@@ -1,7 +1,7 @@
 /**
  * Memory layouts of tensors on a device, and the elements that each takes, channel padding
- * included. The position of a name in `layouts` is its code in a Program; native/src/kernels/layout.hpp
- * lists the same names.
+ * included. The position of a name in `layouts` is its code in a Program;
+ * native/src/kernels/layout.hpp lists the same names.
  */
 export const layouts = [
   'plain', // row-major: nchw, oihw, or any other rank

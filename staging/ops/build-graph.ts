@@ -18,18 +18,17 @@ import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
 import { readersOf, type Graph, type Directive, type Node } from '../graph/graph'
 import { recordOf } from '.'
-import { validateFunction } from '../pointwise/functions'
 
 const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
 
 /** As in PyTorch's state dictionaries. */
 const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
 
-/** Refuses a pointwise function that no device could run. */
-const withRunnableFunctions = (layers: readonly TracedLayer[]): E.Either<string, readonly TracedLayer[]> => {
+/** Refuses an op that no device could run. */
+const withRunnableOps = (layers: readonly TracedLayer[]): E.Either<string, readonly TracedLayer[]> => {
   for (const { name, op, args } of layers) {
-    const sentence = op === 'pointwise' ? validateFunction(args) : undefined
-    if (op === 'pointwise' && sentence !== undefined) return E.left(`${name}: ${args.function}: ${sentence}`)
+    const sentence = op === 'checkpoint' || op === 'tile' ? undefined : recordOf(op).validate?.(args)
+    if (sentence !== undefined) return E.left(`${name}: ${sentence}`)
   }
   return E.right(layers)
 }
@@ -59,13 +58,22 @@ export const forEvaluation = (graph: Graph): Graph => ({
   })
 })
 
+/** A graph that computes the same function every time; nodes stay where they are. */
+export const withoutRandomness = (graph: Graph): Graph => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => {
+    const { withoutRandomness } = recordOf(node.op)
+    return withoutRandomness === undefined ? node : ({ ...node, args: withoutRandomness(node.args) } as Node)
+  })
+})
+
 const startsSegment = (directives: readonly Directive[], position: number): boolean =>
   position === 0 || directives.some(({ kind, at }) => kind === 'checkpoint' && at === position)
 
 const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
   pipe(
     trace(withLoss(model, input), input),
-    E.chain(withRunnableFunctions),
+    E.chain(withRunnableOps),
     E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
     E.map((layers) => {
       const nodes: Node[] = []

@@ -68,6 +68,13 @@ export const conv2d: OpLowering<'conv2d'> = {
   parameters: (args, inChannels) =>
     weightAndBias([args.out, inChannels / (args.groups ?? 1), ...windowOf(args).kernel], args.out, args.bias),
   multiplyAdds: productsPerOutput,
+  weightForms: (device, { args, input }, sourceLayout) => {
+    const { kernel, stride, dilation, padding } = windowOf(args)
+    const { out, groups = 1 } = args
+    const shape = { inChannels: input[1], outChannels: out, groups, kernel, stride, dilation, padding, sourceLayout }
+    return { ...device.weightLayouts(shape), transformable: device.winograd(shape), groups }
+  },
+  readsImageLayout: true,
   saves: { input: 'for-weights' },
   inPlace: false,
   fusesRectifier: 'forward',

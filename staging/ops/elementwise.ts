@@ -52,6 +52,7 @@ const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dro
 export const dropout: OpLowering<'dropout'> = {
   access: sameAccess,
   inEvaluation: () => ({ rate: 0 }),
+  withoutRandomness: () => ({ rate: 0 }),
   saves: {},
   inPlace: true,
   outputLayout: sameLayout,

@@ -1,11 +1,14 @@
 import type { Op } from '../../dsl'
 import type { Node } from '../graph/graph'
+import type { DeviceModel } from '../devices/device-model'
 import type { Kernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+import type { WeightForms } from '../lowering/scope/parameters'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
-import { channelShuffle, pad, pixelShuffle, pixelUnshuffle } from './movement'
+import { channelShuffle, narrow, pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
@@ -30,6 +33,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   pixelShuffle,
   pixelUnshuffle,
   channelShuffle,
+  narrow,
   pad,
   add,
   mul,
@@ -56,6 +60,15 @@ export const loweringOf = (node: Node): OpLowering<Op> => {
   const record = recordOf(node.op)
   return record.variant?.(node) ?? record
 }
+
+/** How a node's weights are stored. */
+export const weightFormsOf = (device: DeviceModel, node: Node, source: Layout): WeightForms =>
+  loweringOf(node).weightForms?.(device, node as never, source) ?? plainWeights
+
+const plainWeights: WeightForms = { forward: 'plain', backwardData: 'plain', transformable: false, groups: 1 }
+
+/** Whether an op draws random numbers, by its position. */
+export const isRandom = (node: Node): boolean => recordOf(node.op).withoutRandomness !== undefined
 
 /** Emits an op forward. */
 export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)

@@ -76,7 +76,7 @@ const emitSumOverPixels = (scope: TileScope, step: JoinStep, read: Read, express
 }
 
 const broadcastAdd = joinWith([['input'], ['second'], ['add', 0, 1]], {})
-/** Each operand's gradient is the output's times the other operand. */
+/** Multiplies two tensors; each operand's gradient is the output's times the other operand. */
 export const mul = joinWith([['input'], ['second'], ['mul', 0, 1]], { input: 'always' })
 
 export const add: OpLowering<'add'> = {
@@ -113,7 +113,7 @@ const copyFields = (
     destinationLayout: layoutCode(to.tile.layout)
   }) as const
 
-/** Each operand with its first channel in the whole. */
+/** Returns each operand with its first channel in the whole. */
 const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 

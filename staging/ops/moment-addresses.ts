@@ -5,19 +5,22 @@ import type { Region } from '../lowering/ir/tile-tensor'
 import type { Step } from '../lowering/scope/op-step'
 import type { ModelScope } from '../lowering/scope/scope'
 
-/** Of a group: count, mean and sum of squared differences from it, in double precision. */
+/**
+ * Bytes of a group's moments: count, mean and sum of squared differences from it, in double
+ * precision.
+ */
 export const momentBytes = 24
 
-/** Of a channel's sums for the gradients of a normalisation: two in double precision. */
+/** Bytes of a channel's sums for the gradients of a normalisation: two in double precision. */
 export const sumBytes = 16
 
 /** Images that have statistics, and sums, of their own; 1 where all share them. */
 export const imagesApart = ({ statistics, input }: Normalisation): number => (statistics.perImage === 1 ? input[0] : 1)
 
-/** Of a channel's maximum, and where it stands. */
+/** Bytes of a channel's maximum, and of its place. */
 export const maximumBytes = 16
 
-/** Where the maxima of a tile's images lie. */
+/** Returns the address of the maxima of a tile's images. */
 export const maximaAt = (
   { moments }: Pick<ModelScope, 'moments'>,
   { node: { input }, position, sourceRegion: { from, advance } }: Step
@@ -34,7 +37,7 @@ export const rowsOfTile = (
   bytesPerImage: number
 ): UnplacedOperand => (perImage === 1 ? offsetBy(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base)
 
-/** Where a tile's moments lie. */
+/** Returns the address of a tile's moments. */
 export const momentsAt = (
   { moments }: Pick<ModelScope, 'moments'>,
   { statistics }: Normalisation,

@@ -6,8 +6,8 @@ import type { ModelScope } from '../lowering/scope/scope'
 import { momentsAt } from './moment-addresses'
 
 /**
- * What forward and backward of a normalisation on a tile have in common; `region`: where the tile
- * lies in the whole tensor.
+ * Returns the fields that forward and backward of a normalisation on a tile have in common;
+ * `region` is the tile's place in the whole tensor.
  */
 export const normalisationKernel = (
   scope: Pick<ModelScope, 'parameters' | 'moments'>,

@@ -5,7 +5,9 @@ import type { Statistics } from '../graph/graph'
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { WeightForms } from '../lowering/scope/parameters'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
+import type { DeviceModel } from '../devices/device-model'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
@@ -25,12 +27,27 @@ export interface OpLowering<P extends Op> {
   /** Its arguments where a network is evaluated; absent where they are the same. */
   readonly inEvaluation?: (args: ArgsOf<P>) => ArgsOf<P>
   /**
+   * Its arguments where it computes the same every time, of an op that draws random numbers, by its
+   * position.
+   */
+  readonly withoutRandomness?: (args: ArgsOf<P>) => ArgsOf<P>
+  /** What a plan's hash knows it by; its name and arguments where absent. */
+  readonly identity?: (args: ArgsOf<P>) => readonly unknown[]
+  /** Why no device can run it with these arguments; undefined where they can. */
+  readonly validate?: (args: ArgsOf<P>) => string | undefined
+  /**
    * What backward reads besides the output's gradient, the input perhaps for weights that learn
    * only; the rest need not be kept.
    */
   readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly indices?: true }
   /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
+  /** How its weights are stored; plain, as they are declared, where absent. */
+  readonly weightForms?: (device: DeviceModel, node: NodeFor<P>, source: Layout) => WeightForms
+  /** The gradient of its input reads the weights as they are stored. */
+  readonly backwardReadsStored?: true
+  /** Reads the input in the layout of images, and gives gradients in that of activations. */
+  readonly readsImageLayout?: true
   /** Whether forward adds to its output, which is zeroed first. */
   readonly accumulates?: (args: ArgsOf<P>) => boolean
   /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */

@@ -1,6 +1,7 @@
+import { isBuiltIn } from '../../dsl'
 import { sameAccess } from '../graph/access'
 import type { Parameter } from '../graph/graph'
-import { functionsOf } from '../pointwise/functions'
+import { functionsOf, validateFunction } from '../pointwise/functions'
 import { at, none } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
 import type { NodeParameters } from '../lowering/scope/parameter-tensor'
@@ -31,6 +32,12 @@ const parametersOf = (parameters: NodeParameters | undefined) => ({
 const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'pointwise'> => ({
   access: sameAccess,
   parameters: declared,
+  // A function of ours goes by its name, whichever way its expression is written.
+  identity: (args) => (isBuiltIn(args) ? [args.function, {}] : ['pointwise', args]),
+  validate: (args) => {
+    const sentence = validateFunction(args)
+    return sentence && `${args.function}: ${sentence}`
+  },
   saves,
   inPlace: true,
   outputLayout: sameLayout,

@@ -52,6 +52,21 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     const { kernel, stride } = transposedWindowOf(args)
     return ((input[1] / (args.groups ?? 1)) * kernel[0] * kernel[1]) / (stride[0] * stride[1])
   },
+  /** Those of the convolution from its output to its input. */
+  weightForms: (device, { args, input, output }) => {
+    const { kernel, stride, dilation, padding } = transposedWindowOf(args)
+    const [vertical, horizontal] = padding
+    const sides = { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
+    const [inChannels, outChannels, groups] = [output[1], input[1], args.groups ?? 1]
+    const sourceLayout = device.activationLayout(inChannels, false)
+    const { forward, backwardData } = device.weightLayouts({
+      ...{ inChannels, outChannels, groups, kernel, stride, dilation },
+      padding: sides,
+      sourceLayout
+    })
+    return { forward, backwardData, transformable: false, groups }
+  },
+  backwardReadsStored: true,
   saves: { input: 'for-weights' },
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),

@@ -1,10 +1,10 @@
 import type { Lifetime } from './placement'
 
 /**
- * One end of a range of memory that grows away from offset 0, with the holes that were freed
- * inside.
+ * A heap that grows away from offset 0 from one end of a range of memory, with the holes that were
+ * freed inside.
  */
-export interface Heap {
+interface Heap {
   /**
    * The offset of the smallest hole that holds the bytes (best fit; the lowest of equals), else the
    * end of what is in use.
@@ -47,14 +47,14 @@ export const openHeap = (): Heap => {
   }
 }
 
-export interface OnlineEvents {
+interface OnlineEvents {
   readonly allocate: (index: number) => void
   readonly free: (index: number) => void
 }
 
 /**
- * What a framework's allocator sees of a step, in program order: whatever dies at a moment is freed
- * before what is born then.
+ * Replays the events of a step that a framework's allocator sees, in program order: whatever dies
+ * at a timepoint is freed before what is born then.
  */
 export const replay = (lifetimes: readonly Lifetime[], { allocate, free }: OnlineEvents): void => {
   const indices = lifetimes.flatMap(({ bytes }, index) => (bytes > 0 ? [index] : []))

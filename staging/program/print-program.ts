@@ -1,5 +1,5 @@
-import { kernelTable, type Kernel } from '../kernels/kernels'
-import { fieldType } from '../kernels/kernel-fields'
+import { kernelTable, rowOf, type Kernel } from '../kernels/kernels'
+import type { FieldType } from '../kernels/kernel-fields'
 import { layouts } from '../kernels/layout'
 import {
   sectionNames,
@@ -37,15 +37,15 @@ const operandText = ({ buffers }: Program, address: Address): string => {
   }
 }
 
-const fieldText = (field: string, value: number | readonly number[]): string => {
-  const text = fieldType(field) === 'layout' && typeof value === 'number' ? layouts[value] : [value].flat().join(',')
+const fieldText = (type: FieldType, field: string, value: number | readonly number[]): string => {
+  const text = type === 'layout' && typeof value === 'number' ? layouts[value] : [value].flat().join(',')
   return `${field}=${text}`
 }
 
 /** A kernel's kind and its fields, by their names. */
 const kernelText = (kernel: Kernel): string => {
   const { kind, ...fields } = kernel
-  return [kind, ...Object.entries(fields).map(([field, value]) => fieldText(field, value))].join(' ')
+  return [kind, ...Object.entries(fields).map(([field, value]) => fieldText(rowOf(kind).fields[field]!, field, value))].join(' ')
 }
 
 const launchText = (program: Program, launch: Extract<Instruction, { readonly kind: 'launch' }>): readonly string[] => {
@@ -66,7 +66,7 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
     case 'loop':
       return [
         `for ${instruction.count} tiles along ${instruction.axis}:`,
-        ...instruction.body.flatMap((one) => indented(instructionLines(program, one)))
+        ...instruction.body.flatMap((one) => indent(instructionLines(program, one)))
       ]
     case 'copy': {
       const { engine, rows, rowBytes, device, host } = instruction
@@ -85,13 +85,13 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
   }
 }
 
-const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`)
+const indent = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`)
 
 const sectionLines = (program: Program, name: string, { code, exchangeBytes, exchanged }: Section): readonly string[] => [
   '',
   `${name}: exchanges ${bytesText(exchangeBytes)}`,
   ...exchanged.map((one) => `  ${one.name}: ${one.type} ${one.shape.join('x')} @ ${one.offset}`),
-  ...code.flatMap((one) => indented(instructionLines(program, one)))
+  ...code.flatMap((one) => indent(instructionLines(program, one)))
 ]
 
 const bufferLines = (title: string, buffers: readonly ProgramBuffer[]): readonly string[] =>

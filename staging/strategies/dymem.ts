@@ -1,4 +1,4 @@
-import type { Op } from '../../dsl'
+import { isConvolutionOp, type Op } from '../../dsl'
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
@@ -16,7 +16,7 @@ import { layerOf } from './vdnn'
  * section 3.2.2 keeps what is fetched near.)
  */
 const fetchedUpTo = (graph: Graph, timeline: Timeline): readonly number[] => {
-  const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
+  const isConvolution = (stage: number): boolean => isConvolutionOp(layerOf(graph, timeline, stage).op)
   return timeline.stages.map((_, stage) => {
     let [convolutions, last] = [isConvolution(stage) ? 1 : 0, stage]
     for (let next = stage + 1; next < timeline.stages.length; next++) {

@@ -1,6 +1,7 @@
 import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph/graph'
+import { loweringOf } from '../ops'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
 import { gathersMoments } from '../graph/statistics'
 import { crossing } from '../graph/tiling'
@@ -45,11 +46,13 @@ const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[positi
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
   if (gathersMoments(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isCut(graph, position + 1))) return false
-  const { op, input } = graph.nodes[position]!
+  const node = graph.nodes[position]!
+  const { op, input, access } = node
   if (sumsPixels(graph, position - 1)) return false
-  if (op === 'relu' || op === 'leakyRelu' || op === 'dropout') return true
+  const { inPlace, saves } = loweringOf(node)
+  if (inPlace && saves.input === undefined) return true
   const flat = input[2] * input[3] === 1
-  return !flat && !isLoss(op) && op !== 'flatten' && sizes[position]! < sizes[position - 1]!
+  return !flat && !isLoss(op) && access.H.kind !== 'whole' && sizes[position]! < sizes[position - 1]!
 }
 
 /**

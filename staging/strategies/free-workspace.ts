@@ -1,3 +1,4 @@
+import { isConvolutionOp } from '../../dsl'
 import type { ConvolutionAlgorithm } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
 import type { ConvolutionKernel } from '../kernels/kernels'
@@ -56,7 +57,7 @@ const groupsOf = (lowering: Lowering): readonly Group[] => {
   const { graph } = lowering
   const levelsAt = levelsOf(lowering)
   return graph.nodes.reduce<readonly Group[]>((groups, { op }, position) => {
-    if (op !== 'conv2d') return groups
+    if (!isConvolutionOp(op)) return groups
     const levels = levelsAt(position)
     const before = groups.at(-1)
     if (before === undefined || isFree(graph, position)) return [...groups, { from: position, positions: [position], levels }]

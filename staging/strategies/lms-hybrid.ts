@@ -1,5 +1,6 @@
 import type { Graph } from '../graph/graph'
-import { sourceOrder, isRectifier } from '../graph/order'
+import { isRectifier } from '../../dsl'
+import { sourceOrder } from '../graph/order'
 import { untiled, type Span } from '../graph/span'
 import { withSwapIntervals } from './swap-intervals'
 import { lmsSchedules } from './lms'
@@ -19,7 +20,7 @@ const checkpointOps = ['conv2d', 'maxPool2d'] as const
  */
 const subgraphs = ({ nodes }: Graph, checkpoint: (typeof checkpointOps)[number]): readonly Span[] => {
   const checkpoints = nodes.flatMap(({ op }, position) => (op === checkpoint ? [position + 1] : []))
-  const ends = [...checkpoints.map((to) => (isRectifier(nodes[to]!) ? to + 1 : to)), nodes.length]
+  const ends = [...checkpoints.map((to) => (isRectifier(nodes[to]!.op) ? to + 1 : to)), nodes.length]
   return ends.map((to, index) => ({ from: ends[index - 1] ?? 0, to }))
 }
 

@@ -1,3 +1,4 @@
+import { isConvolutionOp, type Op } from '../../dsl'
 import type { Timeline } from '../lowering/cost/timeline'
 import type { Graph } from '../graph/graph'
 import type { StageInterval } from './swap-intervals'
@@ -15,8 +16,8 @@ export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): 
  * the next layer waits for that. In backward each layer starts one swap-in, of the nearest layer
  * that misses something, no further ahead than the next convolution (their findPrefetchLayer).
  */
-export const vdnnSwapIntervals = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly StageInterval[] => {
-  const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
+export const vdnnSwapIntervals = (graph: Graph, timeline: Timeline, offloads: (op: Op) => boolean): readonly StageInterval[] => {
+  const isConvolution = (stage: number): boolean => isConvolutionOp(layerOf(graph, timeline, stage).op)
   const offloaded = timeline.tensors.filter(
     ({ forward, backward }) => forward + 1 < backward && offloads(layerOf(graph, timeline, forward).op)
   )
@@ -43,5 +44,5 @@ export const vdnnSwapIntervals = (graph: Graph, timeline: Timeline, offloads: (o
  * inputs alone (vDNN_conv), or of all (vDNN_all).
  */
 export const vdnn: Strategy = swappingWhole((seen, graph) =>
-  [() => false, (op: string) => op === 'conv2d', () => true].map((offloads) => () => vdnnSwapIntervals(graph, seen, offloads))
+  [() => false, isConvolutionOp, () => true].map((offloads) => () => vdnnSwapIntervals(graph, seen, offloads))
 )

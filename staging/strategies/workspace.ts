@@ -1,3 +1,4 @@
+import { isConvolutionOp } from '../../dsl'
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import { segmentScratch } from '../lowering/cost/estimate'
 import type { Lowering } from '../lowering/segment/create-scope'
@@ -20,7 +21,7 @@ export const workspaceVariants = (lowering: Lowering): Variants => {
   const { nodes } = lowering.graph
   const scratch = segmentScratch(lowering)
   const largest = nodes.map(({ op }, position) => {
-    if (op !== 'conv2d') return undefined
+    if (!isConvolutionOp(op)) return undefined
     const whole = {
       from: position,
       to: position + 1,

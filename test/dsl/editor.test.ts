@@ -104,14 +104,14 @@ editor('every option of every layer has words', () => {
 
 editor('what people export has declarations', () => {
   const text = `
-    import { checkpointWithin, conv2d, dense, model, named, net, input, parallel, planFor, relu, residual, seq, tile } from '../../dsl'
+    import { checkpointWithin, conv2d, denseBlock, model, named, net, input, parallel, planFor, relu, residual, seq, tile } from '../../dsl'
     import { vgg11 } from '../../models'
     export const listed = seq([relu])
     export const sequence = seq('a', [relu])
     export const called = named('b', relu)
     export const block = residual([relu], [relu])
     export const branches = parallel([[relu], []])
-    export const grown = dense([conv2d({ out: 8, k: 3, p: 1 })])
+    export const grown = denseBlock([conv2d({ out: 8, k: 3, p: 1 })])
     export const within = checkpointWithin(1e9)
     export const tiles = tile({ H: 2 })
     export const family = <const C extends number>(classes: C) => model({ name: 'm', input: [1, 3, 8, 8], layers: [listed, conv2d({ out: classes, k: 1 })] })

@@ -8,7 +8,7 @@ import {
   checkpointWithin,
   conv2d,
   convTranspose2d,
-  dense,
+  denseBlock,
   flatLayers,
   flatten,
   globalAvgPool,
@@ -90,7 +90,7 @@ layers("a residual's layers have the names and the order that torchvision gives 
 )
 
 layers('the layers of blocks are counted as if they stood in the list around them, joins by themselves', () => {
-  assert.equal(flow([relu, residual([convolution, relu], [convolution]), dense([relu]), residual([relu]), relu]), [
+  assert.equal(flow([relu, residual([convolution, relu], [convolution]), denseBlock([relu]), residual([relu]), relu]), [
     'relu 0 0',
     'conv2d 1 1',
     'relu 2 2',
@@ -105,7 +105,7 @@ layers('the layers of blocks are counted as if they stood in the list around the
 })
 
 layers('blocks stand in blocks, branches may be empty, and marks stand at a tensor', () => {
-  assert.equal(flow([parallel([[], [residual([checkpoint, relu], [dense([relu])])], [seq('pool', [checkpoint])]]), checkpoint]), [
+  assert.equal(flow([parallel([[], [residual([checkpoint, relu], [denseBlock([relu])])], [seq('pool', [checkpoint])]]), checkpoint]), [
     'checkpoint 0 0',
     'relu 0 0',
     'relu 1 0',
@@ -169,9 +169,9 @@ layers('a trace names where branches do not meet, and resizes to where the block
   const back = resize({ mode: 'bilinear', to: 'block' })
   const half = conv2d({ out: 4, k: 1, s: 2 })
   assert.equal(outputs([seq('a', [residual([half])])]), E.left('a.add: the branches differ, main 2x4x5x4 but shortcut 2x8x9x7'))
-  assert.equal(outputs([dense([half])]), E.left('concat: the branches differ, 2x8x9x7 and 2x4x5x4'))
+  assert.equal(outputs([denseBlock([half])]), E.left('concat: the branches differ, 2x8x9x7 and 2x4x5x4'))
   assert.equal(
-    outputs([half, dense([half, half, back]), dense([dense([half, back])]), back]),
+    outputs([half, denseBlock([half, half, back]), denseBlock([denseBlock([half, back])]), back]),
     E.right(['2x4x5x4', '2x4x3x2', '2x4x2x1', '2x4x5x4', '2x8x5x4', '2x4x3x2', '2x4x5x4', '2x12x5x4', '2x20x5x4', '2x20x9x7'])
   )
 })
@@ -191,7 +191,7 @@ layers('statistics of what a segment makes itself keep it from being tiled along
     [convolution, batchNorm({ frozen: true }), rows],
     [convolution, groupNorm({ groups: 2 }), relu, batches],
     [convolution, checkpoint, residual([norm, relu, convolution]), rows],
-    [convolution, checkpoint, dense([norm, convolution, checkpoint, norm]), rows],
+    [convolution, checkpoint, denseBlock([norm, convolution, checkpoint, norm]), rows],
     [convolution, norm]
   ])
     assert.is(sentence(legal), undefined, names(legal).join(', '))

@@ -2,7 +2,7 @@ import {
   batchNorm,
   checkpoint,
   conv2d,
-  dense,
+  denseBlock,
   dropout,
   globalAvgPool,
   groupNorm,
@@ -27,9 +27,9 @@ export const planned = model({
     conv2d({ out: 2, k: 1 }),
     seq('block', [
       relu,
-      dense([
+      denseBlock([
         maxPool2d({ k: 3, s: 1, p: 1 }),
-        residual([named('norm', batchNorm()), batchNorm({ frozen: true })], [dense([batchNorm()]), conv2d({ out: 2, k: 1 })])
+        residual([named('norm', batchNorm()), batchNorm({ frozen: true })], [denseBlock([batchNorm()]), conv2d({ out: 2, k: 1 })])
       ]),
       residual([checkpoint, groupNorm({ groups: 2 })])
     ]),

@@ -147,6 +147,7 @@ types('every op: the same shape, or the same sentence', () => {
     pixelShuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, -2) }),
     pixelUnshuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
     channelShuffle: fc.record({ groups: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
+    narrow: fc.record({ start: fc.constantFrom(0, 0, 1, 2, 1.5, -1), length: fc.constantFrom(0, 1, 1, 2, 3, 1.5, -2) }),
     pad: options({ p: padding, mode: fc.constantFrom('zeros', 'reflect', 'replicate') }, ['p']),
     add: fc.constant({}),
     mul: fc.constant({}),
@@ -231,11 +232,11 @@ types('segments: the same shape, or the same sentence', () => {
     'residual([dsl.batchNorm()])': dsl.residual([dsl.batchNorm()]),
     'residual([dsl.checkpoint, dsl.relu], [dsl.batchNorm()])': dsl.residual([dsl.checkpoint, dsl.relu], [dsl.batchNorm()]),
     'residual([dsl.maxPool2d({ k: 3 })])': dsl.residual([dsl.maxPool2d({ k: 3 })]),
-    "dense([dsl.avgPool2d({ k: 2 }), dsl.resize({ mode: 'nearest', to: 'block' })])": dsl.dense([
+    "dense([dsl.avgPool2d({ k: 2 }), dsl.resize({ mode: 'nearest', to: 'block' })])": dsl.denseBlock([
       dsl.avgPool2d({ k: 2 }),
       dsl.resize({ mode: 'nearest', to: 'block' })
     ]),
-    'dense([dsl.instanceNorm(), dsl.checkpointWithin(1000)])': dsl.dense([dsl.instanceNorm(), dsl.checkpointWithin(1000)]),
+    'dense([dsl.instanceNorm(), dsl.checkpointWithin(1000)])': dsl.denseBlock([dsl.instanceNorm(), dsl.checkpointWithin(1000)]),
     'parallel([[dsl.globalAvgPool], [dsl.flatten]])': dsl.parallel([[dsl.globalAvgPool], [dsl.flatten]]),
     'parallel([[dsl.relu, dsl.tile({ H: 2 })], []])': dsl.parallel([[dsl.relu, dsl.tile({ H: 2 })], []]),
     "resize({ mode: 'bilinear', to: 'block' })": dsl.resize({ mode: 'bilinear', to: 'block' })
@@ -259,14 +260,14 @@ types('segments: the same shape, or the same sentence', () => {
   const found = answers(
     `import * as dsl from '../../dsl'
     import type { WalkToEnd } from '../../dsl/typing/walk'
-    import type { FoundIn } from '../../dsl/typing/error-place'
+    import type { LocateErrorInList } from '../../dsl/typing/error-place'
     import type { RepeatedName, Repeats } from '../../dsl/flat/repeated-name'
     import type { ShapeOf, Start } from '../../dsl/typing/tensor'
     const layers = [${Object.keys(layers).map((name) => `dsl.${name}`)}] as const
     type L = typeof layers
     type X = Start<readonly [2, 3, 8, 8]>
     type Answer<L extends dsl.Layers, Y = WalkToEnd<X, L>> =
-      Y extends string ? FoundIn<X, L, Y>[1] : Repeats<L> extends true ? RepeatedName<L>[1] : ShapeOf<Y>`,
+      Y extends string ? LocateErrorInList<X, L, Y>[1] : Repeats<L> extends true ? RepeatedName<L>[1] : ShapeOf<Y>`,
     lists.map((list) => `Answer<readonly [${list.map((name) => `L[${places.get(name)}]`).join(', ')}]>`)
   )
   /** As staging says it of what can be trained: with the sentences of trace, and then of tiles. */

@@ -2,7 +2,9 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import { type Image, mapPixels } from '../../native'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { type Image, type ImageWindow, type ReadPixels, type Session, mapPixels } from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { temporaryFolder } from '../src/temporary-folder'
@@ -73,7 +75,12 @@ const expectedOf = (images: readonly Held[], colours: (pixel: Pixel, image: Imag
  * Loads every tile of every image, each by a launch of its own, and puts them together, [batch,
  * channels, height, width] flat.
  */
-const loadTiles = async (images: readonly Image[], layout: Layout, { device, precision }: Target): Promise<readonly number[]> => {
+const loadTiles = async (
+  images: readonly Image[],
+  layout: Layout,
+  { device, precision }: Target,
+  onSession: (session: Session) => void = () => undefined
+): Promise<readonly number[]> => {
   const { channels } = images[0]!
   const block = channelBlock(layout, channels)
   const elementBytes = precision === 'float64' ? 8 : 4
@@ -92,6 +99,7 @@ const loadTiles = async (images: readonly Image[], layout: Layout, { device, pre
   const session = right(
     open({ kernels: [kernel], code, exchangeBytes, precision, input: [images.length, channels, height, width] }, device)
   )
+  onSession(session)
   const buffer = new ArrayBuffer(exchangeBytes)
   right(await session.run('step', buffer, parameters, images)())
   session.close()
@@ -135,6 +143,66 @@ for (const target of targets)
     rmSync(file)
     assert.equal(await loadTiles([mapped], 'plain', target), await loadTiles([held], 'plain', target))
   })
+
+/** Pixels that are read as the device asks for them, and what it asked for. */
+const readFrom = ({ pixels, width: across, channels }: Held, windowBytes: number, asked: ImageWindow[]): ReadPixels => ({
+  windowBytes,
+  readWindow: (window) => {
+    asked.push(window)
+    const rows = Array.from({ length: window.height }, (_, row) => ((window.top + row) * across + window.left) * channels)
+    return TE.fromIO(() => Uint8Array.from(rows.flatMap((from) => [...pixels.subarray(from, from + window.width * channels)])))
+  }
+})
+
+for (const target of targets)
+  test(`windows that are read as they are needed load as pixels in memory, ${target.device} ${target.precision}`, async () => {
+    for (const windowBytes of [1, tileWidth * 3, tileWidth * 3 + 5, 2 ** 20])
+      for (const flips of [0, 1, 2, 3]) {
+        const images = ([0, 1, 2, 3] as const).map((quarterTurns): Held => {
+          const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
+          const corner = { cropTop: quarterTurns + 1, cropLeft: 2 * quarterTurns }
+          const image = pixelsOf(rows + corner.cropTop + 2, columns + corner.cropLeft + 1, 3, 7 * quarterTurns)
+          return { ...image, ...corner, flipHorizontal: flips % 2 === 1, flipVertical: flips > 1, quarterTurns }
+        })
+        const asked: ImageWindow[] = []
+        const read = images.map((image): Image => ({ ...image, pixels: readFrom(image, windowBytes, asked) }))
+        assert.equal(await loadTiles(read, 'plain', target), await loadTiles(images, 'plain', target))
+        // Every pixel of the crops once, a row of a tile at a time where no more is allowed.
+        const areas = asked.map((window) => window.height * window.width)
+        assert.is(
+          areas.reduce((sum, area) => sum + area, 0),
+          images.length * height * width
+        )
+        assert.is(Math.max(...areas), windowBytes === 2 ** 20 ? tileHeight * tileWidth : tileWidth)
+      }
+  })
+
+test('a window that is refused fails the section with its sentence, and so does one of another size', async () => {
+  const held = pixelsOf(height, width, 3, 1)
+  const refusing: Image = { ...held, pixels: { windowBytes: 64, readWindow: () => TE.left({ message: 'the tile is cut' }) } }
+  await loadTiles([refusing], 'plain', targets[0]).then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.is(message, 'the tile is cut')
+  )
+  const short: Image = { ...held, pixels: { windowBytes: 64, readWindow: () => TE.right(new Uint8Array(5)) } }
+  await loadTiles([short], 'plain', targets[0]).then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.match(message, /a window of 18 bytes was answered with 5/)
+  )
+})
+
+test('an interrupt ends a section that waits for a window', async () => {
+  const never = new Promise<E.Either<never, Uint8Array>>(() => undefined)
+  let interrupt: () => void = () => undefined
+  const waiting: Image = {
+    ...pixelsOf(height, width, 3, 1),
+    pixels: { windowBytes: 64, readWindow: () => () => (setTimeout(() => interrupt(), 20), never) }
+  }
+  await loadTiles([waiting], 'plain', targets[0], (session) => (interrupt = session.interrupt)).then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.match(message, /section step was interrupted before its end/)
+  )
+})
 
 test('what is no part of a file, or of another size than its image, is refused', async () => {
   const file = join(temporaryFolder(), 'pixels')

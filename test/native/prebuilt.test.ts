@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Installation, type Machine, chooseAddon, prebuilts } from '../../native/prebuilt'
+import { type Installation, type Machine, chooseAddon, prebuilts } from '../../native/addon/prebuilt'
 import { root, tilefold } from '../src/command-line'
 import { temporaryFolder } from '../src/temporary-folder'
 
 const modern = ['sse2', 'avx2', 'bmi2', 'f16c', 'fma']
 const machine: Machine = { node: 'v20.20.2', system: 'linux', processor: 'x64', instructions: () => modern }
-const nothing: Installation = { version: '1.2.3', leastNode: '20.17', isClone: false, local: undefined, addonOf: () => undefined }
+const nothing: Installation = { version: '1.2.3', minNode: '20.17', isClone: false, local: undefined, findAddon: () => undefined }
 const having = (...names: readonly string[]): Installation => ({
   ...nothing,
-  addonOf: (name) => (names.includes(name) ? { version: '1.2.3', file: `/${name}` } : undefined)
+  findAddon: (name) => (names.includes(name) ? { version: '1.2.3', file: `/${name}` } : undefined)
 })
 
 const choose = (on: Partial<Machine>, of: Installation): string => E.toUnion(chooseAddon({ ...machine, ...on }, of))
@@ -62,7 +62,7 @@ test('each reason why there is no addon is a sentence that says what to do', () 
 })
 
 test('an addon of another version is not taken', () => {
-  const older: Installation = { ...nothing, addonOf: (name) => ({ version: '1.2.2', file: `/${name}` }) }
+  const older: Installation = { ...nothing, findAddon: (name) => ({ version: '1.2.2', file: `/${name}` }) }
   assert.is(choose({}, { ...older, local: 'built' }), 'built')
   assert.is(
     choose({ processor: 'arm64' }, older),

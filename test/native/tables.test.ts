@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import { loadAddon } from '../../native/addon'
+import { loadAddon } from '../../native/addon/addon'
 import { kernelKinds, rowOf } from '../../staging/kernels/kernels'
 import { channelBlock, layouts, weightElements } from '../../staging/kernels/layout'
 import { right } from './program'
@@ -13,7 +13,7 @@ test('kernels, their fields and operands are the same in both languages', () => 
       const { fields, operands, optional = [], inPlace = [] } = rowOf(kind)
       return {
         name: kind,
-        fields: [...fields],
+        fields: Object.keys(fields),
         operands: Object.entries(operands).map(([name, use]) => ({
           name,
           use,

@@ -11,7 +11,7 @@ const root = join(__dirname, '..', '..')
  */
 const spinsWith = (settings: NodeJS.ProcessEnv): number => {
   const { OMP_WAIT_POLICY: _, GOMP_SPINCOUNT: __, ...environment } = process.env
-  const program = `require('./native/addon').loadAddon(); if (process.env.GOMP_SPINCOUNT !== ${JSON.stringify(settings.GOMP_SPINCOUNT)}) process.exit(1)`
+  const program = `require('./native/addon/addon').loadAddon(); if (process.env.GOMP_SPINCOUNT !== ${JSON.stringify(settings.GOMP_SPINCOUNT)}) process.exit(1)`
   const { status, stderr } = spawnSync(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], {
     cwd: root,
     env: { ...environment, ...settings, OMP_DISPLAY_ENV: 'verbose' },

@@ -43,6 +43,12 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
     dsl.channelShuffle({ groups: 3 }),
     dsl.meanSquaredError
   ],
+  narrow: [
+    dsl.conv2d({ out: 6, k: 1 }),
+    dsl.parallel([[dsl.narrow({ start: 0, length: 4 }), dsl.tanh], [dsl.narrow({ start: 2, length: 3 })]]),
+    dsl.narrow({ start: 1, length: 5 }),
+    dsl.meanSquaredError
+  ],
   pad: [
     dsl.pad({ p: [3, 1, 0, 2], mode: 'reflect' }),
     dsl.pad({ p: [2, 1], mode: 'replicate' }),
@@ -108,7 +114,7 @@ const others: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
       [dsl.adaptiveAvgPool2d({ out: 2 }), dsl.resize({ mode: 'bilinear', to: 'block' })],
       []
     ]),
-    dsl.dense([dsl.groupNorm({ groups: 3 }), dsl.conv2d({ out: 2, k: 3, p: 1 })]),
+    dsl.denseBlock([dsl.groupNorm({ groups: 3 }), dsl.conv2d({ out: 2, k: 3, p: 1 })]),
     dsl.meanSquaredError
   ]
 }

@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { leastCudaChunk, referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
-import { withoutDropout } from '../../staging/graph/graph'
+import { withoutRandomness } from '../../staging/ops/build-graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
@@ -41,7 +41,7 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
         : randomSegments(draw, graph)
       streams += segments.filter((segment) => segment.hostTensors !== undefined).length
       const lowering = {
-        graph: withoutDropout(graph),
+        graph: withoutRandomness(graph),
         device: referenceModel(precision),
         objective: { kind: 'gradients' },
         source: { kind: 'float' }

@@ -8,7 +8,7 @@ import {
   checkpointWithin,
   conv2d,
   convTranspose2d,
-  dense,
+  denseBlock,
   dropout,
   flatten,
   gelu,
@@ -24,6 +24,7 @@ import {
   model,
   modelOf,
   named,
+  narrow,
   net,
   pad,
   parallel,
@@ -130,7 +131,7 @@ const branching = net(input([2, 3, 65, 48]), [
   residual([batchNorm({ momentum: 0.01 }), gelu, conv2d({ out: 8, k: 3, p: 12, d: 12, groups: 8 })], [seq('downsample', [tanh])]),
   tile({ H: 2 }),
   checkpoint,
-  dense([groupNorm({ groups: 4, eps: 1e-6 }), relu, conv2d({ out: 4, k: 1 })]),
+  denseBlock([groupNorm({ groups: 4, eps: 1e-6 }), relu, conv2d({ out: 4, k: 1 })]),
   tile({ B: 2, H: 4, W: 4 }),
   checkpoint,
   parallel([
@@ -158,6 +159,13 @@ const rearranged = net(input([2, 3, 30, 41]), [
   channelShuffle({ groups: 4 }),
   pixelShuffle({ factor: 2 })
 ])
+const halves = net(input([2, 24, 30, 41]), [
+  parallel([[narrow({ start: 0, length: 10 })], [narrow({ start: 10, length: 14 }), conv2d({ out: 12, k: 3, p: 1 })]]),
+  channelShuffle({ groups: 2 }),
+  tile({ H: 3, W: 2 }),
+  narrow({ start: 21, length: 1 })
+])
+holds<Same<ShapeOf<typeof halves>, readonly [2, 1, 30, 41]>>()
 holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
 const largest = pipe(rearranged, tile({ H: 7 }), checkpoint, relu, globalMaxPool, tile({ H: 96, W: 50 }), checkpoint, linear({ out: 4 }))
 holds<Same<ShapeOf<typeof largest>, readonly [2, 4]>>()
@@ -172,7 +180,7 @@ const fromFile = (batch: number, height: number, width: number, classes: number,
   ])
   holds<Same<ShapeOf<typeof y>, readonly [number, number]>>()
   const joined = net(input([batch, 3, height, 64]), [
-    dense([batchNorm({ frozen: height > 9 }), ...layers]),
+    denseBlock([batchNorm({ frozen: height > 9 }), ...layers]),
     residual([conv2d({ out: classes, k: 1 })]),
     parallel([[conv2d({ out: 4, k: 1 })], [conv2d({ out: classes, k: 1 })]])
   ])
@@ -200,7 +208,7 @@ const openFamily = <const W extends number, const K extends number, const B exte
       conv2d({ out: width, k, s: k, p: [k, 1], d: [1, k], groups: k, bias }),
       batchNorm({ eps: k, momentum: k, frozen: bias }),
       residual([conv2d({ out: width, k: 3, p: 1 })]),
-      dense([convTranspose2d({ out: width, k: 3, p: 1 })]),
+      denseBlock([convTranspose2d({ out: width, k: 3, p: 1 })]),
       maxPool2d({ k, ceilMode: bias }),
       resize({ mode: 'bilinear', scale: k }),
       resize({ mode: 'nearest', size: [k, 8] }),
@@ -208,6 +216,7 @@ const openFamily = <const W extends number, const K extends number, const B exte
       pixelShuffle({ factor: k }),
       pixelUnshuffle({ factor: k }),
       channelShuffle({ groups: k }),
+      narrow({ start: k, length: k }),
       pad({ p: [k, 1], mode: 'reflect' }),
       checkpointWithin(k),
       tile({ H: k }),
@@ -257,7 +266,7 @@ const anyLayer = (one: AnyLayer, three: readonly [AnyLayer, AnyLayer, AnyLayer])
     layers: [relu, one, named('x', one), named('y', seq([one])), residual([one], [one]), ...three]
   }),
   net(input([1, 3, 8, 8]), [one, globalAvgPool]),
-  pipe(input([1, 3, 8, 8]), seq([one]), named('x', one), dense([relu, one]), relu),
+  pipe(input([1, 3, 8, 8]), seq([one]), named('x', one), denseBlock([relu, one]), relu),
   modelOf('any', pipe(input([1, 3, 8, 8]), seq(three)))
 ]
 const repeated = (count: number) => model({ name: 'repeated', input: [1, 3, 8, 8], layers: Array.from({ length: count }, () => relu) })

@@ -2,7 +2,7 @@ import { pipe } from 'fp-ts/function'
 import {
   checkpoint,
   conv2d,
-  dense,
+  denseBlock,
   globalAvgPool,
   input,
   maxPool2d,
@@ -28,13 +28,13 @@ net(x, [relu, residual([wide, relu])])
 pipe(x, residual([half, wide], [wide]), relu)
 
 // expects: concat: the branches differ, 8x64x56x56 and 8x64x28x28
-net(x, [dense([half])])
+net(x, [denseBlock([half])])
 
 // expects: concat: the branches differ, 8x256x56x56 and 8x64x28x28
 net(x, [parallel([[wide], [], [relu, half]])])
 
 // expects: concat: the branches differ, 8x64x56x56 and 8x64
-net(x, [dense([globalAvgPool])])
+net(x, [denseBlock([globalAvgPool])])
 
 // expects: concat: joins at least two branches, not 0
 net(x, [parallel([])])

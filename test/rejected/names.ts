@@ -1,5 +1,5 @@
 import { pipe } from 'fp-ts/function'
-import { conv2d, dense, input, model, modelOf, named, net, relu, residual, seq } from '../../dsl'
+import { conv2d, denseBlock, input, model, modelOf, named, net, relu, residual, seq } from '../../dsl'
 
 const x = input([1, 3, 8, 8])
 
@@ -24,7 +24,7 @@ net(x, [relu, seq('layer1', [seq('block', [named('a', relu), residual([named('a'
 net(x, [named('1', relu), relu])
 
 // expects: two layers are named block.a; names must differ
-net(x, [named('block', dense([named('a', relu), relu, named('a', relu)]))])
+net(x, [named('block', denseBlock([named('a', relu), relu, named('a', relu)]))])
 
 // expects: two layers are named add; names must differ
 net(x, [named('add', relu), residual([relu])])

@@ -3,7 +3,7 @@ import {
   batchNorm,
   checkpoint,
   conv2d,
-  dense,
+  denseBlock,
   globalAvgPool,
   groupNorm,
   input,
@@ -65,7 +65,7 @@ net(x, [tile({ B: 2, W: 2 }), convolution, groupNorm({ groups: 32 })])
 net(x, [convolution, checkpoint, tile({ B: 2 }), residual([batchNorm(), relu, convolution, batchNorm()])])
 
 // expects: tile: cannot tile along H; batchNorm needs the statistics of the whole tensor before it, so put a checkpoint before it
-net(x, [convolution, dense([batchNorm(), relu]), tile({ H: 2 })])
+net(x, [convolution, denseBlock([batchNorm(), relu]), tile({ H: 2 })])
 
 // expects: tile: cannot tile along H; batchNorm needs the statistics of the whole input, so put a checkpoint after it
 net(x, [batchNorm(), relu, tile({ H: 2 })])

@@ -44,7 +44,7 @@ planFor(piped)({})
 // expects: 'nonsense' does not exist in type
 planFor(piped)({ nonsense: true })
 
-// expects: has no properties in common with type 'Partial<WrittenPlan>'
+// expects: has no properties in common with type 'Partial<PlanInFile>'
 planFor(piped)('nonsense')
 
 planFor(listed)({

@@ -2,7 +2,7 @@ import {
   batchNorm,
   checkpoint,
   conv2d,
-  dense,
+  denseBlock,
   globalAvgPool,
   leakyRelu,
   linear,
@@ -727,7 +727,7 @@ const branching = model({
   layers: [
     conv2d({ out: 8, k: 3, p: 1 }),
     seq('layer1', [residual([named('bn1', batchNorm()), relu, conv2d({ out: 8, k: 1 })], [batchNorm({ frozen: true })]), relu]),
-    dense([maxPool2d({ k: 3, s: 1, p: 1 }), batchNorm()])
+    denseBlock([maxPool2d({ k: 3, s: 1, p: 1 }), batchNorm()])
   ]
 })
 const convolutionOnly = { ...first, to: 1, checkpoint: '0', grid: { B: 1, H: 4, W: 1 } } as const
@@ -803,7 +803,7 @@ planFor(branching)({
 })
 
 /** Two normalisations of the network's input: at the front, and where a branch starts. */
-const normalising = model({ name: 'normalising', layers: [dense([batchNorm(), relu, conv2d({ out: 1, k: 1 })]), dense([relu])] })
+const normalising = model({ name: 'normalising', layers: [denseBlock([batchNorm(), relu, conv2d({ out: 1, k: 1 })]), denseBlock([relu])] })
 const twice = model({ name: 'twice', layers: [residual([relu, conv2d({ out: 3, k: 1 })], [batchNorm(), checkpoint]), globalAvgPool] })
 
 planFor(normalising)({

@@ -31,7 +31,7 @@ const srcModules = new Map(
 )
 const srcFolders = [...srcModules.keys()]
 
-/** What the table of the folders of staging says that each may import of them, from the lowest up. */
+/** What the table of the folders of staging says that each may import, from the lowest up. */
 const stagingMayImport = new Map(
   [...readFileSync(join(root, 'docs', 'architecture.md'), 'utf8').matchAll(/^\| `staging\/([\w/-]+)` +\|[^|]*\|([^|]*)\|$/gm)].map(
     ([, folder, imports]) => [folder!, [...imports!.matchAll(/`([\w/-]+)`/g)].map(([, imported]) => imported!)] as const

@@ -11,11 +11,12 @@ import { openTensorFile } from '../../src/weights/safetensors'
 import { readState } from '../../src/training/state'
 import { type Ended, runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
+import { inSystems } from '../in-systems'
 import { writeImages } from './example-images'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
-const [kills, lanes, steps, stateEvery] = [100, 2, 600, 3]
+const [kills, lanes, steps, stateEvery] = [inSystems ? 100 : 40, 2, 600, 3]
 /** Kills come at most so long after a process was started, or after its first step. */
 const mostMilliseconds = { start: 600, 'first step': 150 } as const
 

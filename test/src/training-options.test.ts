@@ -8,7 +8,7 @@ import { splitIntoBatches } from '../../src/training/batches'
 import { countClasses, parseClassWeights, rowWeights, resolveClassWeights } from '../../src/training/class-weights'
 import { parseGroup } from '../../src/training/parameter-groups'
 import { parseFraction } from '../../src/options/sizes'
-import { datasetsOf, splitDataset } from '../../src/training/validation-split'
+import { splitForValidation, splitDataset } from '../../src/training/validation-split'
 
 const rightOf = <A>(result: E.Either<unknown, A>): A => {
   if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
@@ -59,7 +59,7 @@ test('a share of each class is set aside, the same each time, another under anot
 
 test('folders of validation must be those of training, for classes are numbered by their names', () => {
   const named = (...names: readonly string[]): Dataset => ({ ...dataset(0, 1), names })
-  const result = datasetsOf({ dataset: named('cat', 'dog'), validation: named('cat', 'horse') }, 0)
+  const result = splitForValidation({ dataset: named('cat', 'dog'), validation: named('cat', 'horse') }, 0)
   assert.match((result as E.Left<{ message: string }>).left.message, /^--validation has the folders cat, horse but --data has cat, dog/)
 })
 

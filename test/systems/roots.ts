@@ -39,8 +39,8 @@ export const script = (path: string, args: readonly string[]): { readonly output
 }
 
 /**
- * A test in a root of a release of Debian or Ubuntu with packages; skipped with a sentence where none can be
- * made.
+ * A test in a root of a release of Debian or Ubuntu with packages; skipped with a sentence where
+ * none can be made.
  */
 export const testIn = (name: string, release: string, packages: readonly string[], sentence: string, body: (root: Root) => void): void => {
   const path = join(roots, name)

@@ -30,6 +30,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   exports.Set("lockFile", Napi::Function::New(env, tilefold::addon::lockFile));
   exports.Set("unlockFile", Napi::Function::New(env, tilefold::addon::unlockFile));
   exports.Set("mapPixels", Napi::Function::New(env, tilefold::addon::mapPixels));
+  exports.Set("freePixels", Napi::Function::New(env, tilefold::addon::freePixels));
   exports.Set("kernelTable", Napi::Function::New(env, tilefold::addon::kernelTableValue));
   exports.Set("layoutTable", Napi::Function::New(env, tilefold::addon::layoutTableValue));
   exports.Set("versions", Napi::Function::New(env, tilefold::addon::versionsValue));

@@ -28,6 +28,16 @@ Napi::Value mapPixels(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value freePixels(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return guarded(env, [&]() -> Napi::Value {
+    if (!info[0].IsTypedArray()) throw Failure("pixels is no Uint8Array");
+    Napi::ArrayBuffer buffer = info[0].As<Napi::TypedArray>().ArrayBuffer();
+    if (!buffer.IsDetached()) buffer.Detach();
+    return Napi::Boolean::New(env, true);
+  });
+}
+
 const MappedFile* mappedPixelsOf(const Napi::Value& value) {
   if (!value.IsExternal()) return nullptr;
   const auto pixels = value.As<Napi::External<MappedFile>>();

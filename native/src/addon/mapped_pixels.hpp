@@ -11,6 +11,10 @@ namespace tilefold::addon {
 // nothing refers to it any more.
 Napi::Value mapPixels(const Napi::CallbackInfo& info);
 
+// freePixels(pixels): gives the memory of a Uint8Array back now, since nothing tells JavaScript to
+// collect what is large outside its heap. It has no elements from then on.
+Napi::Value freePixels(const Napi::CallbackInfo& info);
+
 // What mapPixels made; null where the value is something else.
 const MappedFile* mappedPixelsOf(const Napi::Value& value);
 

@@ -115,19 +115,19 @@ struct PairTap {
 
 // Matrices that are summed side by side, so that they share the pixels that they read; more would
 // not stay in the innermost cache.
-constexpr std::int64_t mostSums = 9;
+constexpr std::int64_t maxSums = 9;
 constexpr std::int64_t longest = 256;  // pixels in one float sum
 
 // Neighbours share a block of either side, or both: squares of pairs, each with all its taps.
 std::vector<PairTap> sumsInOrder(const ChannelPairs& pairs, std::int64_t taps) {
   std::int64_t side = 1;
-  while ((side + 1) * (side + 1) * taps <= mostSums) ++side;
-  std::int64_t mostOperands = 0;
-  for (std::int64_t r = 0; r < pairs.resultBlocks(); ++r) mostOperands = std::max(mostOperands, pairs[r].operands);
+  while ((side + 1) * (side + 1) * taps <= maxSums) ++side;
+  std::int64_t maxOperands = 0;
+  for (std::int64_t r = 0; r < pairs.resultBlocks(); ++r) maxOperands = std::max(maxOperands, pairs[r].operands);
   std::vector<PairTap> sums;
   sums.reserve(static_cast<std::size_t>(pairs.matrices() * taps));
   for (std::int64_t firstResult = 0; firstResult < pairs.resultBlocks(); firstResult += side)
-    for (std::int64_t first = 0; first < mostOperands; first += side)
+    for (std::int64_t first = 0; first < maxOperands; first += side)
       for (std::int64_t r = firstResult; r < std::min(firstResult + side, pairs.resultBlocks()); ++r)
         for (std::int64_t n = first; n < std::min(first + side, pairs[r].operands); ++n)
           for (std::int64_t tap = 0; tap < taps; ++tap) sums.push_back({r, pairs[r].firstOperand + n, tap});
@@ -143,7 +143,7 @@ Launch compileWeightGradient(const Convolution& c, int threads) {
   const std::vector<PairTap> sums = sumsInOrder(pairs, c.kernelHeight * c.kernelWidth);
   const auto count = static_cast<std::int64_t>(sums.size());
   // Several runs a thread even out; how sums are shared among them changes no bit.
-  const std::int64_t atOnce = std::clamp<std::int64_t>(count / (4 * threads), 1, mostSums);
+  const std::int64_t atOnce = std::clamp<std::int64_t>(count / (4 * threads), 1, maxSums);
   const std::int64_t rowsAtOnce = std::max<std::int64_t>(1, longest / c.outWidth);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
     const float* input = elements<const float>(operands, 0);
@@ -165,7 +165,7 @@ Launch compileWeightGradient(const Convolution& c, int threads) {
           matrix, block);
     };
     parallelRanges(count, atOnce, [&](std::int64_t begin, std::int64_t end) {
-      std::array<double, mostSums * 16 * 16> matrices;
+      std::array<double, maxSums * 16 * 16> matrices;
       std::fill_n(matrices.begin(), (end - begin) * area, 0.0);
       for (std::int64_t image = 0; image < c.batch; ++image)
         for (std::int64_t top = 0; top < c.outHeight; top += rowsAtOnce)

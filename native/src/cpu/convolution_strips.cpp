@@ -75,8 +75,8 @@ Launch compileStripConvolution(KernelKind kind, const Convolution& c, int thread
   const std::vector<Span> spans = spansOf(sides);
   const std::int64_t taps = c.kernelHeight * c.kernelWidth, height = sides.resultHeight(), width = sides.resultWidth();
   const std::int64_t resultBlocks = sides.result.blocks(), operandBlocks = sides.operand.blocks();
-  const std::int64_t chunks = (resultBlocks + mostStripBlocks - 1) / mostStripBlocks;
-  const std::int64_t operandsAtOnce = std::max<std::int64_t>(1, weightFloats / (taps * mostStripBlocks * matrixFloats));
+  const std::int64_t chunks = (resultBlocks + maxStripBlocks - 1) / maxStripBlocks;
+  const std::int64_t operandsAtOnce = std::max<std::int64_t>(1, weightFloats / (taps * maxStripBlocks * matrixFloats));
   // A band of rows a thread, so that as few as possible read all the weights; where rows are few,
   // each takes a part of the chunks.
   const std::int64_t bands = std::min<std::int64_t>(threads, height);
@@ -90,7 +90,7 @@ Launch compileStripConvolution(KernelKind kind, const Convolution& c, int thread
       const std::int64_t image = job / bands / parts;
       const Share rows = shareOf(height, job % bands, bands), part = shareOf(chunks, job / bands % parts, parts);
       float* plane = result + image * sides.result.batchStride;
-      for (std::int64_t b = part.begin * mostStripBlocks; b < std::min(part.end * mostStripBlocks, resultBlocks); ++b) {
+      for (std::int64_t b = part.begin * maxStripBlocks; b < std::min(part.end * maxStripBlocks, resultBlocks); ++b) {
         std::array<float, stripLanes> lanes{};
         if (bias != nullptr) std::copy_n(bias + b * stripLanes, sides.result.lanes(b), lanes.begin());
         fillPixels(lanes.data(), plane + b * sides.result.blockStride + rows.begin * sides.result.rowStride,
@@ -101,17 +101,17 @@ Launch compileStripConvolution(KernelKind kind, const Convolution& c, int thread
           for (std::int64_t y = rows.begin; y < rows.end; ++y)
             for (const Span& span : spans) {
               const TapOffsets offsets = offsetsOf(sides, span, y);
-              const std::int64_t firstResult = chunk * mostStripBlocks;
+              const std::int64_t firstResult = chunk * maxStripBlocks;
               addStrips({operand + image * sides.operand.batchStride + first * sides.operand.blockStride, sides.operand.blockStride,
                          (forward ? sides.columns.stride : 1) * sides.operand.pixelStride,
                          weights + (firstResult * operandBlocks + first) * taps * matrixFloats, taps * matrixFloats,
                          operandBlocks * taps * matrixFloats, offsets.operand.data(), offsets.matrix.data(),
                          static_cast<std::int64_t>(offsets.matrix.size()), std::min(operandsAtOnce, operandBlocks - first),
                          plane + firstResult * sides.result.blockStride + y * sides.result.rowStride + span.begin * stripLanes,
-                         sides.result.blockStride, std::min(mostStripBlocks, resultBlocks - firstResult), span.end - span.begin});
+                         sides.result.blockStride, std::min(maxStripBlocks, resultBlocks - firstResult), span.end - span.begin});
             }
       if (c.slope == 1) return;
-      for (std::int64_t b = part.begin * mostStripBlocks; b < std::min(part.end * mostStripBlocks, resultBlocks); ++b) {
+      for (std::int64_t b = part.begin * maxStripBlocks; b < std::min(part.end * maxStripBlocks, resultBlocks); ++b) {
         float* band = plane + b * sides.result.blockStride + rows.begin * sides.result.rowStride;
         rectify(band, band, (rows.end - rows.begin) * sides.result.rowStride, static_cast<float>(c.slope));
       }

@@ -13,10 +13,10 @@ namespace {
 class Pieces {
  public:
   explicit Pieces(const Tile& t) : planes_(reference::planesOf(t)), pixels_(t.height * t.width), plain_(planes_.block == 1) {
-    constexpr std::int64_t grain = 65536;     // elements
-    constexpr std::int64_t mostSums = 16384;  // of single lanes, where planes are cut at all
+    constexpr std::int64_t grain = 65536;    // elements
+    constexpr std::int64_t maxSums = 16384;  // of single lanes, where planes are cut at all
     const std::int64_t wanted = (pixels_ * planes_.block + grain - 1) / grain;
-    perPlane_ = std::clamp<std::int64_t>(mostSums / planes_.block / planes_.count, 1, wanted);
+    perPlane_ = std::clamp<std::int64_t>(maxSums / planes_.block / planes_.count, 1, wanted);
   }
 
   std::int64_t count() const { return planes_.count * perPlane_; }

@@ -5,12 +5,12 @@
 
 namespace tilefold::cpu {
 
-constexpr std::int64_t stripLanes = 16;      // channels of a block
-constexpr std::int64_t stripPixels = 6;      // results of a row that are held in registers,
-constexpr std::int64_t mostStripBlocks = 4;  // each in so many blocks of channels
+constexpr std::int64_t stripLanes = 16;     // channels of a block
+constexpr std::int64_t stripPixels = 6;     // results of a row that are held in registers,
+constexpr std::int64_t maxStripBlocks = 4;  // each in so many blocks of channels
 
 // Adds to `pixels` results of a row, in `resultBlocks` blocks of channels (at most
-// mostStripBlocks), the products of all operand blocks and taps. Offsets and strides are in floats;
+// maxStripBlocks), the products of all operand blocks and taps. Offsets and strides are in floats;
 // a matrix of weights is [operand lane][result lane].
 struct Strips {
   const float* operand;

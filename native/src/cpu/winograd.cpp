@@ -105,7 +105,7 @@ Launch transformWeights(const WeightReorder& r) {
       alignas(64) float read[taps * lanes];
       for (std::int64_t channel = first; channel < first + lanes; ++channel)
         for (std::int64_t v = 0; v < vectors; ++v) {
-          reader.read(channel, chunk * mostVectors + v, read);
+          reader.read(channel, chunk * maxVectors + v, read);
           transformTaps(read, to + (channel * vectors + v) * lanes, operandChannels * vectors * lanes);
         }
     });

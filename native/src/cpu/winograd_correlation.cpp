@@ -5,7 +5,7 @@
 namespace tilefold::cpu::winograd {
 namespace {
 
-constexpr std::int64_t chunkChannels = mostVectors * lanes;
+constexpr std::int64_t chunkChannels = maxVectors * lanes;
 
 // Threads take blocks of tiles of their own where a cache holds the weights that each reads; else
 // all work on one block, on different channels of its result, so that large weights are read once a
@@ -18,7 +18,7 @@ struct Blocking {
     constexpr std::int64_t smallWeights = 1 << 20, sharedWeights = 16 << 20;
     const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
     shared = weightBytes > sharedWeights || grid.count < threads * groupTiles;
-    const std::int64_t members = shared ? 1 : threads, most = shared ? mostTiles : weightBytes > smallWeights ? 48 : 24;
+    const std::int64_t members = shared ? 1 : threads, most = shared ? maxTiles : weightBytes > smallWeights ? 48 : 24;
     const std::int64_t rounds = ceilDivide(grid.count, members * most);
     tiles = ceilDivide(ceilDivide(grid.count, rounds * members), groupTiles) * groupTiles;
     blocks = ceilDivide(grid.count, tiles);
@@ -28,7 +28,7 @@ struct Blocking {
 Transformed operandTiles(const Correlation& c, const Blocking& blocking) { return {blocking.tiles, c.operand.blocks()}; }
 
 Transformed productTiles(const Correlation& c, const Blocking& blocking) {
-  return {blocking.tiles, std::min(mostVectors, c.result.blocks())};
+  return {blocking.tiles, std::min(maxVectors, c.result.blocks())};
 }
 
 void storeTile(const Planes& planes, float* plane, const Place& place, const float* products, std::int64_t positionStride,
@@ -52,7 +52,7 @@ void produceChunk(const Correlation& c, const CorrelationOperands& operands, con
               products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
   constexpr float nothing[lanes] = {};
   for (std::int64_t v = 0; v < vectors; ++v) {
-    const std::int64_t block = chunk * mostVectors + v;
+    const std::int64_t block = chunk * maxVectors + v;
     const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * lanes, operands.slope};
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile)
       storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], products + (tile * vectors + v) * lanes,
@@ -65,7 +65,7 @@ void produceChunk(const Correlation& c, const CorrelationOperands& operands, con
 std::int64_t weightChunks(std::int64_t resultChannels) { return ceilDivide(resultChannels, chunkChannels); }
 
 std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk) {
-  return std::min(mostVectors, resultChannels / lanes - chunk * mostVectors);
+  return std::min(maxVectors, resultChannels / lanes - chunk * maxVectors);
 }
 
 std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk) { return chunk * chunkChannels * positions * operandChannels; }

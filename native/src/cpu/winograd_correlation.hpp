@@ -23,7 +23,7 @@ struct CorrelationOperands {
 };
 void correlate(const Correlation& c, int threads, const CorrelationOperands& operands);
 
-// Where the transformed weights of `mostVectors` result channel blocks begin, and the vectors that
+// Where the transformed weights of `maxVectors` result channel blocks begin, and the vectors that
 // they have.
 std::int64_t weightChunks(std::int64_t resultChannels);
 std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk);

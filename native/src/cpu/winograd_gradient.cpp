@@ -9,8 +9,8 @@ namespace {
 // runs: a run's products are summed in float, and from its end on in double, since one float sum
 // over millions of tiles would lose its digits. Where the pairs are few, the runs are cut into
 // parts that threads take side by side; nothing of this depends on the number of threads.
-constexpr std::int64_t blockTiles = 24, mostRunTiles = 1008, leastPartTiles = 72;
-constexpr std::int64_t outVectors = mostVectors, inBlocks = 4;
+constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008, minPartTiles = 72;
+constexpr std::int64_t outVectors = maxVectors, inBlocks = 4;
 constexpr std::int64_t wantedTasks = 16;
 
 struct Work {
@@ -25,7 +25,7 @@ struct Work {
         parts(1),
         chunkOuts(std::min(g.destination.channels, outVectors * lanes)),
         chunkIns(std::min(g.source.channels, inBlocks * lanes)) {
-    while (2 * parts * pairs() <= wantedTasks && 2 * parts * leastPartTiles <= grid.count) parts *= 2;
+    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles <= grid.count) parts *= 2;
   }
   std::int64_t pairs() const { return outChunks * inChunks; }
   std::int64_t tasks() const { return pairs() * parts; }
@@ -98,7 +98,7 @@ void addBlock(const Gradient& g, const Work& w, const GradientOperands& operands
 void sumPart(const Gradient& g, const Work& w, const GradientOperands& operands, const Pair& pair, const Share& tiles,
              const Workspace& space) {
   std::fill_n(space.totals, Workspace::doubles(w), 0.0);
-  const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, mostRunTiles);
+  const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, maxRunTiles);
   for (std::int64_t run = 0; run < runs; ++run) {
     const Share share = shareOf(tiles.end - tiles.begin, run, runs);
     std::fill_n(space.sums, positions * w.sumStride(), 0.0F);

@@ -12,8 +12,8 @@ constexpr std::int64_t window = 6;      // pixels of a tile's window along an ax
 constexpr std::int64_t step = 4;        // pixels of a tile's result along an axis
 constexpr std::int64_t positions = 36;  // products a tile and pair of channels
 constexpr std::int64_t taps = 9;
-constexpr std::int64_t groupTiles = 6;   // tiles that a product takes at once
-constexpr std::int64_t mostVectors = 4;  // vectors of result channels that it takes at once
+constexpr std::int64_t groupTiles = 6;  // tiles that a product takes at once
+constexpr std::int64_t maxVectors = 4;  // vectors of result channels that it takes at once
 constexpr std::int64_t groupFloats = groupTiles * lanes;
 
 // 6x6 pixels of 16 channels -> one vector a position, `positionStride` floats apart.
@@ -40,7 +40,7 @@ struct Product {
   const float *weights, *operand;
   float* result;
   std::int64_t groups, blocks;
-  std::int64_t vectors;  // 1 .. mostVectors
+  std::int64_t vectors;  // 1 .. maxVectors
 };
 void multiply(const Product& product);
 

@@ -30,7 +30,7 @@ struct TileGrid {
   Place operator()(std::int64_t tile) const { return {tile / (rows * columns), tile / columns % rows * step, tile % columns * step}; }
 };
 
-constexpr std::int64_t mostTiles = 96;  // of a block
+constexpr std::int64_t maxTiles = 96;  // of a block
 
 // The places of consecutive tiles.
 class Block {
@@ -44,7 +44,7 @@ class Block {
 
  private:
   std::int64_t count_;
-  std::array<Place, mostTiles> places_;
+  std::array<Place, maxTiles> places_;
 };
 
 // A square of pixels of one block of channels: where they are, or a copy with zeros for those

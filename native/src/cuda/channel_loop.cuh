@@ -8,12 +8,12 @@
 namespace tilefold::cuda {
 
 constexpr std::int64_t constantsPerBlock = 256, lanesPerBlock = 64;
-constexpr std::int64_t fewestPerBlock = 1024, mostPerBlock = 16384;  // elements
+constexpr std::int64_t minPerBlock = 1024, maxPerBlock = 16384;  // elements
 
 // Enough to be worth finding constants for, as long as that leaves blocks for the whole device.
 inline std::int64_t elementsPerBlock(const Context& context, std::int64_t count) {
   const std::int64_t share = count / (context.multiprocessors * std::int64_t{8});
-  return std::clamp((share + fewestPerBlock - 1) / fewestPerBlock * fewestPerBlock, fewestPerBlock, mostPerBlock);
+  return std::clamp((share + minPerBlock - 1) / minPerBlock * minPerBlock, minPerBlock, maxPerBlock);
 }
 
 // Planes of `pixels` elements, one after another, cut into blocks wherever that falls.

@@ -138,7 +138,7 @@ class ConvolutionKernel : public CompiledKernel {
 };
 
 bool isRotated(KernelKind kind, const Convolution& c) {
-  return kind == KernelKind::convolutionBackwardData && c.algorithm >= rotatedAlgorithms && turns(c);
+  return kind == KernelKind::convolutionBackwardData && c.algorithm >= rotatedAlgorithms && runsRotated(c);
 }
 
 // Of the rotated weights, before the scratch of the forward convolution.
@@ -195,7 +195,7 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
 // products as they stand.
 std::vector<Algorithm> rotatedAlgorithmsOf(const Convolution& c, const Context& context) {
   using Number = ForwardConvolution::Algorithm;
-  if (!turns(c)) return {};
+  if (!runsRotated(c)) return {};
   std::vector<Algorithm> found;
   bool hasDirect = false;
   for (const Algorithm& one : algorithmsOf<ForwardConvolution>(turned(c), context)) {

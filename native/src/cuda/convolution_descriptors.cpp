@@ -6,7 +6,7 @@
 namespace tilefold::cuda {
 namespace {
 
-constexpr std::int64_t mostConverted = 4;  // channels of a network's input, which is plain whatever follows
+constexpr std::int64_t maxConverted = 4;  // channels of a network's input, which is plain whatever follows
 
 // One axis of the source for cuDNN: its extent, the padding on either side, and where the operand
 // begins in it.
@@ -26,7 +26,7 @@ Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t
 void requireLayouts(const Convolution& c) {
   const bool innermost = c.destinationLayout == Layout::nhwc;
   const bool source =
-      c.sourceLayout == c.destinationLayout || (innermost && c.sourceLayout == Layout::plain && c.inChannels <= mostConverted);
+      c.sourceLayout == c.destinationLayout || (innermost && c.sourceLayout == Layout::plain && c.inChannels <= maxConverted);
   const bool destination = innermost || c.destinationLayout == Layout::plain;
   if (source && destination && c.weightLayout == (innermost ? Layout::ohwi : Layout::plain)) return;
   throw Failure(

@@ -19,14 +19,14 @@ constexpr const char* copying = "copying between device and host pool";
 
 // A graph takes memory of the device for each of its nodes: sections of more launches than this are
 // queued anew at each run.
-constexpr std::int64_t mostNodes = 1 << 16;
+constexpr std::int64_t maxNodes = 1 << 16;
 
 std::int64_t launches(const Code& code) {
   std::int64_t sum = 0;
   for (const Instruction& instruction : code) {
     const auto* loop = std::get_if<Loop>(&instruction);
     const std::int64_t body = loop == nullptr ? 1 : launches(loop->body), count = loop == nullptr ? 1 : loop->count;
-    sum = body > 0 && count > (mostNodes + 1) / body ? mostNodes + 1 : std::min(sum + count * body, mostNodes + 1);
+    sum = body > 0 && count > (maxNodes + 1) / body ? maxNodes + 1 : std::min(sum + count * body, maxNodes + 1);
   }
   return sum;
 }
@@ -115,7 +115,7 @@ class CudaEngines : public Engines {
     if (recording_->executable) return std::nullopt;
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be
     // captured.
-    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.chunks() && launches(section.code) <= mostNodes;
+    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.chunks() && launches(section.code) <= maxNodes;
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
       if (!event) event = makeEvent();
@@ -162,7 +162,7 @@ class CudaEngines : public Engines {
     const auto size = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes); };
     const cudaMemcpyKind kind = toDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
     const bool dense = rows == 1 || (to.stride == rowBytes && from.stride == rowBytes);
-    const bool pitched = from.stride >= rowBytes && std::max(to.stride, from.stride) <= mostPitch_;
+    const bool pitched = from.stride >= rowBytes && std::max(to.stride, from.stride) <= maxPitch_;
     const auto copyFrom = [&](std::int64_t row, std::int64_t bytes) {
       check(cudaMemcpyAsync(to.first + row * to.stride, from.first + row * from.stride, size(bytes), kind, stream(engine)), copying);
     };
@@ -330,7 +330,7 @@ class CudaEngines : public Engines {
   Event order_ = makeEvent(), start_ = makeEvent(true), stop_ = makeEvent(true);
   std::vector<Event> events_;
   std::map<std::string, Recording> recordings_;
-  const std::int64_t mostPitch_ = pitchLimit();
+  const std::int64_t maxPitch_ = pitchLimit();
   bool timed_ = false;  // then nothing is captured: a graph has no times of its kernels
   const StepParameters none_{};
 

@@ -39,7 +39,7 @@ class Interpreted {
   };
 
   int count_ = 0;
-  Step steps_[mostSteps] = {};
+  Step steps_[maxSteps] = {};
 };
 
 // One that the compiler knows.

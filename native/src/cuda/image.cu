@@ -8,10 +8,10 @@
 namespace tilefold::cuda {
 namespace {
 
-constexpr int mostChannels = 4;
+constexpr int maxChannels = 4;
 
 struct Normalisation {
-  double mean[mostChannels], deviation[mostChannels];
+  double mean[maxChannels], deviation[maxChannels];
 };
 
 __device__ double mixed(const double* row, const std::uint8_t* pixel) {
@@ -29,7 +29,7 @@ void loadImage(const Context& context, const LoadImage& l, const TileOrigin& ori
   const std::int64_t channels = l.channels;
   const StepBlock* step = context.step;
   Normalisation normalisation{};
-  for (std::size_t c = 0; c < mostChannels; ++c) {
+  for (std::size_t c = 0; c < maxChannels; ++c) {
     normalisation.mean[c] = l.mean[c];
     normalisation.deviation[c] = l.deviation[c];
   }

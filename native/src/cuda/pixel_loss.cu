@@ -13,7 +13,7 @@ namespace {
 
 // A pixel is the work of `lanes` threads: of one where the scores of a class lie side by side, of
 // more where those of a pixel do.
-constexpr std::int64_t fewClasses = 6, mostOfEight = 64;
+constexpr std::int64_t fewClasses = 6, maxOfEight = 64;
 
 // Where the scores of a tile's pixels and their classes are; pixels of all images are counted in
 // one go.
@@ -177,7 +177,7 @@ void forEachPixel(const Context& context, const char* name, const Pixels& pixels
 template <class Body>
 void withLanes(const Pixels& pixels, const Body& body) {
   if (!pixels.channelsLast() || pixels.channels() <= fewClasses) return body(std::integral_constant<int, 1>());
-  if (pixels.channels() <= mostOfEight) return body(std::integral_constant<int, 8>());
+  if (pixels.channels() <= maxOfEight) return body(std::integral_constant<int, 8>());
   body(std::integral_constant<int, warpThreads>());
 }
 

@@ -69,7 +69,7 @@ class AxisOfResampling {
   }
 
   // How many inputs an output has at most, on this tile.
-  std::int64_t mostInputs() const {
+  std::int64_t maxInputs() const {
     const std::int64_t most = kind == Resampling::nearest ? 1 : kind == Resampling::adaptive ? (fullIn_ - 1) / fullOut_ + 2 : 2;
     return std::min(most, in_);
   }

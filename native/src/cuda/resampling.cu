@@ -128,10 +128,10 @@ template <int lanes, class T>
 void meansOf(const Context& context, const Resampled& r, const AxisOfResampling<Resampling::adaptive>& rowAxis,
              const AxisOfResampling<Resampling::adaptive>& columnAxis, const T* source, T* destination) {
   const Activation in(r.layout, r.channels, r.inHeight, r.inWidth), out(r.layout, r.channels, r.outHeight, r.outWidth);
-  const std::int64_t width = r.inWidth, mostColumns = columnAxis.mostInputs();
-  const Divisor byColumns(mostColumns);
+  const std::int64_t width = r.inWidth, maxColumns = columnAxis.maxInputs();
+  const Divisor byColumns(maxColumns);
   forEachSum<lanes>(
-      context, "adaptivePoolForward", r.batch * r.channels * r.outHeight * r.outWidth, rowAxis.mostInputs() * mostColumns,
+      context, "adaptivePoolForward", r.batch * r.channels * r.outHeight * r.outWidth, rowAxis.maxInputs() * maxColumns,
       [=] __device__(std::int64_t output) {
         const Place at = out.place(output);
         const auto rows = rowAxis.template inputs<double>(at.row), columns = columnAxis.template inputs<double>(at.column);
@@ -206,7 +206,7 @@ void resampleForward(const Context& context, const Resampled& r, Resampling kind
   requireInputs(columns);
   if (kind == Resampling::adaptive) {
     const AxisOfResampling<Resampling::adaptive> rowAxis(rows), columnAxis(columns);
-    if (rowAxis.mostInputs() * columnAxis.mostInputs() >= largeWindow) {
+    if (rowAxis.maxInputs() * columnAxis.maxInputs() >= largeWindow) {
       const auto means = r.layout == Layout::nhwc && r.channels > 1 ? meansOf<32, T> : meansOf<1, T>;
       return means(context, r, rowAxis, columnAxis, source, destination);
     }

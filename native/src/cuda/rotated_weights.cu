@@ -26,7 +26,7 @@ Convolution turned(const Convolution& c) {
   return t;
 }
 
-bool turns(const Convolution& c) { return c.strideHeight == 1 && c.strideWidth == 1 && c.sourceLayout == c.destinationLayout; }
+bool runsRotated(const Convolution& c) { return c.strideHeight == 1 && c.strideWidth == 1 && c.sourceLayout == c.destinationLayout; }
 
 template <class T>
 void turnWeights(const Context& context, const Convolution& c, const T* weights, T* rotatedWeights) {

@@ -11,7 +11,7 @@
 namespace tilefold::cuda {
 
 // Whether the convolution has such strides, and one layout for both tensors.
-bool turns(const Convolution& c);
+bool runsRotated(const Convolution& c);
 
 // The forward convolution that gives convolutionBackwardData of `c`, by the forward algorithm that
 // the algorithm of `c` names.

@@ -14,12 +14,12 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t alignment = 64;  // as staging places buffers
-constexpr std::size_t fewestRows = 3, mostRows = 1000;
+constexpr std::size_t minRows = 3, maxRows = 1000;
 
 // What a median is taken over: long enough that a timer's tick does not move it.
 struct Enough {
   double rowMilliseconds, milliseconds;
-  std::size_t mostInRow;
+  std::size_t maxInRow;
 };
 constexpr Enough enoughAtOnce{0, 15, 1};
 constexpr Enough enoughQueued{0.5, 3, 100};  // events of a GPU tick in half a microsecond
@@ -74,9 +74,9 @@ std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::
   engines.launchTimed(Engine::compute, kernel, operands);
   const double first = engines.launchTimed(Engine::compute, kernel, operands);
   const double launches = std::ceil(enough.rowMilliseconds / std::max(first, 1e-6));
-  const std::size_t inRow = std::clamp(static_cast<std::size_t>(launches), std::size_t{1}, enough.mostInRow);
+  const std::size_t inRow = std::clamp(static_cast<std::size_t>(launches), std::size_t{1}, enough.maxInRow);
   const double rows = std::ceil(enough.milliseconds / std::max(first * static_cast<double>(inRow), 1e-6));
-  return engines.timeRows(kernel, operands, std::clamp(static_cast<std::size_t>(rows), fewestRows, mostRows), inRow);
+  return engines.timeRows(kernel, operands, std::clamp(static_cast<std::size_t>(rows), minRows, maxRows), inRow);
 }
 
 double timeIn(Engines& engines, const Images& images, const Timed& timed, Device& device) {

@@ -27,8 +27,8 @@ std::uint8_t registerAt(const char* of, double value) {
 
 std::vector<Instruction> instructionsOf(const std::vector<double>& code) {
   const std::size_t steps = code.size() / stepNumbers;
-  if (steps == 0 || steps > mostSteps || code.size() % stepNumbers != 0)
-    throw Failure("an expression of " + std::to_string(code.size()) + " numbers is none of 1 to " + std::to_string(mostSteps) +
+  if (steps == 0 || steps > maxSteps || code.size() % stepNumbers != 0)
+    throw Failure("an expression of " + std::to_string(code.size()) + " numbers is none of 1 to " + std::to_string(maxSteps) +
                   " steps of " + std::to_string(stepNumbers));
   std::vector<Instruction> instructions;
   std::bitset<registerCount> written;

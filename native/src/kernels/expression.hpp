@@ -8,7 +8,7 @@
 
 namespace tilefold {
 
-constexpr int registerCount = 32, mostSteps = 256, stepNumbers = 5;
+constexpr int registerCount = 32, maxSteps = 256, stepNumbers = 5;
 
 struct Instruction {
   Operation operation;

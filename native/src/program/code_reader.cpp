@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8;
 constexpr std::int64_t spaceCount = 4;
-constexpr std::int64_t mostEvents = std::int64_t{1} << 32;
-constexpr std::int64_t mostSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
+constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
+constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
@@ -103,8 +103,8 @@ class Reader {
   }
 
   void countSteps() {
-    steps_ += turns_;
-    if (steps_ > mostSteps) throw Failure(place() + " is run until more than 2^32 instructions are");
+    steps_ += iterations_;
+    if (steps_ > maxSteps) throw Failure(place() + " is run until more than 2^32 instructions are");
   }
 
   void loop(std::size_t end, Lists& lists) {
@@ -112,19 +112,19 @@ class Reader {
     if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
     std::int64_t& count = counts_[static_cast<std::size_t>(axis)];
     if (count != 0) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
-    const std::int64_t turns = next();
-    if (turns < 1) throw Failure(place() + " loops " + text(turns) + " times");
+    const std::int64_t iterations = next();
+    if (iterations < 1) throw Failure(place() + " loops " + text(iterations) + " times");
     const std::int64_t length = next();
     if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
       throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
-    count = turns;
-    const std::int64_t around = turns_;
-    turns_ = turns > mostSteps / around ? mostSteps + 1 : turns * around;
+    count = iterations;
+    const std::int64_t enclosing = iterations_;
+    iterations_ = iterations > maxSteps / enclosing ? maxSteps + 1 : iterations * enclosing;
     Lists bodies = instructions(at_ + static_cast<std::size_t>(length));
-    turns_ = around;
+    iterations_ = enclosing;
     count = 0;
-    const auto add = [axis, turns](Code& list, Code& body) {
-      if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), turns, std::move(body)});
+    const auto add = [axis, iterations](Code& list, Code& body) {
+      if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), iterations, std::move(body)});
     };
     add(lists.all, bodies.all);
     for (std::size_t engine = 0; engine < engineCount; ++engine) add(lists.parts[engine], bodies.parts[engine]);
@@ -172,14 +172,14 @@ class Reader {
   Record record() {
     const Engine engine = nextEngine();
     const std::int64_t event = next();
-    if (event < 0 || event >= mostEvents) throw Failure(place() + " records event " + text(event) + ", outside 0 .. 2^32 - 1");
+    if (event < 0 || event >= maxEvents) throw Failure(place() + " records event " + text(event) + ", outside 0 .. 2^32 - 1");
     const std::size_t known = events_.try_emplace(event, events_.size()).first->second;
     mappings_.record(engine, known);
     return {engine, known};
   }
 
-  // Every loop turns at least once, so what stands before in the code has come before at every
-  // turn.
+  // Every loop runs at least once, so what stands before in the code has come before at every
+  // iteration.
   Wait wait() {
     const Engine engine = nextEngine();
     const std::int64_t event = next();
@@ -345,7 +345,7 @@ class Reader {
   std::array<std::int64_t, axisCount> counts_{};          // of the enclosing loops; 0: not inside one
   std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far
   PerEngine<bool> used_{};
-  std::int64_t steps_ = 0, turns_ = 1;  // that run so far; of the enclosing loops together, as far as it matters
+  std::int64_t steps_ = 0, iterations_ = 1;  // that run so far; of the enclosing loops together, as far as it matters
   bool loadsImages_ = false;
 };
 

@@ -10,8 +10,8 @@
 namespace tilefold {
 
 // Calls come in program order, loops once. What each engine knows of the others is what it has
-// waited for (vector clocks): in later turns of a loop an engine knows no less, and what it does
-// after a loop follows the loop's last turn, so one turn stands for all.
+// waited for (vector clocks): in later iterations of a loop an engine knows no less, and what it
+// does after a loop follows the last one, so one iteration stands for all.
 class Mappings {
  public:
   // Without chunks every touch passes.
@@ -20,7 +20,7 @@ class Mappings {
   // Each throws Failure, the rest of a sentence that names the instruction.
   void map(const Map& map);
   void unmap(const Unmap& unmap);
-  // Addresses from .. to, at any turn of the loops around it.
+  // Addresses from .. to, at any iteration of the loops around it.
   void touch(Engine engine, std::size_t from, std::size_t to);
   void record(Engine engine, std::size_t event);
   void wait(Engine engine, std::size_t event);

@@ -1,8 +1,8 @@
-// A Program as native/encode.ts encodes it, decoded and proven: whatever arrives, what runs stays
-// inside its spaces, ends, and touches no chunk that is not mapped, in whatever order its engines
-// run. What the verifier of staging proves beside it is not proven again: that bytes are written
-// before they are read, that no two values overlap in time, and that engines wait for each other
-// (but for chunks). So from a program that no verifier saw values may be anything.
+// A Program as native/session/encode.ts encodes it, decoded and proven: whatever arrives, what runs
+// stays inside its spaces, ends, and touches no chunk that is not mapped, in whatever order its
+// engines run. What the verifier of staging proves beside it is not proven again: that bytes are
+// written before they are read, that no two values overlap in time, and that engines wait for each
+// other (but for chunks). So from a program that no verifier saw values may be anything.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -31,16 +31,12 @@ class Block {
     started_ = 0;
     backward_ = order() % 2 == 0;
     bool diverged = false;
-    while (started_ < threads_) next().resume();
+    following()->resume();
     while (!waiting_.empty()) {
       diverged = diverged || waiting_.size() != threads_;
-      std::vector<Waiting> going;
-      going.swap(waiting_);
-      if (order() % 2 == 0) std::reverse(going.begin(), going.end());
-      for (const Waiting& one : going) {
-        choose(one.thread);
-        one.fiber->resume();
-      }
+      going_.swap(waiting_);
+      if (order() % 2 == 0) std::reverse(going_.begin(), going_.end());
+      following()->resume();
     }
     if (diverged) throw std::runtime_error("a barrier was not reached by all threads of a block");
   }
@@ -48,7 +44,7 @@ class Block {
   void wait() {
     if (Fiber::running() == nullptr) throw std::logic_error("a barrier outside of a kernel");
     waiting_.push_back({Fiber::running(), thread_});
-    Fiber::stop();
+    leave();
   }
 
  private:
@@ -59,7 +55,28 @@ class Block {
     threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
   }
 
-  Fiber& next() {
+  // Whose turn it is: of those that a barrier let go on, from the last, or of those that have not
+  // begun; null where all wait or have ended.
+  Fiber* following() {
+    if (!going_.empty()) {
+      const Waiting one = going_.back();
+      going_.pop_back();
+      choose(one.thread);
+      return one.fiber;
+    }
+    return started_ < threads_ ? &idle() : nullptr;
+  }
+
+  // Threads hand over to each other: a way by who runs the block would be two switches each.
+  void leave() {
+    Fiber* const next = following();
+    if (next == nullptr)
+      Fiber::stop();
+    else
+      Fiber::passTo(*next);
+  }
+
+  Fiber& idle() {
     if (idle_.empty()) {
       fibers_.push_back(std::make_unique<Fiber>(work));
       idle_.push_back(fibers_.back().get());
@@ -72,7 +89,7 @@ class Block {
   const std::function<void()>* body_ = nullptr;
   unsigned threads_ = 0, started_ = 0, thread_ = 0;
   bool backward_ = false;
-  std::vector<Waiting> waiting_;
+  std::vector<Waiting> waiting_, going_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
 } block;
@@ -85,7 +102,7 @@ void Block::work() {
       (*block.body_)();
     }
     block.idle_.push_back(Fiber::running());
-    Fiber::stop();
+    block.leave();
   }
 }
 

@@ -47,8 +47,10 @@ constexpr std::size_t savedRegisters = 6;
 
 Fiber* current = nullptr;
 Stopped resumer;
+Stopped* left = nullptr;  // the stack that was switched away from last
 
 void switchStacks(Stopped& from, const Stopped& to) {
+  left = &from;
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_start_switch_fiber(&from.fakeStack, to.bottom, to.bytes);
 #endif
@@ -56,14 +58,9 @@ void switchStacks(Stopped& from, const Stopped& to) {
 }
 
 // On the stack that `here` stopped on.
-void arrived([[maybe_unused]] const Stopped& here, [[maybe_unused]] Stopped* from) {
+void arrived([[maybe_unused]] const Stopped& here) {
 #ifdef __SANITIZE_ADDRESS__
-  const void* bottom = nullptr;
-  std::size_t bytes = 0;
-  __sanitizer_finish_switch_fiber(here.fakeStack, &bottom, &bytes);
-  if (from == nullptr) return;
-  from->bottom = bottom;
-  from->bytes = bytes;
+  __sanitizer_finish_switch_fiber(here.fakeStack, &left->bottom, &left->bytes);
 #endif
 }
 
@@ -89,7 +86,7 @@ Fiber::~Fiber() { munmap(memory_, guardBytes + stackBytes); }
 Fiber* Fiber::running() { return current; }
 
 void Fiber::enter() {
-  arrived(current->own_, &resumer);
+  arrived(current->own_);
   current->body_();
   std::abort();
 }
@@ -97,14 +94,21 @@ void Fiber::enter() {
 void Fiber::resume() {
   current = this;
   switchStacks(resumer, own_);
-  arrived(resumer, nullptr);
+  arrived(resumer);
   current = nullptr;
 }
 
 void Fiber::stop() {
   Fiber& self = *current;
   switchStacks(self.own_, resumer);
-  arrived(self.own_, &resumer);
+  arrived(self.own_);
+}
+
+void Fiber::passTo(Fiber& other) {
+  Fiber& self = *current;
+  current = &other;
+  switchStacks(self.own_, other.own_);
+  arrived(self.own_);
 }
 
 }  // namespace tilefold::emulated

@@ -26,6 +26,8 @@ class Fiber {
   void resume();
   // Of the fiber that runs: back to who resumed it.
   static void stop();
+  // Stops the fiber that runs and goes on with another, which then stops for who resumed the first.
+  static void passTo(Fiber& other);
   static Fiber* running();
 
  private:

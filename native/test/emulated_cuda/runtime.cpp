@@ -21,8 +21,8 @@ namespace tilefold::emulated {
 namespace {
 
 constexpr std::size_t deviceBytes = std::size_t{8} << 30;
-constexpr unsigned mostThreads = 1024, mostRows = 65535;  // of a block, and blocks along y and z
-constexpr unsigned mostPitch = 1 << 10;                   // far less than a GPU's: tests are small
+constexpr unsigned maxThreads = 1024, maxRows = 65535;  // of a block, and blocks along y and z
+constexpr unsigned maxPitch = 1 << 10;                   // far less than a GPU's: tests are small
 
 // One record of an event.
 struct Record {
@@ -192,7 +192,7 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread) {
   const dim3 grid = config.gridDim, block = config.blockDim;
   const bool some = grid.x > 0 && grid.y > 0 && grid.z > 0 && block.x > 0 && block.y > 0 && block.z > 0;
-  const bool few = grid.x <= 0x7fffffff && grid.y <= mostRows && grid.z <= mostRows && block.x * block.y * block.z <= mostThreads;
+  const bool few = grid.x <= 0x7fffffff && grid.y <= maxRows && grid.z <= maxRows && block.x * block.y * block.z <= maxThreads;
   const Lock lock(access);
   if (!some || !few) return answer(cudaErrorInvalidConfiguration);
   return push(config.stream, {[grid, block, run = std::move(thread)] { runBlocks(grid, block, run, order); }, nullptr, nullptr});
@@ -244,7 +244,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
       *value = 2;  // grids are made for so many
       return cudaSuccess;
     case cudaDevAttrMaxPitch:
-      *value = mostPitch;
+      *value = maxPitch;
       return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor:
       *value = capability[0];
@@ -314,7 +314,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t toStride, const void* from, std::size_t fromStride, std::size_t bytes,
                               std::size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
   const Lock lock(access);
-  if (toStride < bytes || fromStride < bytes || toStride > mostPitch || fromStride > mostPitch) return answer(cudaErrorInvalidPitchValue);
+  if (toStride < bytes || fromStride < bytes || toStride > maxPitch || fromStride > maxPitch) return answer(cudaErrorInvalidPitchValue);
   if (rows == 0) return cudaSuccess;
   if (!rightWay(to, (rows - 1) * toStride + bytes, from, (rows - 1) * fromStride + bytes, kind)) return answer(cudaErrorInvalidValue);
   return push(stream, {[=] {

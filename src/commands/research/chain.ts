@@ -17,7 +17,7 @@ export interface ChainReport {
   readonly chain: Chain
   /** M_peak: what a step of the chain needs where nothing is offloaded. */
   readonly peakBytes: number
-  /** Bytes that its largest operation needs by itself: with less there is no schedule. */
+  /** Bytes that the chain's largest operation needs by itself: with less there is no schedule. */
   readonly leastBytes: number
   /**
    * Parameters, optimizer state and kept gradients, which stand beside the chain in the device's

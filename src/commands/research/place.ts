@@ -23,9 +23,9 @@ export interface PlaceReport {
   /** Height over most bytes live at once; 1 where there are none. */
   readonly ratio: number
   readonly capacity: number | null
-  /** Whether the height is within the capacity. */
+  /** True if the height is within the capacity. */
   readonly feasible: boolean
-  /** Whether no placement can be lower. */
+  /** True if no placement can be lower. */
   readonly optimal: boolean
   /**
    * The mean share of the bytes free when a buffer is asked for that lie in blocks too small for
@@ -37,9 +37,9 @@ export interface PlaceReport {
 }
 
 /** The least that a CPU maps, in bytes. */
-export const page = 4096
+export const defaultPageSize = 4096
 
-const placeBuffers = (buffers: readonly NamedBuffer[], { capacity, placement, pageSize = page }: Options) => {
+const placeBuffers = (buffers: readonly NamedBuffer[], { capacity, placement, pageSize = defaultPageSize }: Options) => {
   const started = performance.now()
   const placed = allocators[placement](buffers, { alignment: 1, chunkBytes: pageSize, ...(capacity === undefined ? {} : { capacity }) })
   const ms = performance.now() - started
@@ -69,7 +69,7 @@ const checkPages = ({ placement, pageSize }: Options): E.Either<Failure, void> =
   pageSize === undefined || placement === 'virtual' ? E.right(undefined) : E.left(noPages(placement))
 
 /** Under virtual each buffer takes whole pages of addresses. */
-const checkAddresses = (buffers: readonly NamedBuffer[], { placement, pageSize = page }: Options): E.Either<Failure, void> =>
+const checkAddresses = (buffers: readonly NamedBuffer[], { placement, pageSize = defaultPageSize }: Options): E.Either<Failure, void> =>
   placement !== 'virtual' || Number.isSafeInteger(buffers.reduce((sum, { bytes }) => sum + Math.ceil(bytes / pageSize) * pageSize, 0))
     ? E.right(undefined)
     : E.left(inputFailure(`--page-size: in pages of ${pageSize} bytes the buffers take more than 2^53 addresses; give a smaller one`))

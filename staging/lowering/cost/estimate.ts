@@ -20,7 +20,7 @@ import { createCostBuilder, type CostBuilder } from './cost-builder'
 import { simulatedNanoseconds } from '../../devices/simulate'
 
 /** What one segment takes beside persistent tensors and the tensors at its ends. */
-export interface SegmentBytes {
+interface SegmentBytes {
   readonly forwardBytes: number
   readonly backwardBytes: number
   /** What stays from forward until backward. */

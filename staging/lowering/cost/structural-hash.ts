@@ -1,6 +1,7 @@
 import { gathersMoments } from '../../graph/statistics'
 import { endsOf } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
+import { isRandom } from '../../ops'
 import type { ModelScope } from '../scope/scope'
 
 /**
@@ -10,13 +11,14 @@ import type { ModelScope } from '../scope/scope'
 export const structuralIds = ({ graph, layouts, parameters, requiresGrad }: ModelScope): ((span: Span) => number) => {
   const [ofNodes, ofSpans] = [numbering(), numbering()]
   const ofTensor = (tensor: number): readonly unknown[] => [layouts[tensor], requiresGrad[tensor]]
-  const nodes = graph.nodes.map(({ op, args, input, output }, position) => {
+  const nodes = graph.nodes.map((node, position) => {
+    const { op, args, input, output } = node
     const { weight, bias } = parameters[position] ?? {}
     const ofParameters = [weight, bias].map(
       (one) => one && [one.shape, one.layout, one.backwardLayout, one.transformable, one.learning !== undefined, one.gradient !== undefined]
     )
     // Masks are drawn by the layer's position.
-    const own = op === 'dropout' ? position : 0
+    const own = isRandom(node) ? position : 0
     return ofNodes(JSON.stringify([op, args, input, output, ofParameters, ofTensor(position + 1), own]))
   })
   const { length } = nodes

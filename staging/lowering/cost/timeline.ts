@@ -38,7 +38,7 @@ export interface SwappableTensor {
   readonly reads: readonly Read[]
 }
 
-export interface Read {
+interface Read {
   readonly stage: number
   /** Of the stage, before it reads. */
   readonly nanosecondsBefore: number
@@ -48,7 +48,7 @@ export interface Read {
  * What runs from a timepoint (see SwapInterval in plan.ts) to the next one: a layer forward or
  * backward, or a segment where it is tiled.
  */
-export interface Stage {
+interface Stage {
   readonly timepoint: number
   /** The most that lives beside the swappable tensors, parameters and workspaces included. */
   readonly bytes: number

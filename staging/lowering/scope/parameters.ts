@@ -1,6 +1,4 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
-import { transposedWindowOf, windowOf } from '../../../dsl'
-import type { ConvolutionShape } from '../../devices/device-model'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
 import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
 import { findLearning, hasSeparateUpdate, type Optimizer } from '../../graph/objective'
@@ -12,32 +10,13 @@ import { at, none, type Buffer, type Builder, type UnplacedOperand } from '../ir
 import { copyElements } from './copies'
 
 /** How a node's weights are stored, and as what the gradient of its input reads them. */
-const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<ModelScope, 'device'>) => {
-  if (node.op !== 'conv2d' && node.op !== 'convTranspose2d')
-    return { forward: 'plain', backwardData: 'plain', transformable: false } as const
-  const convolution = convolutionOf(node)
-  if (node.op === 'convTranspose2d') {
-    const { forward, backwardData } = device.weightLayouts({
-      ...convolution,
-      sourceLayout: device.activationLayout(convolution.inChannels, false)
-    })
-    return { forward, backwardData, transformable: false }
-  }
-  const shape = { ...convolution, sourceLayout }
-  return { ...device.weightLayouts(shape), transformable: device.winograd(shape) }
-}
-
-/** Of a transposed convolution, the convolution from its output to its input. */
-const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTranspose2d' }>): Omit<ConvolutionShape, 'sourceLayout'> => {
-  const groups = node.args.groups ?? 1
-  if (node.op === 'conv2d') {
-    const { kernel, stride, dilation, padding } = windowOf(node.args)
-    return { inChannels: node.input[1], outChannels: node.output[1], groups, kernel, stride, dilation, padding }
-  }
-  const { kernel, stride, dilation, padding } = transposedWindowOf(node.args)
-  const [vertical, horizontal] = padding
-  const sides = { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
-  return { inChannels: node.output[1], outChannels: node.input[1], groups, kernel, stride, dilation, padding: sides }
+export interface WeightForms {
+  readonly forward: Layout
+  readonly backwardData: Layout
+  /** Whether the device may transform them for Winograd. */
+  readonly transformable: boolean
+  /** Groups of channels, each with weights of its own. */
+  readonly groups: number
 }
 
 /**
@@ -46,12 +25,10 @@ const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTransp
  */
 export const parameterTensors = (
   node: Node,
-  sourceLayout: Layout,
-  { device, builder, parameterBytes, objective }: Pick<ModelScope, 'device' | 'builder' | 'parameterBytes' | 'objective'>
+  { forward, backwardData, transformable, groups }: WeightForms,
+  { builder, parameterBytes, objective }: Pick<ModelScope, 'builder' | 'parameterBytes' | 'objective'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
-  const groups = node.op === 'conv2d' || node.op === 'convTranspose2d' ? (node.args.groups ?? 1) : 1
-  const { forward, backwardData, transformable } = weightForms(node, sourceLayout, { device })
   const tensor = (role: Parameter['role']): ParameterTensor | undefined => {
     const parameter = node.parameters.find((one) => one.role === role)
     if (parameter === undefined) return undefined

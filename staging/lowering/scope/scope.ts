@@ -61,7 +61,7 @@ export interface ModelScope {
 export type TransformedLayout = 'winogradForward' | 'winogradBackward'
 
 /** Weights transformed for Winograd, each asked for just before it is read. */
-export type WinogradWeights = { readonly [L in TransformedLayout]: () => UnplacedOperand }
+type WinogradWeights = { readonly [L in TransformedLayout]: () => UnplacedOperand }
 
 /**
  * What one pass over a segment needs beside: how its ops are computed, and what its tiles share.

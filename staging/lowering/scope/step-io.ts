@@ -1,4 +1,4 @@
-import { isTrainable, type Graph } from '../../graph/graph'
+import { hasTarget, isTrainable, type Graph } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
 import { exchangedBytes, type Exchanged } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
@@ -14,7 +14,7 @@ interface Exchanging {
   readonly source: Source
 }
 
-export interface IoLayout {
+interface IoLayout {
   readonly bytes: number
   readonly entries: readonly Exchanged[]
   readonly offsets: StepIo
@@ -29,16 +29,16 @@ export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): 
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, classes, height, width] = loss.input
   const target =
-    loss.op === 'softmaxCrossEntropy'
+    hasTarget(loss, 'labels')
       ? ({ type: 'int32', shape: [batch] } as const)
-      : loss.op === 'pixelCrossEntropy'
+      : hasTarget(loss, 'pixel-labels')
         ? ({ type: 'int32', shape: [batch, height, width] } as const)
         : { type, shape: flat(loss.input) }
   const float = source.kind === 'float'
   return layOut([
     { name: 'target', ...target },
     ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type, shape: [loss.input[0]] }] : []),
-    ...(loss.op === 'pixelCrossEntropy'
+    ...(hasTarget(loss, 'pixel-labels')
       ? [
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
           ...(loss.args.classWeights === undefined ? [] : [{ name: 'classWeights', type, shape: [classes] }])
@@ -60,7 +60,7 @@ export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): 
  * where it validates.
  */
 export const exportsLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'objective'>): boolean =>
-  objective.kind === 'train' && graph.nodes.at(-1)?.op === 'pixelCrossEntropy'
+  objective.kind === 'train' && hasTarget(graph.nodes.at(-1)!, 'pixel-labels')
 
 /**
  * What an evaluation's holds: the scores, or the best class of each pixel and what their loss
@@ -72,7 +72,7 @@ export const layoutEvaluationIo = (exchanging: Exchanging): IoLayout => {
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, , height, width] = loss.input
   return layOut([
-    loss.op === 'pixelCrossEntropy'
+    hasTarget(loss, 'pixel-labels')
       ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
       : { name: 'scores', type, shape: flat(loss.input) },
     ...(exportsLoss(exchanging)

@@ -3,8 +3,8 @@ import { at, none, type UnplacedOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from './scope'
 
 /**
- * What a kernel that the device refuses counts as: more than any budget, so that plans with it do
- * not fit, and others tile.
+ * Bytes that a kernel that the device refuses counts as: more than any budget, so that plans with
+ * it do not fit, and others tile.
  */
 export const refusedBytes = 2 ** 46
 

@@ -1,3 +1,4 @@
+import { loweringOf } from '../../ops'
 import type { UnplacedOperand } from '../ir/builder'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { castSharedWeights, weightsIn } from '../scope/parameters'
@@ -21,11 +22,9 @@ export const prepareWeights = (backward: SegmentBackward, isKept: boolean): Back
   const { scope, code, pass, isTiled } = backward
   const { requiresGrad, graph } = scope
   const { segment } = code
-  // The gradient of a transposed convolution's input is a convolution, with the weights as they are
-  // stored.
   const withSourceGradient = parametersWhere(backward, (position) => {
-    const { inputs, op } = graph.nodes[position]!
-    return requiresGrad[inputs[0]!]! && op !== 'convTranspose2d'
+    const node = graph.nodes[position]!
+    return requiresGrad[node.inputs[0]!]! && loweringOf(node).backwardReadsStored !== true
   })
   const transformed = winogradWeights(scope, segment)
   // What backward does not read is not run forward again.

@@ -7,7 +7,7 @@ import type { Objective } from '../../graph/objective'
 import type { ModelScope, Source } from '../scope/scope'
 import { createBuilder, type Pool } from '../ir/builder'
 import { createMoments } from '../../ops/create-moments'
-import { loweringOf } from '../../ops'
+import { loweringOf, weightFormsOf } from '../../ops'
 import { trainableTensors, parameterTensors } from '../scope/parameters'
 
 /** What is lowered, for what and on which device. */
@@ -40,7 +40,9 @@ export const createModelScope = (lowering: Lowering, pool: Pool): ModelScope => 
   const sizes = elementSizes(lowering.device.precision)
   const layouts = tensorLayouts(lowering)
   const { graph } = lowering
-  const parameters = graph.nodes.map((node) => parameterTensors(node, layouts[node.inputs[0]!]!, { ...lowering, builder, ...sizes }))
+  const parameters = graph.nodes.map((node) =>
+    parameterTensors(node, weightFormsOf(lowering.device, node, layouts[node.inputs[0]!]!), { ...lowering, builder, ...sizes })
+  )
   const requiresGrad = wantedGradients(graph, parameters, exportsInput(lowering))
   const moments = createMoments({ graph, builder })
   return { ...lowering, builder, ...sizes, layouts, parameters, requiresGrad, moments, stepIo: layoutStepIo(lowering).offsets }

@@ -1,4 +1,5 @@
 import { forEvaluation } from '../../ops/build-graph'
+import { hasTarget } from '../../graph/graph'
 import { elementsOf } from '../../graph/extents'
 import { allBetween } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
@@ -25,7 +26,7 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
   )
   if (exportsLoss(training)) builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
   // Tiles add their scores.
-  if (loss.op !== 'pixelCrossEntropy')
+  if (!hasTarget(loss, 'pixel-labels'))
     builder.launch<'zero'>(
       { kind: 'zero', bytes: elementsOf(loss.input) * scope.parameterBytes },
       { destination: exchangeOperand(stepIo.scores) }

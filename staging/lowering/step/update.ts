@@ -6,15 +6,15 @@ import { updateParameter } from '../scope/parameters'
 
 const normBytes = 8
 
-/** What the section `update` hands out where gradients are clipped: their norm before that. */
+/** Entries of the section `update` where gradients are clipped: their norm before that. */
 export const updateExchange = ({ clipNorm }: Training): { readonly bytes: number; readonly entries: readonly Exchanged[] } =>
   clipNorm === undefined
     ? { bytes: 0, entries: [] }
     : { bytes: normBytes, entries: [{ name: 'gradientNorm', type: 'float64', shape: [1], offset: 0 }] }
 
 /**
- * One update of the parameters that learn from the gradients that the steps before it left in the
- * arena, which start at zero again.
+ * Emits one update of the trained parameters from the gradients that the steps before it left in
+ * the arena, which start at zero again.
  */
 export const emitUpdate = (
   builder: Builder,

@@ -1,3 +1,4 @@
+import { hasTarget } from '../../graph/graph'
 import { runForward } from '../../ops'
 import type { Step } from '../scope/op-step'
 import { inExchange } from '../scope/regions'
@@ -22,7 +23,7 @@ const exportClasses = (scope: TileScope, step: Step): void => {
 /** In place of a loss, in an evaluation: hands out what it reads, of pixels the best class. */
 export const exportPrediction = (scope: TileScope, step: Step): void => {
   const { node, source, sourceRegion } = step
-  if (node.op === 'pixelCrossEntropy') return exportClasses(scope, step)
+  if (hasTarget(node, 'pixel-labels')) return exportClasses(scope, step)
   const { fields, address } = inExchange(source, node.input, sourceRegion, scope.stepIo.scores, scope.parameterBytes)
   scope.builder.launch<'unpackAddTile'>({ kind: 'unpackAddTile', ...fields }, { source: source.address, destination: address })
 }

@@ -27,7 +27,7 @@ export const writesDirectly = (
  * as its first reader likes it.
  */
 const layoutOfGradient = ({ device }: Pick<ModelScope, 'device'>, { node, sources }: Step, operand: number): TileTensor['layout'] =>
-  node.inputs[operand] === 0 && node.op === 'conv2d'
+  node.inputs[operand] === 0 && loweringOf(node).readsImageLayout === true
     ? device.activationLayout(sources[operand]!.extents[1], false)
     : sources[operand]!.layout
 

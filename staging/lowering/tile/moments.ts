@@ -112,8 +112,8 @@ export const frozenMoments = (
   )
 
 /**
- * Whether the gradient of a normalisation's input waits until that of its output is complete: its
- * moments go beyond a tile.
+ * Tells whether the gradient of a normalisation's input waits until that of its output is complete:
+ * its moments go beyond a tile.
  */
 export const isPending = ({ grid }: Segment, { statistics }: Normalisation): boolean =>
   statistics.gathered && !isWithinTile(statistics, grid)

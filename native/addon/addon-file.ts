@@ -55,7 +55,7 @@ const installedFolder = (name: string): string | undefined => {
 
 const versionCodec = t.type({ version: t.string })
 
-const addonOf = (name: string): InstalledAddon | undefined => {
+const findAddon = (name: string): InstalledAddon | undefined => {
   const folder = installedFolder(name)
   if (folder === undefined) return undefined
   const manifest: unknown = requireHere(join(folder, 'package.json'))
@@ -69,7 +69,7 @@ export const addonFolders = (): readonly string[] =>
     return folder === undefined ? [] : [folder]
   })
 
-const existing = (path: string): string | undefined => (existsSync(path) ? path : undefined)
+const ifExists = (path: string): string | undefined => (existsSync(path) ? path : undefined)
 
 /**
  * The addon of this installation, or one sentence on why there is none. TILEFOLD_ADDON names
@@ -86,9 +86,9 @@ export const addonFile = (): E.Either<string, string> => {
   const { root, manifest } = packageAround(__dirname)
   return chooseAddon(machine, {
     version: manifest.version,
-    leastNode: manifest.engines.node.replace('>=', ''),
+    minNode: manifest.engines.node.replace('>=', ''),
     isClone: existsSync(join(root, 'src', 'packaging')),
-    local: existing(join(root, 'native', 'build', 'Release', 'tilefold.node')),
-    addonOf
+    local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
+    findAddon
   })
 }

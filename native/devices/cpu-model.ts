@@ -1,18 +1,18 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { ConvolutionShape, DeviceModel } from '../staging/devices/device-model'
-import { isConvolution, keyOfKernel, type Kernel } from '../staging/kernels/kernels'
-import { layoutCode } from '../staging/kernels/layout'
-import { memoize } from '../staging/memoize'
-import { elementSizes } from '../staging/kernels/precision'
-import { roofline, type Rates } from '../staging/kernels/roofline'
-import { openDevice, versions, type NativeDevice } from './addon'
-import { unwrapAnswer, askedConvolution, bytesAnswer, encodeToFloats, layoutsOf } from './device-answers'
-import type { DeviceError } from './error'
+import type { ConvolutionShape, DeviceModel } from '../../staging/devices/device-model'
+import { isConvolution, keyOfKernel, type Kernel } from '../../staging/kernels/kernels'
+import { layoutCode } from '../../staging/kernels/layout'
+import { memoize } from '../../staging/memoize'
+import { elementSizes } from '../../staging/kernels/precision'
+import { roofline, type Rates } from '../../staging/kernels/roofline'
+import { openDevice, versions, type NativeDevice } from '../addon/addon'
+import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, queryLayouts } from './device-answers'
+import type { DeviceError } from '../addon/error'
 
 /**
- * What one core of each kind sustains in the kernels that matter, roughly; a measured profile takes
- * this place.
+ * Rough rates of one core of each kind in the kernels that matter; a measured profile takes this
+ * place.
  */
 const ratesOf = (instructionSet: string, threads: number): Rates => ({
   flopsPerSecond: threads * (instructionSet.startsWith('avx512') ? 1.05e11 : instructionSet.startsWith('avx2') ? 5e10 : 1e10),
@@ -21,13 +21,13 @@ const ratesOf = (instructionSet: string, threads: number): Rates => ({
 })
 
 const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceModel => {
-  const layouts = layoutsOf(device)
+  const layouts = queryLayouts(device)
   // A copy reads and writes each byte.
   const copyRates = { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
   /** Asked for its scratch, a device refuses the kernels that it does not have. */
   const byWinograd = (shape: ConvolutionShape): Kernel => {
     const { top, bottom, left, right } = shape.padding
-    const unpadded = askedConvolution(shape, layouts.activationLayout(shape.outChannels, false))
+    const unpadded = probeConvolution(shape, layouts.activationLayout(shape.outChannels, false))
     return {
       ...unpadded,
       inHeight: unpadded.inHeight - top - bottom,

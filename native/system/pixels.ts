@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { loadAddon } from './addon'
-import { answerOf, type DeviceError } from './error'
-import { handleCodec } from './handle'
+import { loadAddon } from '../addon/addon'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import { handleCodec } from '../addon/handle'
 
 declare const mapped: unique symbol
 /**
@@ -20,5 +20,14 @@ export interface MappedPixels {
 export const mapPixels = (path: string, offset: number, bytes: number): E.Either<DeviceError, MappedPixels> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(handleCodec<MappedPixels>('mapped pixels'))(addon.mapPixels({ path, offset, bytes })))
+    E.chain((addon) => decodeAnswer(handleCodec<MappedPixels>('mapped pixels'))(addon.mapPixels({ path, offset, bytes })))
   )
+
+/**
+ * Gives the memory of pixels back, which nobody reads any more: the collector, which does not see
+ * how large they are, would let them pile up.
+ */
+export const freePixels = (pixels: Uint8Array): void => {
+  const addon = loadAddon()
+  if (E.isRight(addon)) addon.right.freePixels(pixels)
+}

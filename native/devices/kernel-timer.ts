@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { Kernel } from '../staging/kernels/kernels'
-import { deviceProperties, openDevice, versions, type DeviceChoice } from './addon'
-import { encodeKernels } from './encode'
-import { answerOf, type DeviceError } from './error'
+import type { Kernel } from '../../staging/kernels/kernels'
+import { deviceProperties, openDevice, versions, type DeviceChoice } from '../addon/addon'
+import { encodeKernels } from '../session/encode'
+import { decodeAnswer, type DeviceError } from '../addon/error'
 
-const timesAnswer = answerOf(t.readonlyArray(t.union([t.number, t.string]), 'times'))
-const linkAnswer = answerOf(t.readonly(t.type({ toDevice: t.number, toHost: t.number }), 'rates of the link'))
+const timesAnswer = decodeAnswer(t.readonlyArray(t.union([t.number, t.string]), 'times'))
+const linkAnswer = decodeAnswer(t.readonly(t.type({ toDevice: t.number, toHost: t.number }), 'rates of the link'))
 
 /**
  * Kernels that one call measures: a GPU takes memory for all of them at once, and some milliseconds
@@ -20,18 +20,18 @@ const together = { cpu: 1, cuda: 32 } as const
  * launches of each.
  */
 export interface KernelTimer {
-  /** What times depend on beside kernel and threads: see libraryName. */
+  /** The library on which times depend beside kernel and threads: see libraryName. */
   readonly library: string
-  /** How many kernels are best measured in one call. */
+  /** Number of kernels that are best measured in one call. */
   readonly together: number
-  /** Of each kernel: milliseconds of a launch, or why the device has none. */
+  /** Measures kernels: for each the milliseconds of a launch, or why the device has none. */
   readonly milliseconds: (kernels: readonly Kernel[]) => E.Either<DeviceError, readonly (number | string)[]>
   readonly linkBytesPerSecond: () => E.Either<DeviceError, { readonly toDevice: number; readonly toHost: number }>
 }
 
 /**
- * Of the cpu: library, version and instruction set; of a GPU its libraries, its name, and what it
- * computes in.
+ * Returns the name under which times are kept: of the cpu its library, version and instruction set;
+ * of a GPU its libraries, its name and its precision.
  */
 export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string> =>
   choice.device === 'cpu'

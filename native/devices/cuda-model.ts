@@ -1,21 +1,22 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { DeviceModel } from '../staging/devices/device-model'
-import { gpuModel, type GpuAnswers, type GpuPrecision } from '../staging/devices/gpu-model'
-import type { DevicePrecision } from '../staging/kernels/precision'
-import { recording, type RecordedDevice, type Recording } from '../staging/devices/recorded-device'
-import { deviceProperties, openDevice, type DeviceProperties, type NativeDevice } from './addon'
-import { unwrapAnswer, askedConvolution, bytesAnswer, encodeToFloats, layoutAnswer, weightLayoutsAnswer } from './device-answers'
-import { answerOf, deviceError, type DeviceError } from './error'
+import type { DeviceModel } from '../../staging/devices/device-model'
+import { gpuModel, type GpuAnswers, type GpuPrecision } from '../../staging/devices/gpu-model'
+import type { DevicePrecision } from '../../staging/kernels/precision'
+import { recording, type RecordedDevice, type Recording } from '../../staging/devices/recorded-device'
+import { deviceProperties, openDevice, type DeviceProperties, type NativeDevice } from '../addon/addon'
+import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, layoutAnswer, weightLayoutsAnswer } from './device-answers'
+import { decodeAnswer, deviceError, type DeviceError } from '../addon/error'
 
-const algorithmsAnswer = answerOf(t.readonlyArray(t.readonly(t.type({ algorithm: t.number, scratchBytes: t.number })), 'algorithms'))
+const algorithmsAnswer = decodeAnswer(t.readonlyArray(t.readonly(t.type({ algorithm: t.number, scratchBytes: t.number })), 'algorithms'))
 
 /** PCI Express 4.0 x16 with pinned memory, roughly; a measured profile takes this place. */
 const linkRate = 2.2e10
 
 /**
- * One of many: all convolutions of a GPU have weights in one layout, as all activations are in one.
+ * A convolution to ask about layouts: all of a GPU have weights in one layout, as all activations
+ * are in one.
  */
 const someConvolution = {
   inChannels: 64,
@@ -30,7 +31,7 @@ const someConvolution = {
 const createAnswers = (device: NativeDevice, precision: GpuPrecision, rates: DeviceProperties): GpuAnswers => {
   const layout = (channels: number, input: boolean) => unwrapAnswer(layoutAnswer(device.activationLayout({ channels, input })))
   const activation = layout(someConvolution.inChannels, false)
-  const asked = askedConvolution({ ...someConvolution, sourceLayout: activation }, activation)
+  const asked = probeConvolution({ ...someConvolution, sourceLayout: activation }, activation)
   return {
     precision,
     rates,
@@ -84,7 +85,7 @@ export const cudaModel = (threads: number, precision: DevicePrecision): E.Either
  * All that this machine's GPU was asked so far, with the times that were measured on it: a device
  * file.
  */
-export const recordedGpu = (
+export const recordGpu = (
   precision: DevicePrecision,
   { kernels, linkBytesPerSecond }: Pick<RecordedDevice, 'kernels' | 'linkBytesPerSecond'>
 ): E.Either<DeviceError, RecordedDevice> =>

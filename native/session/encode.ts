@@ -1,5 +1,5 @@
-import { encodeKernel, kernelTable, type Kernel } from '../staging/kernels/kernels'
-import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../staging/program/program'
+import { encodeKernel, kernelTable, type Kernel } from '../../staging/kernels/kernels'
+import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../../staging/program/program'
 
 /** Numbers that one instruction takes; see staging/program/program.ts. */
 const lengthOf = (instruction: Instruction): number =>
@@ -59,7 +59,7 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
   return at
 }
 
-export const encodeCode = (code: readonly Instruction[]): Float64Array => {
+const encodeCode = (code: readonly Instruction[]): Float64Array => {
   const numbers = new Float64Array(codeLength(code))
   write(numbers, 0, code)
   return numbers
@@ -99,13 +99,16 @@ export interface EncodedProgram {
   readonly threads: number
   readonly hostBytes: number
   readonly peakBytes: number
-  /** Of virtual addressing; all 0 where there is none. */
+  /**
+   * Bytes of a chunk under virtual addressing; 0 where there is none, as in the two fields that
+   * follow.
+   */
   readonly chunkBytes: number
   readonly addressBytes: number
   readonly residentBytes: number
   readonly input: Float64Array
   readonly kernels: Float64Array
-  /** Of each kernel, bytes for the operand whose size the device decides. */
+  /** Bytes, for each kernel, of the operand whose size the device decides. */
   readonly workspaces: Float64Array
   readonly sections: readonly { readonly name: string; readonly code: Float64Array; readonly exchangeBytes: number }[]
 }

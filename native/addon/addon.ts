@@ -2,9 +2,9 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { createRequire } from 'node:module'
-import { storedPrecision, type DevicePrecision } from '../staging/kernels/precision'
+import { storedPrecision, type DevicePrecision } from '../../staging/kernels/precision'
 import { addonFile } from './addon-file'
-import { answerOf, deviceError, type DeviceError } from './error'
+import { decodeAnswer, deviceError, type DeviceError } from './error'
 import { loadFailure } from './prebuilt'
 
 /** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */
@@ -24,7 +24,7 @@ export const nativeSession = t.readonly(
 )
 export type NativeSession = t.TypeOf<typeof nativeSession>
 
-export const nativeDevice = t.readonly(
+const nativeDevice = t.readonly(
   t.type({
     scratchBytes: call,
     indicesBytes: call,
@@ -46,6 +46,7 @@ const addonCodec = t.readonly(
     lockFile: call,
     unlockFile: call,
     mapPixels: call,
+    freePixels: call,
     kernelTable: call,
     layoutTable: call,
     versions: call,
@@ -54,7 +55,7 @@ const addonCodec = t.readonly(
   }),
   'Tilefold addon'
 )
-export type Addon = t.TypeOf<typeof addonCodec>
+type Addon = t.TypeOf<typeof addonCodec>
 
 /**
  * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a
@@ -74,19 +75,19 @@ const withShortSpins = <A>(load: () => A): A => {
   }
 }
 
-const missing = (sentence: string): DeviceError => deviceError('missing', sentence)
+const missingAddon = (sentence: string): DeviceError => deviceError('missing', sentence)
 
 const load = (): E.Either<DeviceError, Addon> =>
   pipe(
     addonFile(),
-    E.mapLeft(missing),
+    E.mapLeft(missingAddon),
     E.chain((path) =>
       E.tryCatch(
         () => ({ value: withShortSpins(() => createRequire(__filename)(path) as unknown) }),
-        (error) => missing(loadFailure(path, error instanceof Error ? error.message : String(error)))
+        (error) => missingAddon(loadFailure(path, error instanceof Error ? error.message : String(error)))
       )
     ),
-    E.chain(answerOf(addonCodec))
+    E.chain(decodeAnswer(addonCodec))
   )
 
 let loaded: E.Either<DeviceError, Addon> | undefined
@@ -96,10 +97,12 @@ export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())
 
 export type DeviceName = 'reference' | 'cpu' | 'cuda'
 
-/** What products of float32 values are computed in: tf32 is of the cuda device alone. */
+/**
+ * The precision in which products of float32 values are computed; tf32 is of the cuda device alone.
+ */
 export type MathMode = 'float32' | 'tf32'
 
-export const mathOf = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
+export const mathMode = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
 
 /** A device to be asked about kernels. */
 export interface DeviceChoice {
@@ -110,7 +113,9 @@ export interface DeviceChoice {
 
 const opened = new Map<string, E.Either<DeviceError, NativeDevice>>()
 
-/** Each device is opened once: a GPU takes some tenths of a second for it. */
+/**
+ * Opens a device to be asked about kernels, each once: a GPU takes some tenths of a second for it.
+ */
 export const openDevice = (choice: DeviceChoice): E.Either<DeviceError, NativeDevice> => {
   const { device, precision, threads } = choice
   const key = JSON.stringify([device, precision, threads])
@@ -119,7 +124,7 @@ export const openDevice = (choice: DeviceChoice): E.Either<DeviceError, NativeDe
     pipe(
       loadAddon(),
       E.chain((addon) =>
-        answerOf(nativeDevice)(addon.openDevice({ device, precision: storedPrecision(precision), math: mathOf(precision), threads }))
+        decodeAnswer(nativeDevice)(addon.openDevice({ device, precision: storedPrecision(precision), math: mathMode(precision), threads }))
       )
     )
   opened.set(key, found)
@@ -145,7 +150,7 @@ const propertiesCodec = t.readonly(
 export type DeviceProperties = t.TypeOf<typeof propertiesCodec>
 
 export const deviceProperties = (device: NativeDevice): E.Either<DeviceError, DeviceProperties> =>
-  answerOf(propertiesCodec)(device.properties())
+  decodeAnswer(propertiesCodec)(device.properties())
 
 const versionsCodec = t.readonly(
   t.type({ library: t.string, version: t.string, instructionSet: t.string, processors: t.number }),
@@ -158,19 +163,19 @@ export type Versions = t.TypeOf<typeof versionsCodec>
 export const versions = (): E.Either<DeviceError, Versions> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(versionsCodec)(addon.versions()))
+    E.chain((addon) => decodeAnswer(versionsCodec)(addon.versions()))
   )
 
 const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bound: t.string }))], 'available memory')
 
 /**
- * Bytes that this process can still take, the least of what machine, memory cgroups and ulimits
- * leave, and in words which of them it is; null where the system does not say.
+ * Bytes that this process can still take, the smallest of the limits by machine, memory cgroups and
+ * ulimits, and in words which of them it is; null where the system does not say.
  */
-export type AvailableMemory = t.TypeOf<typeof availableCodec>
+type AvailableMemory = t.TypeOf<typeof availableCodec>
 
 export const availableMemory = (): E.Either<DeviceError, AvailableMemory> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(availableCodec)(addon.availableMemory()))
+    E.chain((addon) => decodeAnswer(availableCodec)(addon.availableMemory()))
   )

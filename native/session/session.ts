@@ -3,12 +3,12 @@ import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
 import { markAsUntransferable } from 'node:worker_threads'
-import type { Program, SectionName } from '../staging/program/program'
-import type { Precision } from '../staging/kernels/precision'
-import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
+import type { Program, SectionName } from '../../staging/program/program'
+import type { Precision } from '../../staging/kernels/precision'
+import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
 import { encodeProgram, type EncodedProgram } from './encode'
-import { answerOf, type DeviceError } from './error'
-import type { MappedPixels } from './pixels'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import { type MappedPixels, freePixels } from '../system/pixels'
 
 /** Part of an image, in its pixels. */
 export interface ImageWindow {
@@ -22,7 +22,10 @@ export interface ImageWindow {
 export interface ReadPixels {
   /** Of a window, unless one row is more. */
   readonly windowBytes: number
-  /** [height, width, channels] of the window, or one sentence, which fails the section. */
+  /**
+   * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
+   * section.
+   */
   readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
 }
 
@@ -32,6 +35,8 @@ export interface ReadPixels {
  */
 export interface Image {
   readonly pixels: Uint8Array | MappedPixels | ReadPixels
+  /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
+  readonly isHandedOver?: true
   readonly height: number
   readonly width: number
   readonly channels: number
@@ -52,8 +57,8 @@ export interface Image {
 }
 
 /**
- * What changes from run to run. `step` counts from 0: steps in the section `step`, updates in
- * `update`.
+ * Parameters that change from run to run. `step` counts from 0: steps in the section `step`,
+ * updates in `update`.
  */
 export interface StepParameters {
   readonly learningRate: number
@@ -77,15 +82,15 @@ export interface Session {
   /** Ends the section under way before its next instruction, with code `interrupted`. */
   readonly interrupt: () => void
   /**
-   * Bytes up to the highest one that anything wrote in the arena so far; read it between runs.
-   * After close, as it was then.
+   * Returns the bytes of the arena up to the highest one that anything wrote so far; read it
+   * between runs. After close, as it was then.
    */
   readonly measuredPeakBytes: () => number
-  /** Of the host pool, in bytes. */
+  /** Returns the peak of the host pool in bytes. */
   readonly measuredHostPeakBytes: () => number
   /**
-   * By kernel of the program: milliseconds of its launches so far, where `timesKernels`; else
-   * empty. Read it between runs.
+   * Returns milliseconds of launches so far, by kernel of the program, where `timesKernels`; else
+   * an empty list. Read it between runs.
    */
   readonly kernelMilliseconds: () => readonly number[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
@@ -99,9 +104,12 @@ export interface SessionOptions {
   readonly program: Program
   /** The budget: the arena is exactly this large. */
   readonly arenaBytes: number
-  /** Of either direction between the device and the host pool; unlimited where absent. */
+  /**
+   * Limit in bytes per second of either direction between the device and the host pool; unlimited
+   * where absent.
+   */
   readonly linkBytesPerSecond?: number
-  /** Whether each launch's time is measured. */
+  /** Measures the time of each launch. */
   readonly timesKernels?: boolean
 }
 
@@ -116,10 +124,10 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly timesKernels: boolean
 }
 
-const kernelTimesAnswer = answerOf(t.readonlyArray(t.number))
-const peakAnswer = answerOf(t.number)
-const runAnswer = answerOf(t.number)
-const promiseAnswer = answerOf(
+const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
+const peakAnswer = decodeAnswer(t.number)
+const runAnswer = decodeAnswer(t.number)
+const promiseAnswer = decodeAnswer(
   new t.Type<Promise<unknown>>(
     'promise',
     (value): value is Promise<unknown> => value instanceof Promise,
@@ -151,7 +159,10 @@ const asGiven =
       readWindow({ top, left, height, width })().then(
         E.fold(
           ({ message }) => answer(refuse(message)),
-          (given) => answer(given)
+          (given) => {
+            answer(given)
+            freePixels(given)
+          }
         ),
         (thrown: unknown) => answer(refuse(String(thrown)))
       )
@@ -193,6 +204,7 @@ const createSession = (native: NativeSession): Session => {
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
+      for (const { pixels, isHandedOver } of images) if (isHandedOver && pixels instanceof Uint8Array) freePixels(pixels)
       // What the device was refused is no fault of the device's.
       return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },
@@ -214,7 +226,7 @@ const createSession = (native: NativeSession): Session => {
 export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceError, Session> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(nativeSession)(addon.openSession(options))),
+    E.chain((addon) => decodeAnswer(nativeSession)(addon.openSession(options))),
     E.map(createSession)
   )
 

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { loadAddon } from './addon'
-import { answerOf, type DeviceError } from './error'
-import { handleCodec } from './handle'
+import { loadAddon } from '../addon/addon'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+import { handleCodec } from '../addon/handle'
 
 declare const lock: unique symbol
 /** A lock on a file, which the system gives back when its process ends, however it ends. */
@@ -21,12 +21,12 @@ const answer = t.union([handleCodec<FileLock>('lock'), t.literal('held'), t.lite
 export const lockFile = (path: string, owner: string): E.Either<DeviceError, FileLock | 'held' | 'unsupported'> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(answer)(addon.lockFile({ path, owner })))
+    E.chain((addon) => decodeAnswer(answer)(addon.lockFile({ path, owner })))
   )
 
 /** Gives the lock back and removes the file. */
 export const unlockFile = (held: FileLock): E.Either<DeviceError, void> =>
   pipe(
     loadAddon(),
-    E.chain((addon) => answerOf(t.void)(addon.unlockFile(held)))
+    E.chain((addon) => decodeAnswer(t.void)(addon.unlockFile(held)))
   )

@@ -1,12 +1,14 @@
 import * as E from 'fp-ts/Either'
 
 /** A package that brings the addon ready-made, and the machines that it runs on. */
-export interface Prebuilt {
+interface Prebuilt {
   readonly name: string
-  /** As Node calls them: process.platform and process.arch. */
+  /** System and processor as Node calls them: process.platform and process.arch. */
   readonly system: string
   readonly processor: string
-  /** What the addon's code needs of a processor, as Linux calls it in /proc/cpuinfo. */
+  /**
+   * Instructions that the addon's code needs of a processor, as Linux calls them in /proc/cpuinfo.
+   */
   readonly instructions: readonly string[]
 }
 
@@ -23,13 +25,13 @@ export const prebuilts = [
   { name: '@tilefold/linux-arm64', system: 'linux', processor: 'arm64', instructions: [] }
 ] as const satisfies readonly Prebuilt[]
 
-/** What the choice of an addon depends on, of the machine. */
+/** The facts of a machine on which the choice of an addon depends. */
 export interface Machine {
-  /** As process.version has it. */
+  /** Node's version, as process.version has it. */
   readonly node: string
   readonly system: string
   readonly processor: string
-  /** Undefined where the system does not say. */
+  /** Instructions of the processor; undefined where the system does not say. */
   readonly instructions: () => readonly string[] | undefined
 }
 
@@ -39,47 +41,47 @@ export interface InstalledAddon {
   readonly file: string
 }
 
-/** What the choice of an addon depends on, of what is installed. */
+/** The facts of an installation on which the choice of an addon depends. */
 export interface Installation {
   readonly version: string
   /** The oldest Node that is served, such as 20.17. */
-  readonly leastNode: string
-  /** Whether it is a clone of the repository, where the addon is built. */
+  readonly minNode: string
+  /** True if it is a clone of the repository, where the addon is built. */
   readonly isClone: boolean
   /** The addon that was built here. */
   readonly local: string | undefined
   /** The package of this name. */
-  readonly addonOf: (name: string) => InstalledAddon | undefined
+  readonly findAddon: (name: string) => InstalledAddon | undefined
 }
 
-/** How to get an addon where no package brings one. */
+/** Words on how to get an addon where no package brings one. */
 export const buildRemedy = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
 
 const numbers = (version: string): readonly number[] => version.replace(/^v/, '').split('.').map(Number)
 
 const isOlder = (version: string, least: string): boolean => {
   const [major = 0, minor = 0] = numbers(version)
-  const [leastMajor = 0, leastMinor = 0] = numbers(least)
-  return major < leastMajor || (major === leastMajor && minor < leastMinor)
+  const [minMajor = 0, minMinor = 0] = numbers(least)
+  return major < minMajor || (major === minMajor && minor < minMinor)
 }
 
 /** The addon to load, or one sentence on why there is none and what to do. */
 export const chooseAddon = (machine: Machine, installation: Installation): E.Either<string, string> => {
-  const { version, leastNode, isClone, local, addonOf } = installation
-  if (isOlder(machine.node, leastNode))
-    return E.left(`Tilefold needs Node ${leastNode} or newer, and this is ${machine.node}: install one from https://nodejs.org`)
+  const { version, minNode, isClone, local, findAddon } = installation
+  if (isOlder(machine.node, minNode))
+    return E.left(`Tilefold needs Node ${minNode} or newer, and this is ${machine.node}: install one from https://nodejs.org`)
   const place = `${machine.system}-${machine.processor}`
-  const isMeant = ({ system, processor }: Prebuilt): boolean => system === machine.system && processor === machine.processor
-  const lacking = ({ instructions }: Prebuilt): readonly string[] => {
+  const fitsMachine = ({ system, processor }: Prebuilt): boolean => system === machine.system && processor === machine.processor
+  const missingInstructions = ({ instructions }: Prebuilt): readonly string[] => {
     const known = instructions.length === 0 ? undefined : machine.instructions()
     return known === undefined ? [] : instructions.filter((one) => !known.includes(one))
   }
   const installed = prebuilts.flatMap((one) => {
-    const addon = addonOf(one.name)
+    const addon = findAddon(one.name)
     return addon === undefined ? [] : [{ ...one, ...addon }]
   })
-  const meant = installed.filter(isMeant)
-  const fitting = meant.find((one) => one.version === version && lacking(one).length === 0)
+  const meant = installed.filter(fitsMachine)
+  const fitting = meant.find((one) => one.version === version && missingInstructions(one).length === 0)
   const found = fitting?.file ?? local
   if (found !== undefined) return E.right(found)
   if (isClone) return E.left('the native addon is not built: build it with "npm run build"')
@@ -89,9 +91,9 @@ export const chooseAddon = (machine: Machine, installation: Installation): E.Eit
   if (unfit !== undefined)
     return E.left(
       `${unfit.name} needs a processor with ${unfit.instructions.join(', ')} (Intel since 2013, AMD since 2015), ` +
-        `and this one lacks ${lacking(unfit).join(', ')}: take another machine, or ${buildRemedy}`
+        `and this one lacks ${missingInstructions(unfit).join(', ')}: take another machine, or ${buildRemedy}`
     )
-  const plain = prebuilts.filter(isMeant).at(-1)
+  const plain = prebuilts.filter(fitsMachine).at(-1)
   if (plain === undefined) return E.left(`there is no prebuilt addon for ${place}: ${buildRemedy}`)
   const [other] = installed
   return E.left(
@@ -101,7 +103,10 @@ export const chooseAddon = (machine: Machine, installation: Installation): E.Eit
   )
 }
 
-/** What the loader of shared libraries said of an addon, as a sentence that says what to do. */
+/**
+ * Turns the message of the loader of shared libraries about an addon into a sentence that says what
+ * to do.
+ */
 export const loadFailure = (addon: string, said: string): string => {
   const [, library, needed] = /version [`'](GLIBC(?:XX)?)_([\d.]+)' not found/.exec(said) ?? []
   if (library !== undefined)

@@ -17,25 +17,25 @@ export class FailureError extends Error implements Failure {
   }
 }
 
-type Answering = (...given: never) => Outcome<unknown>
+type OutcomeFunction = (...given: never) => Outcome<unknown>
 
 /** The functions among `L` that answer with a TaskEither, each with a promise in its place. */
-export type Promised<L> = {
-  readonly [N in keyof L as L[N] extends Answering ? N : never]: L[N] extends (...given: infer Given) => Outcome<infer A>
+type PromiseLibrary<L> = {
+  readonly [N in keyof L as L[N] extends OutcomeFunction ? N : never]: L[N] extends (...given: infer Given) => Outcome<infer A>
     ? (...given: Given) => Promise<A>
     : never
 }
 
 const asPromise =
-  (answering: Answering) =>
+  (outcomeFunction: OutcomeFunction) =>
   async (...given: readonly unknown[]): Promise<unknown> => {
-    const result = await answering(...(given as never))()
+    const result = await outcomeFunction(...(given as never))()
     if (E.isLeft(result)) throw new FailureError(result.left)
     return result.right
   }
 
 /** A library whose functions give promises, which are rejected with a FailureError. */
-export const promised = <const L extends object>(library: L): Promised<L> =>
+export const toPromises = <const L extends object>(library: L): PromiseLibrary<L> =>
   Object.fromEntries(
-    Object.entries(library).flatMap(([name, one]) => (typeof one === 'function' ? [[name, asPromise(one as Answering)]] : []))
-  ) as Promised<L>
+    Object.entries(library).flatMap(([name, one]) => (typeof one === 'function' ? [[name, asPromise(one as OutcomeFunction)]] : []))
+  ) as PromiseLibrary<L>

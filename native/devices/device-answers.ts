@@ -1,0 +1,73 @@
+import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import type { ConvolutionShape, DeviceModel } from '../../staging/devices/device-model'
+import { encodeKernel, keyOfKernel, rowOf, type Kernel, type KernelOf } from '../../staging/kernels/kernels'
+import { windowFields } from '../../staging/kernels/window-fields'
+import { layoutCode, layouts, type Layout } from '../../staging/kernels/layout'
+import { memoize } from '../../staging/memoize'
+import type { NativeDevice } from '../addon/addon'
+import { decodeAnswer, type DeviceError } from '../addon/error'
+
+const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) as Readonly<Record<Layout, null>>, 'layout')
+export const layoutAnswer = decodeAnswer(layout)
+export const weightLayoutsAnswer = decodeAnswer(t.readonly(t.type({ forward: layout, backwardData: layout }), 'weight layouts'))
+
+export const bytesAnswer = decodeAnswer(t.number)
+
+/** A device that cannot answer for a kernel of a valid graph is a bug, so it throws. */
+export const unwrapAnswer = <A>(answer: E.Either<DeviceError, A>): A => {
+  if (E.isLeft(answer)) throw new Error(answer.left.message)
+  return answer.right
+}
+
+export const encodeToFloats = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
+
+/**
+ * Outputs along each axis of the convolution that the device is asked about: layouts do not depend
+ * on them.
+ */
+const probeExtent = 32
+
+export const probeConvolution = (shape: ConvolutionShape, destination: Layout): KernelOf<'convolutionForward'> => {
+  const inputExtent = (axis: 0 | 1): number => (shape.kernel[axis] - 1) * shape.dilation[axis] + 1 + (probeExtent - 1) * shape.stride[axis]
+  const unpadded = { padBefore: 0, padAfter: 0 }
+  const tiles = {
+    source: { extents: [1, shape.inChannels, inputExtent(0), inputExtent(1)] },
+    destination: { extents: [1, shape.outChannels, probeExtent, probeExtent] },
+    rows: unpadded,
+    columns: unpadded
+  }
+  return {
+    kind: 'convolutionForward',
+    ...windowFields(shape, tiles),
+    outChannels: shape.outChannels,
+    groups: shape.groups,
+    sourceLayout: layoutCode(shape.sourceLayout),
+    destinationLayout: layoutCode(destination),
+    weightLayout: layoutCode('plain'),
+    algorithm: 0,
+    slope: 1
+  }
+}
+
+/**
+ * The layouts that a native device answers with, and the bytes of a max pool's indices; answers are
+ * remembered.
+ */
+export const queryLayouts = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'indicesBytes'> => {
+  const activationLayout = memoize(
+    ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
+    ([channels, input]) => unwrapAnswer(layoutAnswer(device.activationLayout({ channels, input })))
+  )
+  const probeKernel = (shape: ConvolutionShape): Kernel => probeConvolution(shape, activationLayout([shape.outChannels, false]))
+  return {
+    activationLayout: (channels, input) => activationLayout([channels, input]),
+    weightLayouts: memoize(
+      (shape) => keyOfKernel(probeKernel(shape)),
+      (shape) => unwrapAnswer(weightLayoutsAnswer(device.weightLayouts(encodeToFloats(probeKernel(shape)))))
+    ),
+    indicesBytes: memoize(keyOfKernel, (kernel) =>
+      'indices' in rowOf(kernel.kind).operands ? unwrapAnswer(bytesAnswer(device.indicesBytes(encodeToFloats(kernel)))) : 0
+    )
+  }
+}

@@ -1,0 +1,121 @@
+/** Charts that share one axis of time: zooming one zooms all of them. @type {uPlot[]} */
+const timeCharts = []
+
+/**
+ * @typedef {object} SizedChart
+ * @property {uPlot} chart
+ * @property {number} height
+ * @property {number} beside How many share the width of the page.
+ */
+
+/** All charts of the page. @type {SizedChart[]} */
+const allCharts = []
+
+/** Pixels left of every chart, so that times stand above each other. */
+const gutter = 86
+
+const chartWidth = () => (matchMedia('print').matches ? 1020 : Math.max(320, Math.min(1132, document.documentElement.clientWidth - 48)))
+
+/**
+ * An axis in the page's colours.
+ * @param {uPlot.Axis} [more]
+ * @returns {uPlot.Axis}
+ */
+const axis = (more = {}) => ({
+  stroke: () => styleColour('ink'),
+  grid: { stroke: () => styleColour('line'), width: 1 },
+  ticks: { stroke: () => styleColour('line'), width: 1 },
+  font: '12px system-ui, sans-serif',
+  labelFont: '13px system-ui, sans-serif',
+  ...more
+})
+
+/** @param {uPlot.Axis} [more] */
+const byteAxis = (more = {}) => axis({ size: gutter, incrs: byteSteps, values: (_, splits) => byteMarks(splits), space: 34, ...more })
+
+/** @param {number} beside */
+const widthOf = (beside) => (chartWidth() < 800 ? chartWidth() : Math.floor((chartWidth() - 20 * (beside - 1)) / beside))
+
+/**
+ * A chart as wide as the page, or as so many beside each other.
+ * @param {HTMLElement} parent
+ * @param {Omit<uPlot.Options, 'width'>} options
+ * @param {uPlot.AlignedData} data
+ */
+const addChart = (parent, options, data, beside = 1) => {
+  const place = element('div', { class: 'chart' })
+  parent.append(place)
+  const chart = new uPlot({ legend: { show: false }, ...options, width: widthOf(beside) }, data, place)
+  allCharts.push({ chart, height: options.height, beside })
+  return chart
+}
+
+/**
+ * Shows the same times in all charts of time.
+ * @param {number} min
+ * @param {number} max
+ */
+const zoomTo = (min, max) => timeCharts.forEach((chart) => chart.setScale('x', { min, max }))
+
+/**
+ * @typedef {object} TimeChartOptions
+ * @property {uPlot.Series[]} [series]
+ * @property {(range: readonly [number, number] | undefined) => void} [onZoom] Of the y axis.
+ */
+
+/**
+ * A chart over the time of a step, in milliseconds; dragging zooms, a double click shows all again.
+ * @param {HTMLElement} parent
+ * @param {number} duration
+ * @param {Omit<uPlot.Options, 'width' | 'series'> & TimeChartOptions} options
+ * @param {uPlot.AlignedData} data
+ */
+const addTimeChart = (parent, duration, { scales, axes = [], hooks, series, onZoom, ...options }, data) => {
+  const chart = addChart(
+    parent,
+    {
+      ...options,
+      padding: [10, 16, 0, 0],
+      scales: { x: { time: false, range: (_, min, max) => [min ?? 0, max ?? duration] }, ...scales },
+      axes: [axis({ values: (_, splits) => timeMarks(splits), space: 90, size: 34 }), ...axes],
+      series: series ?? [{}, { paths: () => null, points: { show: false } }],
+      cursor: {
+        sync: { key: 'time', setSeries: false },
+        drag: { x: true, y: onZoom !== undefined, uni: 40, setScale: false },
+        points: { show: false },
+        bind: {
+          dblclick: () => () => {
+            onZoom?.(undefined)
+            zoomTo(0, duration)
+            return null
+          }
+        }
+      },
+      hooks: {
+        ...hooks,
+        setSelect: [
+          (u) => {
+            const { left, width, top, height } = u.select
+            if (width < 3 && height < 3) return
+            if (height < u.over.clientHeight && height > 0) onZoom?.([u.posToVal(top + height, 'y'), u.posToVal(top, 'y')])
+            if (width >= u.over.clientWidth) u.redraw(false)
+            else zoomTo(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'))
+            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+          }
+        ]
+      }
+    },
+    data
+  )
+  timeCharts.push(chart)
+  chart.setScale('x', { min: 0, max: duration })
+  return chart
+}
+
+/** Draws all again as wide as the page now is, and in its present colours. */
+const fitCharts = () => {
+  for (const { chart, height, beside } of allCharts) {
+    chart.setSize({ width: widthOf(beside), height })
+    chart.redraw(false)
+  }
+}

@@ -1,0 +1,91 @@
+import type { Planned } from '../plans/plan-network'
+import { formatBytes, formatMilliseconds } from '../text/format'
+import { planPage } from './plan-page'
+import type { LineChart, Report } from './report'
+
+/** What steps that ran were like, each an update of the weights. */
+export interface RanSteps {
+  readonly stepMs: readonly number[]
+  /** Bytes of the device's memory that were touched. */
+  readonly peakDeviceBytes: number
+  /** Of an update; pixels that it reads count once. */
+  readonly images: number
+  /** Of each step and after each validation; absent where nothing is learned. */
+  readonly learned?: {
+    readonly loss: readonly number[]
+    readonly learningRate: readonly number[]
+    readonly validations: readonly {
+      readonly step: number
+      readonly loss: number
+      readonly accuracy: number
+      readonly iou?: number | null
+      readonly auc?: number | null
+    }[]
+  }
+}
+
+type Line = LineChart['lines'][number]
+
+const line = (name: string, points: readonly (readonly [number, number])[], isPredicted = false): readonly Line[] =>
+  points.length === 0 ? [] : [{ name, x: points.map(([x]) => x), y: points.map(([, y]) => y), isPredicted }]
+
+/** A chart of the lines that there are; none where there is no line. */
+const chart = (title: string, unit: string, lines: readonly Line[]): readonly LineChart[] =>
+  lines.length === 0 ? [] : [{ title, unit, lines }]
+
+/** Points that JSON can hold; a loss that is not finite is a gap. */
+const finite = (points: readonly (readonly [number, number])[]): readonly (readonly [number, number])[] =>
+  points.filter(([, y]) => Number.isFinite(y))
+
+/** Most points of a line over steps; where there are more, each is the mean of several. */
+const mostPoints = 4000
+
+/** Values of steps from 1 on. */
+const overSteps = (values: readonly number[]): readonly (readonly [number, number])[] => {
+  const each = Math.ceil(values.length / mostPoints)
+  const starts = Array.from({ length: Math.ceil(values.length / Math.max(1, each)) }, (_, group) => group * each)
+  return finite(
+    starts.map((start) => {
+      const group = values.slice(start, start + each)
+      return [start + group.length, group.reduce((sum, value) => sum + value, 0) / group.length]
+    })
+  )
+}
+
+const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps['learned']>): readonly LineChart[] => {
+  const measure = (name: string, of: 'loss' | 'accuracy' | 'iou' | 'auc'): readonly Line[] =>
+    line(name, finite(validations.flatMap((one) => (one[of] === undefined || one[of] === null ? [] : [[one.step, one[of]] as const]))))
+  return [
+    ...chart('Loss', '', [...line('training', overSteps(loss)), ...measure('validation', 'loss')]),
+    ...chart('Validation', '', [...measure('accuracy', 'accuracy'), ...measure('AUC', 'auc'), ...measure('IoU', 'iou')]),
+    ...chart('Learning rate', '', line('learning rate', overSteps(learningRate)))
+  ]
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+
+/** The page of a run: what was measured beside what was predicted, and the plan that it ran by. */
+export const runPage = (planned: Planned, what: string, { stepMs, peakDeviceBytes, images, learned }: RanSteps): Report => {
+  const page = planPage(planned)
+  const { stepMilliseconds: predicted, peakDeviceBytes: predictedPeak } = planned.staged.plan.predicted
+  const ends = [...new Set([1, stepMs.length])].filter((step) => step <= stepMs.length)
+  const across = (value: number): readonly (readonly [number, number])[] => ends.map((step) => [step, value])
+  return {
+    ...page,
+    title: `${planned.staged.plan.model}: ${what}`,
+    facts: [
+      { name: 'steps', text: `${stepMs.length}` },
+      { name: 'measured step, median', text: `${formatMilliseconds(median(stepMs))}; predicted ${formatMilliseconds(predicted)}` },
+      { name: 'measured peak', text: `${formatBytes(peakDeviceBytes)}; predicted ${formatBytes(predictedPeak)}` },
+      ...page.facts
+    ],
+    charts: [
+      ...(learned === undefined ? [] : learnedCharts(learned)),
+      ...chart('Time of a step', 'ms', [...line('measured', overSteps(stepMs)), ...line('predicted', across(predicted), true)]),
+      ...chart('Throughput', 'images/s', [
+        ...line('measured', overSteps(stepMs.map((milliseconds) => (1e3 * images) / milliseconds))),
+        ...line('predicted', across((1e3 * images) / predicted), true)
+      ])
+    ]
+  }
+}

@@ -1,0 +1,88 @@
+import type { BufferSpan, MemoryPlan, Program, StepTimeline } from '../../staging'
+import { bufferKinds, engines } from '../../staging/program/program'
+import type { LiveBytes, StepPart } from './report'
+
+/** Texts that are written once, by their places. */
+const textTable = () => {
+  const places = new Map<string, number>()
+  return {
+    place: (text: string): number => {
+      const known = places.get(text)
+      if (known !== undefined) return known
+      places.set(text, places.size)
+      return places.size - 1
+    },
+    texts: (): readonly string[] => [...places.keys()]
+  }
+}
+
+/** Points of a curve of live bytes; where there are more, each keeps the most of several. */
+const mostPoints = 4000
+
+const thinned = ({ time, bytes }: LiveBytes): LiveBytes => {
+  const each = Math.ceil(time.length / mostPoints)
+  if (each === 1) return { time, bytes }
+  const groups = Array.from({ length: Math.ceil(time.length / each) }, (_, group) => group * each)
+  return { time: groups.map((at) => time[at]!), bytes: groups.map((at) => Math.max(...bytes.slice(at, at + each))) }
+}
+
+/** Bytes that are live from time to time. */
+export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly BufferSpan[]): LiveBytes => {
+  const changes = new Map<number, number>()
+  const change = (time: number, bytes: number): void => void changes.set(time, (changes.get(time) ?? 0) + bytes)
+  for (const { buffer, from, to } of lifetimes) {
+    change(from, buffers[buffer]!.bytes)
+    change(to, -buffers[buffer]!.bytes)
+  }
+  const time = [...changes.keys()].sort((a, b) => a - b)
+  let live = 0
+  return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) })
+}
+
+const byColumns = (spans: readonly BufferSpan[]): StepPart['lifetimes'] => ({
+  buffer: spans.map(({ buffer }) => buffer),
+  from: spans.map(({ from }) => from),
+  to: spans.map(({ to }) => to)
+})
+
+/** A step as pages draw it, from its timeline, beside what strategy plain has in memory. */
+export const stepPart = (
+  program: Program,
+  { predicted, budget }: Pick<MemoryPlan, 'predicted' | 'budget'>,
+  timeline: StepTimeline,
+  plainLive: LiveBytes | undefined
+): StepPart => {
+  const { place, texts } = textTable()
+  const { buffers, hostBuffers } = program
+  const { nanoseconds, spans, lifetimes, hostLifetimes } = timeline
+  const spanText = ({ what, buffer }: StepTimeline['spans'][number]): string =>
+    buffer === undefined ? what : `${what}: ${buffers[buffer]!.name}`
+  return {
+    nanoseconds,
+    addressBytes: program.chunks?.addressBytes ?? program.peakBytes,
+    peakBytes: program.peakBytes,
+    budgetBytes: budget,
+    plainPeakBytes: predicted.plainPeakBytes,
+    engines,
+    kinds: bufferKinds,
+    buffers: {
+      name: buffers.map(({ name }) => place(name)),
+      layer: buffers.map(({ layer }) => (layer === undefined ? -1 : place(layer))),
+      kind: buffers.map(({ kind }) => bufferKinds.indexOf(kind)),
+      offset: buffers.map(({ offset }) => offset),
+      bytes: buffers.map(({ bytes }) => bytes)
+    },
+    lifetimes: byColumns(lifetimes),
+    spans: {
+      engine: spans.map(({ engine }) => engines.indexOf(engine)),
+      from: spans.map(({ from }) => from),
+      to: spans.map(({ to }) => to),
+      text: spans.map((span) => place(spanText(span))),
+      times: spans.map(({ times }) => times)
+    },
+    live: liveBytesOf(buffers, lifetimes),
+    plainLive: plainLive ?? null,
+    hostLive: liveBytesOf(hostBuffers, hostLifetimes),
+    texts: texts()
+  }
+}

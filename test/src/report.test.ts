@@ -1,0 +1,153 @@
+/** Pages of reports as data: what is embedded, and what it must agree with. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, maxPool2d, model, relu, residual, seq } from '../../dsl'
+import { compare, explain, plan } from '../../src'
+import { makePlan } from '../../src/commands/plan'
+import { type Report, reportCodec } from '../../src/reports/report'
+import { root } from './command-line'
+import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+
+const hostile = '</script><script>alert(1)</script>'
+const net = model({
+  name: 'net',
+  layers: [
+    seq(hostile, [conv2d({ out: 8, k: 3, p: 1 }), relu, maxPool2d({ k: 2 })]),
+    residual([conv2d({ out: 8, k: 3, p: 1 }), relu]),
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
+const asked = {
+  model: net,
+  input: [1, 3, 256, 256],
+  device: join(root, 'devices', 'v100-16gb.json') as `${string}.json`,
+  budget: '60%'
+} as const
+
+const { budget: _, ...unlimited } = asked
+
+const embedded = (path: string): Report => {
+  const [, json] = /<script type="application\/json" id="report">(.*?)<\/script>/s.exec(readFileSync(path, 'utf8'))!
+  const decoded = reportCodec.decode(JSON.parse(json!))
+  if (E.isLeft(decoded)) throw new Error('the page does not hold a report')
+  assert.equal(decoded.right, JSON.parse(json!), 'nothing else is in it')
+  return decoded.right
+}
+
+test("a plan's page holds its step, buffers and tiles", async () => {
+  const { staged } = await valueOf(makePlan({ ...asked, report: at('plan.html') }))
+  const { step, network, binding } = embedded(at('plan.html'))
+  const { program, plan: planned } = staged
+  assert.is(step!.nanoseconds / 1e6, planned.predicted.stepMilliseconds)
+  assert.equal([step!.budgetBytes, step!.peakBytes], [planned.budget, planned.predicted.peakDeviceBytes])
+  assert.equal(
+    step!.buffers.name.map((name, index) => [step!.texts[name], step!.buffers.offset[index], step!.buffers.bytes[index]]),
+    program.buffers.map(({ name, offset, bytes }) => [name, offset, bytes])
+  )
+  assert.ok(Math.max(...step!.live.bytes) <= planned.budget! && Math.max(...step!.plainLive!.bytes) > planned.budget!)
+  assert.is(
+    binding!.peak.reduce((sum, { bytes }) => sum + bytes, 0),
+    Math.max(...step!.live.bytes)
+  )
+  assert.equal(
+    network!.segments.map(({ from, to }) => [from, to]),
+    planned.segments.map(({ from, to }) => [from, to])
+  )
+  const tiled = network!.segments.filter(({ height, width }) => height.held.length * width.held.length > 1)
+  assert.ok(tiled.length > 0)
+  for (const { height, width } of tiled)
+    for (const { inputExtent, outputExtent, owned, held } of [height, width]) {
+      assert.is(owned.length, held.length)
+      assert.equal([owned[0]![0], owned[owned.length - 1]![1]], [0, outputExtent])
+      assert.ok(held.every(([from, to]) => 0 <= from && from < to && to <= inputExtent))
+      // A halo: neighbours hold rows of each other.
+      for (const [index, [from]] of held.slice(1).entries()) assert.ok(from < held[index]![1])
+    }
+})
+
+test('names are texts, whatever is in them', async () => {
+  await valueOf(plan({ ...asked, report: at('names.html') }))
+  const page = readFileSync(at('names.html'), 'utf8')
+  assert.not.ok(page.includes('<script>alert'))
+  assert.is(page.split('</script>').length, page.split('<script').length)
+  assert.ok(embedded(at('names.html')).network!.layers.some(({ name }) => name === `${hostile}.0`))
+})
+
+test('the licence of what draws is in the page, which may ask for nothing', async () => {
+  await valueOf(plan({ ...asked, report: at('licence.html') }))
+  const page = readFileSync(at('licence.html'), 'utf8')
+  assert.match(page, /The MIT License \(MIT\)\s+Copyright \(c\) \d+ Leon Sorokin/)
+  assert.match(page, /Content-Security-Policy" content="default-src 'none'/)
+  assert.ok(page.length < 3e6)
+})
+
+test('an explanation has its words and other budgets in the page', async () => {
+  const { larger } = await valueOf(explain({ ...asked, report: at('explain.html') }))
+  const { budgets, binding, step } = embedded(at('explain.html'))
+  assert.is(budgets.filter(({ isPresent }) => isPresent).length, 1)
+  assert.equal(
+    budgets.slice(1 + budgets.findIndex(({ isPresent }) => isPresent)).map(({ budgetBytes }) => budgetBytes),
+    larger.map(({ budgetBytes }) => budgetBytes)
+  )
+  assert.ok(binding!.sentences.length > 1 && step !== null)
+})
+
+test('a comparison has a point for each strategy and budget', async () => {
+  const { rows } = await valueOf(
+    compare({ ...unlimited, budgets: ['60%', '100%'], strategies: ['plain', 'sft'], report: at('compare.html') })
+  )
+  const { comparison } = embedded(at('compare.html'))
+  assert.equal(comparison!.strategies, ['plain', 'sft'])
+  assert.equal(
+    comparison!.plans.map(({ milliseconds, peakBytes }) => [milliseconds, peakBytes]),
+    rows.map(({ predictedStepMs, peakDeviceBytes }) => [predictedStepMs, peakDeviceBytes])
+  )
+})
+
+test('a trace has a span for each thing that an engine does, one at a time, and counts live bytes', async () => {
+  const { staged } = await valueOf(makePlan({ ...asked, trace: at('trace.json') }))
+  const { traceEvents } = JSON.parse(readFileSync(at('trace.json'), 'utf8')) as { readonly traceEvents: readonly Event[] }
+  type Event = {
+    readonly ph: string
+    readonly tid: number
+    readonly ts: number
+    readonly dur: number
+    readonly args: Readonly<Record<string, unknown>>
+  }
+  const spans = traceEvents.filter(({ ph }) => ph === 'X')
+  const names = traceEvents.filter(({ ph, tid }) => ph === 'M' && tid > 0).map(({ tid, args }) => [tid, args['name']])
+  assert.equal(names, [
+    [1, 'compute'],
+    [2, 'to-device'],
+    [3, 'to-host']
+  ])
+  assert.ok(spans.length > 20 && spans.every(({ tid, dur }) => tid >= 1 && tid <= 3 && dur >= 0))
+  for (const [index, span] of spans.entries()) {
+    const before = spans[index - 1]
+    if (before?.tid === span.tid) assert.ok(before.ts + before.dur <= span.ts + 1e-6)
+  }
+  const ends = Math.max(...spans.map(({ ts, dur }) => ts + dur)) / 1e3
+  assert.ok(Math.abs(ends / staged.plan.predicted.stepMilliseconds - 1) < 0.01, `${ends}`)
+  const counted = traceEvents.filter(({ ph }) => ph === 'C').map(({ args }) => Number(args['bytes']))
+  assert.ok(Math.max(...counted) <= staged.program.peakBytes && Math.max(...counted) > staged.program.peakBytes / 2)
+})
+
+test('a page that cannot be written, or would be written over the plan, is refused before anything is planned', async () => {
+  assert.match((await failureOf(plan({ ...asked, report: at('missing/page.html') }))).message, /missing\/page\.html: cannot be written/)
+  assert.not.ok(existsSync(at('missing')))
+  const same = await failureOf(plan({ ...asked, out: at('plan.json'), report: at('plan.json') }))
+  assert.match(same.message, /--report .*plan\.json would be written over --out/)
+  writeFileSync(at('given.json'), '{}')
+  const given = await failureOf(explain({ ...unlimited, plan: at('given.json'), report: at('given.json') }))
+  assert.match(given.message, /--report .*given\.json would be written over --plan/)
+})
+
+test.run()

@@ -1,0 +1,133 @@
+/** TIFF and BigTIFF files in tiles, of several levels, by their specifications. */
+import { writeFileSync } from 'node:fs'
+
+export interface TiledLevel {
+  readonly height: number
+  readonly width: number
+  /** [height, width, channels]. */
+  readonly pixels: Uint8Array
+  /** Stored in one strip instead. */
+  readonly isStrip?: true
+}
+
+export interface TiledTiffOptions {
+  readonly tile: number
+  readonly channels: 1 | 3
+  readonly isBig?: boolean
+  /** Smaller levels below the first page, as OME has them, instead of after it. */
+  readonly isBelow?: boolean
+  readonly description?: string
+  /** Resolution in pixels a centimetre. */
+  readonly perCentimetre?: number
+  readonly compression?: number
+}
+
+type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 13 | 16 | 18, values: readonly number[]]
+
+const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 13: 4, 16: 8, 18: 8 } as const
+
+/** A tile at the edge is filled up with its last row and column. */
+const tileOf = ({ height, width, pixels }: TiledLevel, channels: number, tile: number, top: number, left: number): Buffer => {
+  const bytes = Buffer.alloc(tile * tile * channels)
+  for (let row = 0; row < tile; row += 1)
+    for (let column = 0; column < tile; column += 1) {
+      const from = (Math.min(height - 1, top + row) * width + Math.min(width - 1, left + column)) * channels
+      bytes.set(pixels.subarray(from, from + channels), (row * tile + column) * channels)
+    }
+  return bytes
+}
+
+const valuesOf = (type: Field[1], values: readonly number[]): Buffer => {
+  const bytes = Buffer.alloc(values.length * bytesOfType[type])
+  values.forEach((value, index) => {
+    const at = index * bytesOfType[type]
+    if (type === 2) bytes.writeUInt8(value, at)
+    else if (type === 3) bytes.writeUInt16LE(value, at)
+    else if (type === 4 || type === 13) bytes.writeUInt32LE(value, at)
+    else if (type === 5) {
+      bytes.writeUInt32LE(Math.round(value * 1000), at)
+      bytes.writeUInt32LE(1000, at + 4)
+    } else bytes.writeBigUInt64LE(BigInt(value), at)
+  })
+  return bytes
+}
+
+/** Levels, finest first, uncompressed. */
+export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], options: TiledTiffOptions): void => {
+  const { tile, channels, isBig = false, isBelow = false, description, perCentimetre, compression = 1 } = options
+  const parts: Buffer[] = [Buffer.alloc(16)]
+  let length = 16
+  const put = (bytes: Buffer): number => {
+    const at = length
+    parts.push(bytes)
+    length += bytes.length
+    return at
+  }
+  const [offsetType, offsetBytes] = isBig ? ([16, 8] as const) : ([4, 4] as const)
+  const fieldsOf = (level: TiledLevel, index: number, below: readonly number[]): readonly Field[] => {
+    const { height, width, isStrip } = level
+    const rows = isStrip ? [0] : Array.from({ length: Math.ceil(height / tile) }, (_, row) => row * tile)
+    const columns = isStrip ? [0] : Array.from({ length: Math.ceil(width / tile) }, (_, column) => column * tile)
+    const places = rows.flatMap((top) =>
+      columns.map((left) => put(isStrip ? Buffer.from(level.pixels) : tileOf(level, channels, tile, top, left)))
+    )
+    const each = isStrip ? height * width * channels : tile * tile * channels
+    const counts = places.map(() => each)
+    const fields: readonly (Field | undefined)[] = [
+      [254, 4, [index === 0 ? 0 : 1]],
+      [256, 4, [width]],
+      [257, 4, [height]],
+      [258, 3, Array<number>(channels).fill(8)],
+      [259, 3, [compression]],
+      [262, 3, [channels === 3 ? 2 : 1]],
+      description !== undefined && index === 0 ? [270, 2, [...Buffer.from(`${description}\0`, 'utf8')]] : undefined,
+      isStrip ? [273, offsetType, places] : undefined,
+      [277, 3, [channels]],
+      isStrip ? [278, 4, [height]] : undefined,
+      isStrip ? [279, offsetType, counts] : undefined,
+      perCentimetre === undefined ? undefined : [282, 5, [perCentimetre]],
+      perCentimetre === undefined ? undefined : [283, 5, [perCentimetre]],
+      perCentimetre === undefined ? undefined : [296, 3, [3]],
+      isStrip ? undefined : [322, 3, [tile]],
+      isStrip ? undefined : [323, 3, [tile]],
+      isStrip ? undefined : [324, offsetType, places],
+      isStrip ? undefined : [325, offsetType, counts],
+      below.length === 0 ? undefined : [330, isBig ? 18 : 13, below]
+    ]
+    return fields.filter((field) => field !== undefined)
+  }
+  /**
+   * Answers where the directory lies, and where in its bytes the place of the next one is written.
+   */
+  const putDirectory = (fields: readonly Field[]): { readonly at: number; readonly bytes: Buffer; readonly next: number } => {
+    const [countBytes, entryBytes] = isBig ? [8, 20] : [2, 12]
+    const places = fields.map(([, type, values]) => {
+      const bytes = valuesOf(type, values)
+      return bytes.length <= offsetBytes ? bytes : valuesOf(offsetType, [put(bytes)])
+    })
+    const bytes = Buffer.alloc(countBytes + entryBytes * fields.length + offsetBytes)
+    if (isBig) bytes.writeBigUInt64LE(BigInt(fields.length), 0)
+    else bytes.writeUInt16LE(fields.length, 0)
+    fields.forEach(([tag, type, values], index) => {
+      const at = countBytes + entryBytes * index
+      bytes.writeUInt16LE(tag, at)
+      bytes.writeUInt16LE(type, at + 2)
+      valuesOf(offsetType, [values.length]).copy(bytes, at + 4)
+      places[index]!.copy(bytes, at + 4 + offsetBytes)
+    })
+    return { at: put(bytes), bytes, next: bytes.length - offsetBytes }
+  }
+  const [first, ...smaller] = levels
+  const below = isBelow ? smaller.map((level, index) => putDirectory(fieldsOf(level, index + 1, [])).at) : []
+  const pages = [
+    putDirectory(fieldsOf(first!, 0, below)),
+    ...(isBelow ? [] : smaller.map((level, index) => putDirectory(fieldsOf(level, index + 1, []))))
+  ]
+  pages.slice(1).forEach(({ at }, index) => valuesOf(offsetType, [at]).copy(pages[index]!.bytes, pages[index]!.next))
+  const head = parts[0]!
+  head.write('II', 0, 'latin1')
+  head.writeUInt16LE(isBig ? 43 : 42, 2)
+  if (isBig) head.writeUInt16LE(8, 4)
+  valuesOf(offsetType, [pages[0]!.at]).copy(head, isBig ? 8 : 4)
+  writeFileSync(path, Buffer.concat(parts))
+}
