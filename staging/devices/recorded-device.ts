@@ -64,7 +64,7 @@ export interface Recording extends GpuAnswers {
   readonly recorded: () => Pick<RecordedDevice, 'algorithms' | 'scratch'>
 }
 
-export const recording = (answers: GpuAnswers): Recording => {
+export const createRecording = (answers: GpuAnswers): Recording => {
   const algorithms: RecordedDevice['algorithms'][number][] = []
   const scratch: RecordedDevice['scratch'][number][] = []
   return {

@@ -80,7 +80,7 @@ export interface TrainingParameters {
  * Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and
  * where a step evaluates, none.
  */
-export const findLearning = (objective: Objective, parameter: string): TrainingParameters | undefined => {
+export const findTrainingParameters = (objective: Objective, parameter: string): TrainingParameters | undefined => {
   if (objective.kind === 'gradients') return { rate: 1, weightDecay: 0 }
   if (objective.kind === 'evaluate') return undefined
   const group = (objective.groups ?? [])
@@ -111,7 +111,7 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   const negative = groups.find(({ rate, weightDecay }) => isNegative(rate) || isNegative(weightDecay))
   if (negative !== undefined)
     return `the parameter group ${negative.prefix === '' ? 'of all' : negative.prefix} has a rate of ${negative.rate ?? 1} and a weight decay of ${negative.weightDecay ?? objective.optimizer.weightDecay}; take numbers from 0 upwards`
-  if (names.length > 0 && names.every((name) => findLearning(objective, name) === undefined))
+  if (names.length > 0 && names.every((name) => findTrainingParameters(objective, name) === undefined))
     return 'every parameter is frozen, so there is nothing to train; leave at least one out of the frozen groups'
   return undefined
 }

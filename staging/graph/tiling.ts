@@ -17,7 +17,7 @@ export interface BoundaryTensors {
   readonly outputs: readonly number[]
 }
 
-export const endsOf = (graph: Graph, { from, to }: Span): BoundaryTensors => {
+export const boundaryTensors = (graph: Graph, { from, to }: Span): BoundaryTensors => {
   const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
   const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
   return {
@@ -49,7 +49,7 @@ const knownCrossing = new WeakMap<Graph, readonly (readonly number[])[]>()
  * The tensors, the input left out, that are made before a position and read from there on;
  * remembered.
  */
-export const crossing = (graph: Graph, position: number): readonly number[] => {
+export const liveTensors = (graph: Graph, position: number): readonly number[] => {
   const known = knownCrossing.get(graph) ?? allCrossing(graph)
   knownCrossing.set(graph, known)
   return known[position]!
@@ -92,7 +92,7 @@ const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(acces
  * that every op maps to a slice of its input, or sums away where nothing inside the segment reads
  * the sum; and along which no moments are taken inside.
  */
-export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] => {
+export const fusibleTileAxes = (graph: Graph, span: Span): readonly TileAxis[] => {
   const barred = barriers(graph, span)
   return tileAxes.filter(
     (axis) =>
@@ -140,7 +140,7 @@ const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Re
   const last = graph.nodes[span.to - 1]!
   const parts = partition(ownedExtent(last, axis), tiles)
   const summed = graph.nodes.slice(span.from, span.to).flatMap((node) => (reduces(node, axis) ? node.inputs : []))
-  const leaving = endsOf(graph, span).outputs.filter((tensor) => !reduces(graph.nodes[tensor - 1]!, axis))
+  const leaving = boundaryTensors(graph, span).outputs.filter((tensor) => !reduces(graph.nodes[tensor - 1]!, axis))
   // Moments are those of all elements, and so are the gradients that depend on them, whatever else
   // reads them.
   const normalised = graph.nodes.slice(span.from, span.to).flatMap((node, index) => {

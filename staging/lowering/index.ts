@@ -116,7 +116,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, exchanged: entries }
+      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, stepIo: entries }
     ])
     return {
       precision: device.precision,

@@ -1,6 +1,6 @@
 import type { Statistics } from '../graph/graph'
 import type { Normalisation } from '../graph/statistics'
-import { at, offsetBy, type UnplacedOperand } from '../lowering/ir/builder'
+import { arenaOperand, offsetBy, type UnplacedOperand } from '../lowering/ir/builder'
 import type { Region } from '../lowering/ir/tile-tensor'
 import type { Step } from '../lowering/scope/op-step'
 import type { ModelScope } from '../lowering/scope/scope'
@@ -26,7 +26,7 @@ export const maximaAt = (
   { node: { input }, position, sourceRegion: { from, advance } }: Step
 ): UnplacedOperand => {
   const bytesPerImage = input[1] * maximumBytes
-  return offsetBy(at(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
+  return offsetBy(arenaOperand(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
 }
 
 /** Rows of statistics of a tile's images: all of them, unless images have their own. */
@@ -43,4 +43,4 @@ export const momentsAt = (
   { statistics }: Normalisation,
   position: number,
   region: Region
-): UnplacedOperand => rowsOfTile(at(moments.get(position)!), statistics, region, statistics.groups * momentBytes)
+): UnplacedOperand => rowsOfTile(arenaOperand(moments.get(position)!), statistics, region, statistics.groups * momentBytes)

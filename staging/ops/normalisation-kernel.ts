@@ -1,5 +1,5 @@
 import type { Normalisation } from '../graph/statistics'
-import { at, none } from '../lowering/ir/builder'
+import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
 import { tileFields } from '../lowering/scope/regions'
 import type { ModelScope } from '../lowering/scope/scope'
@@ -24,8 +24,8 @@ export const normalisationKernel = (
     operands: {
       source: source.address,
       moments: momentsAt(scope, node, position, region),
-      weights: weight === undefined ? none : at(weight.buffer),
-      bias: bias === undefined ? none : at(bias.buffer)
+      weights: weight === undefined ? noOperand : arenaOperand(weight.buffer),
+      bias: bias === undefined ? noOperand : arenaOperand(bias.buffer)
     }
   }
 }

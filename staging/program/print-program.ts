@@ -87,10 +87,10 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
 
 const indent = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`)
 
-const sectionLines = (program: Program, name: string, { code, exchangeBytes, exchanged }: Section): readonly string[] => [
+const sectionLines = (program: Program, name: string, { code, exchangeBytes, stepIo }: Section): readonly string[] => [
   '',
   `${name}: exchanges ${bytesText(exchangeBytes)}`,
-  ...exchanged.map((one) => `  ${one.name}: ${one.type} ${one.shape.join('x')} @ ${one.offset}`),
+  ...stepIo.map((one) => `  ${one.name}: ${one.type} ${one.shape.join('x')} @ ${one.offset}`),
   ...code.flatMap((one) => indent(instructionLines(program, one)))
 ]
 

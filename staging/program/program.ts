@@ -149,10 +149,10 @@ export interface PersistentTensor {
 }
 
 /** Returns the bytes of an element of a value in the step's inputs and outputs. */
-export const exchangedBytes = (type: Exchanged['type']): number => (type === 'uint8' ? 1 : type === 'float64' ? 8 : 4)
+export const stepIoElementBytes = (type: StepIoEntry['type']): number => (type === 'uint8' ? 1 : type === 'float64' ? 8 : 4)
 
 /** The place of a value in the input and output buffer of a section, in bytes; in plain layout. */
-export interface Exchanged {
+export interface StepIoEntry {
   readonly name: string
   readonly type: 'uint8' | 'int32' | 'float32' | 'float64'
   readonly shape: readonly number[]
@@ -163,7 +163,7 @@ export interface Exchanged {
 export interface Section {
   readonly code: readonly Instruction[]
   readonly exchangeBytes: number
-  readonly exchanged: readonly Exchanged[]
+  readonly stepIo: readonly StepIoEntry[]
 }
 
 export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const

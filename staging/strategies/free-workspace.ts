@@ -7,7 +7,7 @@ import type { StepGraph } from '../graph/step-graph'
 import { loweringOf } from '../ops'
 import type { Segment } from '../plans/plan'
 import { untiled } from '../graph/span'
-import { crossing } from '../graph/tiling'
+import { liveTensors } from '../graph/tiling'
 import { wholeGraph } from './plain'
 import type { Segmentation } from './strategy'
 
@@ -39,7 +39,7 @@ const levelsOf = (graph: StepGraph, device: DeviceModel): ((position: number) =>
  * place, as a sum overwrites a branch.
  */
 const isFree = (graph: Graph, position: number): boolean =>
-  crossing(graph, position).every((tensor) => {
+  liveTensors(graph, position).every((tensor) => {
     const [reader, ...others] = graph.readers[tensor]!
     const node = graph.nodes[reader!]!
     return others.length > 0 || node.inputs[0] !== tensor || !loweringOf(node).inPlace

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import {
-  exchangedBytes,
+  stepIoElementBytes,
   tileAxes,
   type BufferRole,
   type Chunks,
@@ -101,10 +101,10 @@ const storesOf = (program: Program): { readonly stores: readonly Store[]; readon
     ...program.buffers.map((buffer): Store => ({ space: 'arena', ...buffer })),
     ...program.hostBuffers.map((buffer): Store => ({ space: 'host', ...buffer }))
   ]
-  const exchanges = sectionsOf(program).map(([, { exchanged }]) => {
+  const exchanges = sectionsOf(program).map(([, { stepIo }]) => {
     const first = stores.length
-    for (const { name, type, shape, offset } of exchanged) {
-      const bytes = shape.reduce((product, extent) => product * extent, exchangedBytes(type))
+    for (const { name, type, shape, offset } of stepIo) {
+      const bytes = shape.reduce((product, extent) => product * extent, stepIoElementBytes(type))
       stores.push({ space: 'exchange', name: `${name} of the exchange`, offset, bytes })
     }
     return [first, stores.length] as const

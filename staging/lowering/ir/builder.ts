@@ -46,8 +46,13 @@ export type UnplacedInstruction =
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
 export const zeroStrides: Strides = [0, 0, 0]
-export const none: UnplacedOperand = { space: 'none' }
-export const at = (buffer: Buffer, base = 0, strides: Strides = zeroStrides): InBuffer => ({ space: 'arena', buffer, base, strides })
+export const noOperand: UnplacedOperand = { space: 'none' }
+export const arenaOperand = (buffer: Buffer, base = 0, strides: Strides = zeroStrides): InBuffer => ({
+  space: 'arena',
+  buffer,
+  base,
+  strides
+})
 export const exchangeOperand = (base: number, strides: Strides = zeroStrides): UnplacedOperand => ({ space: 'exchange', base, strides })
 export const indexOperand = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 

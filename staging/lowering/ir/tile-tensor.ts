@@ -51,7 +51,7 @@ export interface BufferSlot {
   /** Recorded by who computes, once a tile is computed. */
   readonly computed: number
   /** Recorded by the to-host engine, once all is gone that a tile takes. */
-  readonly gone: number
+  readonly stored: number
   /** Buffers on their way to the host. */
-  readonly leaving: Buffer[]
+  readonly storing: Buffer[]
 }

@@ -1,6 +1,6 @@
 import { hasTarget, isTrainable } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
-import { exchangedBytes, type Exchanged } from '../../program/program'
+import { stepIoElementBytes, type StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import { alignUp } from '../../placement/placement'
 import type { StepGraph } from '../../graph/step-graph'
@@ -9,7 +9,7 @@ import type { DeviceModel } from '../../devices/device-model'
 
 interface IoLayout {
   readonly bytes: number
-  readonly entries: readonly Exchanged[]
+  readonly entries: readonly StepIoEntry[]
   readonly offsets: StepIo
 }
 
@@ -78,12 +78,12 @@ export const layoutEvaluationIo = (graph: StepGraph, device: DeviceModel): IoLay
   ])
 }
 
-const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): IoLayout => {
-  const entries: Exchanged[] = []
+const layOut = (wanted: readonly Omit<StepIoEntry, 'offset'>[]): IoLayout => {
+  const entries: StepIoEntry[] = []
   let bytes = 0
   for (const entry of wanted) {
     entries.push({ ...entry, offset: bytes })
-    bytes += alignUp(entry.shape.reduce((product, extent) => product * extent, exchangedBytes(entry.type)))
+    bytes += alignUp(entry.shape.reduce((product, extent) => product * extent, stepIoElementBytes(entry.type)))
   }
   const offsets = new Map(entries.map(({ name, offset }) => [name, offset]))
   const offsetOf = (name: string): number => offsets.get(name) ?? 0

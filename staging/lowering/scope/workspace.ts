@@ -1,5 +1,5 @@
 import type { ConvolutionKernel, Kernel } from '../../kernels/kernels'
-import { at, none, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from './scope'
 
 /** Bytes of the largest budget, and of the largest workspace, where there is no limit. */
@@ -24,7 +24,7 @@ export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'devic
  */
 export const scratchFor = ({ device, builder }: Pick<ModelScope, 'device' | 'builder'>, kernel: Kernel): UnplacedOperand => {
   const bytes = device.scratchBytes(kernel)
-  if (bytes === 0) return none
+  if (bytes === 0) return noOperand
   const kind = bytes === undefined ? 'refused-scratch' : 'scratch'
-  return at(builder.buffer({ kind, kernel: kernel.kind }, bytes ?? 0))
+  return arenaOperand(builder.buffer({ kind, kernel: kernel.kind }, bytes ?? 0))
 }

@@ -2,7 +2,7 @@ import { wholeIdentity } from '../ir/buffer-identity'
 import { gathersMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
-import { endsOf, type SegmentTiling } from '../../graph/tiling'
+import { boundaryTensors, type SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
 import { createPasses, rematerializingPass } from '../tile/pass'
@@ -35,9 +35,9 @@ interface Boundaries {
 }
 
 /** Of the tensors that leave any of the segments. */
-export const allBetween = (scope: ModelScope, segments: readonly Segment[]): Boundaries => {
+export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]): Boundaries => {
   const hostTensors = createHostTensors(scope, segments.flatMap(hostTensorsOf))
-  const leaving = new Set(segments.flatMap((segment) => endsOf(scope.graph, segment).outputs))
+  const leaving = new Set(segments.flatMap((segment) => boundaryTensors(scope.graph, segment).outputs))
   return {
     boundaries: boundariesOf(
       scope,
@@ -51,7 +51,7 @@ export const allBetween = (scope: ModelScope, segments: readonly Segment[]): Bou
 export const bindSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, between: Boundaries): SegmentCode => ({
   segment,
   bodies: bodiesOf(inBands(scope, segment, tiling, between.hostTensors)),
-  ends: endsOf(scope.graph, segment),
+  ends: boundaryTensors(scope.graph, segment),
   passIn: createPasses(scope, segment),
   ...between
 })
@@ -91,7 +91,7 @@ export const rematerialize = (scope: ModelScope, codes: readonly SegmentCode[], 
 
 /** Tiles of which each run leaves the same of the gradients that go to the host. */
 const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling, hostTensors: Boundaries['hostTensors']): SegmentTiling => {
-  const bands = endsOf(graph, segment)
+  const bands = boundaryTensors(graph, segment)
     .inputs.filter((tensor) => hostTensors.get(tensor)?.gradient !== undefined)
     .flatMap((tensor) => {
       const held: IntervalOf = (run) => run.held.get(tensor)!
@@ -103,7 +103,7 @@ const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling,
 
 /** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
 export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
-  const { inputs, outputs } = endsOf(scope.graph, segment)
+  const { inputs, outputs } = boundaryTensors(scope.graph, segment)
   const hostTensors = createHostTensors(scope, endsOnHost(scope.graph, segment, streamed))
   outputs.forEach((tensor) => addPendingReductions(scope, hostTensors.get(tensor), tensor))
   return bindSegment(scope, segment, tiling, {

@@ -1,11 +1,11 @@
 import type { TileRun } from '../../graph/tiling'
-import { at } from '../ir/builder'
+import { arenaOperand } from '../ir/builder'
 import type { Body, Region, WholeTensor } from '../ir/tile-tensor'
 import { ownedRegionOf, readRegionOf, regionOf, tensorBytes } from '../scope/regions'
 import type { SegmentScope } from '../scope/scope'
 import { completeRows, seedsOf, type HostGradient } from '../tile/host-gradients'
 import { computeBands, hostGradientOf, readIntervals } from '../tile/host-rows'
-import { broughtBand, type Brought } from './double-buffering'
+import { prefetchRows, type PrefetchedTensor } from './double-buffering'
 import { finishReduction, type Reductions } from './reductions'
 import type { SegmentBackward } from './segment-backward'
 
@@ -55,14 +55,17 @@ export const createHostGradients = (backward: SegmentBackward, { waiting }: Redu
 }
 
 /** What the tiles of a backward read of gradients on the host. */
-export const prefetchGradients = ({ scope, code }: SegmentBackward, hostGradients: readonly HostGradient[]): readonly Brought[] => {
+export const prefetchGradients = (
+  { scope, code }: SegmentBackward,
+  hostGradients: readonly HostGradient[]
+): readonly PrefetchedTensor[] => {
   const seeds = code.ends.outputs.flatMap((tensor) => {
     const hostTensor = code.hostTensors.get(tensor)
     return hostTensor === undefined
       ? []
-      : seedsOf(hostTensor).map((whole) => broughtBand(scope, whole, (body) => ownedRegionOf(body, tensor)))
+      : seedsOf(hostTensor).map((whole) => prefetchRows(scope, whole, (body) => ownedRegionOf(body, tensor)))
   })
-  const added = hostGradients.flatMap((one) => (one.isFirst ? [] : [broughtBand(scope, one.whole, (body) => completeRows(one, body))]))
+  const added = hostGradients.flatMap((one) => (one.isFirst ? [] : [prefetchRows(scope, one.whole, (body) => completeRows(one, body))]))
   return [...seeds, ...added]
 }
 
@@ -82,7 +85,7 @@ export const storeGradientsToHost = (
     hostTensor.pending.push({
       position,
       dy: whole,
-      sums: at(reductions.sums.get(position)!),
+      sums: arenaOperand(reductions.sums.get(position)!),
       slope: backward.pass.negativeSlopeOf(position),
       scope: inside,
       finish: () => finishReduction(backward, reductions, position)

@@ -1,6 +1,6 @@
 import type { SwapSchedule } from '../../plans/plan'
 import type { Engine } from '../../program/program'
-import { at, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
+import { arenaOperand, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
 import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
 
 /**
@@ -78,8 +78,8 @@ const insertedAt = (position: number, intervals: readonly PlacedInterval[], fres
           rowBytes: bytes,
           deviceRowStride: bytes,
           hostRowStride: bytes,
-          device: at(device),
-          host: at(interval.host)
+          device: arenaOperand(device),
+          host: arenaOperand(interval.host)
         },
         { kind: 'record', engine, event }
       ]

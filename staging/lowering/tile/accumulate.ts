@@ -1,7 +1,7 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import type { Node } from '../../graph/graph'
 import type { Segment } from '../../plans/plan'
-import { at } from '../ir/builder'
+import { arenaOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
 import { runForward, loweringOf } from '../../ops'
 import { castTile, zeroTile } from '../scope/copies'
@@ -25,7 +25,7 @@ export const sumTensor = (
   name: string,
   extents: TileTensor['extents']
 ): TileTensor => ({
-  address: at(builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes))),
+  address: arenaOperand(builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes))),
   extents,
   layout: 'plain'
 })

@@ -1,7 +1,7 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import type { Normalisation } from '../../graph/statistics'
 import type { TileScope } from '../scope/scope'
-import { at, zeroStrides, type Buffer } from '../ir/builder'
+import { arenaOperand, zeroStrides, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
 import { copyRowsToDevice, copyRowsToHost, type RowBand } from './host-rows'
 import type { HostTensor } from './bound-segment'
@@ -86,7 +86,7 @@ export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, 
   const rowsFrom = (from: number, count: number, column = 0): Region => {
     return { from: [0, from, column], size: [batch, count, width], advance: zeroStrides }
   }
-  const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
+  const inStrip = (count: number): Part => allOf({ ...tile, address: arenaOperand(strip!), extents: [batch, channels, count, width] })
   if (before > 0) copyPart(builder, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, activationBytes)
   if (left > 0) copyPart(builder, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, activationBytes)
   const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }

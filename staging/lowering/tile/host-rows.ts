@@ -10,7 +10,7 @@ import type { Interval } from '../../graph/interval'
 import type { TileRun } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
 import type { ModelScope, TileScope } from '../scope/scope'
-import { at, type InBuffer } from '../ir/builder'
+import { arenaOperand, type InBuffer } from '../ir/builder'
 import { sumBytes } from '../../ops/moment-addresses'
 import { addressOf, allOf, boxStrides, regionExtents } from '../scope/regions'
 import { wholeTensor } from '../scope/copies'
@@ -44,7 +44,7 @@ export const addPendingReductions = (scope: ModelScope, hostTensor: HostTensor |
   hostTensor.isWritten = true
   for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
     const node = graph.nodes[position]!
-    const sums = at(builder.buffer(tileIdentity('sums', node.name), node.input[1] * sumBytes, 'statistics'))
+    const sums = arenaOperand(builder.buffer(tileIdentity('sums', node.name), node.input[1] * sumBytes, 'statistics'))
     hostTensor.pending.push({ position, dy: hostGradientOf(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })
   }
 }
@@ -112,9 +112,9 @@ export const copyRowsToDevice = (
   const { builder, slot } = scope
   const extents = regionExtents(region, whole.extents[1])
   const place = slot?.places.get(whole)
-  const tile = place === undefined ? home(extents) : { address: at(place), extents, layout: whole.layout }
+  const tile = place === undefined ? home(extents) : { address: arenaOperand(place), extents, layout: whole.layout }
   if (slot === undefined || place === undefined) beginNow(scope, 'to-device')
-  else [slot.computed, slot.gone].forEach((event) => builder.wait('to-device', event))
+  else [slot.computed, slot.stored].forEach((event) => builder.wait('to-device', event))
   copyBand(scope, 'to-device', allOf(tile), whole, region, seed)
   awaitAll(scope, 'to-device')
   return tile
@@ -128,7 +128,7 @@ export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor,
   beginNow(scope, 'to-host')
   copyBand(scope, 'to-host', tile, whole, region)
   if (scope.slot === undefined) awaitAll(scope, 'to-host')
-  else scope.slot.leaving.push((tile.tensor.address as InBuffer).buffer)
+  else scope.slot.storing.push((tile.tensor.address as InBuffer).buffer)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import { isLoss, type Node } from '../../graph/graph'
-import { none, type UnplacedOperand } from '../ir/builder'
+import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
 import { freshTile } from '../scope/copies'
 import { isSameRegion, ownedRegionOf, readRegionOf, regionExtents, regionOf, sliceOf, viewOf } from '../scope/regions'
@@ -40,7 +40,7 @@ export const createOutputBuffers = ({ scope, bound, body, pass }: TilePass): Rea
       whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOfOutput(scope, node, whole, region) : undefined
     const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
     if (direct !== undefined) outputBuffers.set(tensor, direct.address)
-    else if (isLoss(node.op)) outputBuffers.set(tensor, none)
+    else if (isLoss(node.op)) outputBuffers.set(tensor, noOperand)
     else if (consumer !== undefined) outputBuffers.set(tensor, outputBuffers.get(consumer + 1)!)
     else
       outputBuffers.set(
