@@ -67,6 +67,12 @@ export const pixelUnshuffle = layerMaker('pixelUnshuffle')
 export const channelShuffle = layerMaker('channelShuffle')
 
 /**
+ * `length` of the channels of [B, C, H, W], from `start` on, as torch.narrow along dimension 1: in
+ * the branches of a `parallel` it splits the channels among them. Refused where there are fewer.
+ */
+export const narrow = layerMaker('narrow')
+
+/**
  * Rows and columns around [B, C, H, W], as torch.nn.functional.pad: zeros, or with `mode` what the
  * image has at its edges, reflected or repeated. Refused where a padding that reflects is not less
  * than the image.

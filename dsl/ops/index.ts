@@ -24,11 +24,14 @@ import {
 } from './losses'
 import {
   channelShuffle,
+  narrow,
   pad,
   pixelShuffle,
   pixelUnshuffle,
   type ChannelShuffleArguments,
   type ChannelShuffleShape,
+  type NarrowArguments,
+  type NarrowShape,
   type PadArguments,
   type PadShape,
   type PixelShuffleArguments,
@@ -67,7 +70,7 @@ import {
   type ResizeShape
 } from './resampling'
 import { convTranspose2d, type ConvTranspose2dArguments, type TransposedShape } from './transposed-convolution'
-import type { LossTarget, OpRecord } from './op-record'
+import type { LossTarget } from './op-record'
 import type { NoOptions } from './options'
 
 /**
@@ -113,6 +116,8 @@ export interface OpArguments {
   readonly pixelUnshuffle: PixelUnshuffleArguments
   /** Channel i of group g becomes channel g of group i. */
   readonly channelShuffle: ChannelShuffleArguments
+  /** Some of the channels: `length` of them from `start` on. */
+  readonly narrow: NarrowArguments
   /** Adds rows and columns of zeros, or of what the image has at its edges. */
   readonly pad: PadArguments
   /** Joins the two branches of a `residual`. */
@@ -157,6 +162,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly pixelShuffle: PixelShuffleShape<S, A>
   readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
   readonly channelShuffle: ChannelShuffleShape<S, A>
+  readonly narrow: NarrowShape<S, A>
   readonly pad: PadShape<S, A>
   readonly add: JoinShape<'add', 'shortcut', Inputs>
   readonly mul: JoinShape<'mul', 'gate', Inputs>
@@ -200,6 +206,7 @@ export const opRecords = {
   pixelShuffle,
   pixelUnshuffle,
   channelShuffle,
+  narrow,
   pad,
   add,
   mul,
@@ -217,26 +224,34 @@ export type Convolution = OpWith<{ readonly transformable: unknown }>
 /** The ops whose records have this. */
 type OpWith<Property> = { [P in Op]: (typeof opRecords)[P] extends Property ? P : never }[Op]
 
-const recordOf = (op: Op): OpRecord<{}> => opRecords[op] as OpRecord<{}>
+/** What code that is not of one op reads of the records; narrow, since types of it are costly. */
+interface Declared {
+  readonly options: readonly (readonly [option: string, ...unknown[]])[]
+  readonly loss?: LossTarget
+  readonly rectifies?: true
+  readonly takesMaxima?: true
+  readonly transformable?: (args: never) => boolean
+}
+const declaredOf = (op: Op): Declared => opRecords[op]
 
-export const isLoss = (op: Op): op is Loss => recordOf(op).loss !== undefined
+export const isLoss = (op: Op): op is Loss => declaredOf(op).loss !== undefined
 
 /** Tells whether the op is a loss that compares its input with such a target. */
-export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => recordOf(op).loss === target
+export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => declaredOf(op).loss === target
 
-export const isRectifier = (op: Op): op is Rectifier => recordOf(op).rectifies === true
+export const isRectifier = (op: Op): op is Rectifier => declaredOf(op).rectifies === true
 
-export const takesMaxima = (op: Op): op is MaxPool => recordOf(op).takesMaxima === true
+export const takesMaxima = (op: Op): op is MaxPool => declaredOf(op).takesMaxima === true
 
 /** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */
 export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
 
 /** Tells whether an op has an option of this name. */
 export const knowsOption = (op: string, option: string): boolean =>
-  op in opRecords && opRecords[op as Op].options.some(([name]) => name === option)
+  op in opRecords && declaredOf(op as Op).options.some(([name]) => name === option)
 
 /** Tells whether the op is a convolution, which Winograd's algorithm may compute. */
-export const isConvolutionOp = (op: Op): op is Convolution => recordOf(op).transformable !== undefined
+export const isConvolutionOp = (op: Op): op is Convolution => declaredOf(op).transformable !== undefined
 
 /** Tells whether Winograd's algorithm can compute an op with such options. */
-export const isTransformable = (op: Op, args: object): boolean => recordOf(op).transformable?.(args) === true
+export const isTransformable = (op: Op, args: object): boolean => declaredOf(op).transformable?.(args as never) === true

@@ -22,6 +22,13 @@ export interface ChannelShuffleArguments {
   readonly groups: number
 }
 
+export interface NarrowArguments {
+  /** The first of the channels that are kept, from 0 on. PyTorch's start, of dimension 1. */
+  readonly start: number
+  /** How many are kept; the input must have that many from `start` on. PyTorch's length. */
+  readonly length: number
+}
+
 export interface PixelUnshuffleArguments {
   /**
    * Factor by which rows and columns are divided: PyTorch's downscale_factor. It must divide both.
@@ -83,6 +90,16 @@ const channelShuffleShape = imageRule<ChannelShuffleArguments>('channelShuffle',
       : E.right(image)
 )
 
+const narrowShape = imageRule<NarrowArguments>('narrow', ({ start, length }, [batch, channels, height, width]) =>
+  !wholes([start], 0)
+    ? E.left('narrow: the start must be a whole number, at least 0')
+    : !wholes([length], 1)
+      ? E.left('narrow: the length must be a whole number above 0')
+      : start + length > channels
+        ? E.left(`narrow: ${length} channels from ${start} on are more than its ${channels}`)
+        : E.right([batch, length, height, width])
+)
+
 export const pixelShuffle = {
   options: [['factor', 'x']],
   required: ['factor'],
@@ -103,6 +120,16 @@ export const channelShuffle = {
   segment: pixelwise,
   shape: unary(channelShuffleShape)
 } as const satisfies OpRecord<ChannelShuffleArguments>
+
+export const narrow = {
+  options: [
+    ['start', 'from'],
+    ['length', '']
+  ],
+  required: ['start', 'length'],
+  segment: pixelwise,
+  shape: unary(narrowShape)
+} as const satisfies OpRecord<NarrowArguments>
 
 export const pad = {
   options: [
@@ -159,6 +186,24 @@ export type ChannelShuffleShape<S extends Shape, A> = S extends readonly [number
         : S
     : never
   : NoImage<'channelShuffle', S>
+
+/** The type of what the rule of narrow returns. */
+export type NarrowShape<S extends Shape, A> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
+  ? [Option<A, 'start', number>, Option<A, 'length', number>] extends [infer From extends number, infer L extends number]
+    ? NotNegative<`${From}`> extends false
+      ? 'narrow: the start must be a whole number, at least 0'
+      : Whole<`${L}`> extends false
+        ? 'narrow: the length must be a whole number above 0'
+        : Lte<Add<From, L>, C> extends false
+          ? `narrow: ${L} channels from ${From} on are more than its ${C}`
+          : readonly [B, L, H, W]
+    : never
+  : NoImage<'narrow', S>
 
 /** The type of what the rule of pad returns. */
 export type PadShape<S extends Shape, A> = S extends readonly [

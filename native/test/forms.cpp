@@ -166,6 +166,11 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {activation(p.sourceLayout, p.batch, coarseChannels, p.coarseHeight, p.coarseWidth),
               activation(p.destinationLayout, p.batch, p.channels, p.height, p.width)};
     }
+    case KernelKind::shiftChannels: {
+      const auto s = decode<ShiftChannels>(kernel);
+      return {activation(s.sourceLayout, s.batch, s.sourceChannels, s.height, s.width),
+              activation(s.destinationLayout, s.batch, s.channels, s.height, s.width)};
+    }
     case KernelKind::channelShuffle: {
       const Form form = tile(decode<ChannelGroups>(kernel));
       return {form, form};

@@ -63,6 +63,8 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::pixelShuffle, {2, 20, 81, 97, 41, 49, 2, 1, 1, 0, 0, inverse}});
     kernels.push_back({k::pixelShuffle, {1, 3, 60, 63, 20, 21, 3, 0, 0, 0, 0, inverse}});
   }
+  kernels.push_back({k::shiftChannels, {2, 35, 60, 61, 0, 0, 70, 20}});
+  kernels.push_back({k::shiftChannels, {2, 70, 60, 61, 0, 0, 35, -20}});
   for (const double groups : {2, 35}) kernels.push_back({k::channelShuffle, {2, 70, 60, 61, 0, groups}});
   for (const k kind : {k::globalMaxPoolForward, k::globalMaxPoolBackward}) {
     kernels.push_back({kind, {2, 3, 150, 155, 0, 200, 160}});

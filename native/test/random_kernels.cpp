@@ -173,6 +173,16 @@ Numbers copyChannels(Random& random) {
   return append(append(append(pixels, side()), side()), {d(number(random, 0, 1))});
 }
 
+// Fewer of the channels, or fewer channels among more.
+Numbers shiftChannels(Random& random) {
+  const auto d = [](std::int64_t value) { return static_cast<double>(value); };
+  const std::int64_t inner = someChannels(random), first = number(random, 0, 1) * someChannels(random),
+                     outer = first + inner + number(random, 0, 1) * someChannels(random);
+  const bool narrows = number(random, 0, 1) == 0;
+  return {d(number(random, 1, 2)), d(narrows ? inner : outer), d(number(random, 1, 5)), d(number(random, 1, 6)), 0, 0,
+          d(narrows ? outer : inner), d(narrows ? first : -first)};
+}
+
 Numbers dropout(Random& random) {
   const Numbers t = tile(random);
   return append(t, {t[1], t[2] + 1, t[3] + 2, static_cast<double>(number(random, 0, 1000)), 0.5 * fraction(random)});
@@ -316,6 +326,8 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return pixelShuffle(random);
     case KernelKind::channelShuffle:
       return channelGroups(random);
+    case KernelKind::shiftChannels:
+      return shiftChannels(random);
     case KernelKind::globalMaxPoolForward:
     case KernelKind::globalMaxPoolBackward:
       return classified(random);

@@ -78,6 +78,7 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   pixelShuffle: options('pixelShuffle', { factor: count }, {}),
   pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),
   channelShuffle: options('channelShuffle', { groups: count }, {}),
+  narrow: options('narrow', { start: count, length: count }, {}),
   pad: options('pad', { p: padding }, { mode: oneOf(...padModes) }),
   flatten: without('flatten'),
   softmaxCrossEntropy: without('softmaxCrossEntropy'),

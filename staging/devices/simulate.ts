@@ -27,7 +27,7 @@ export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math
 
 /** Told of what is simulated, as it goes. */
 interface Watch<T> {
-  /** An engine is busy with a launch, a copy or a map; `times` of them where loops are counted out. */
+  /** An engine is busy with launches, copies or maps: `times` of them. */
   readonly span: (one: T, engine: Engine, from: number, to: number, times: number) => void
   /** A loop's body begins, for a tile index; once for all of them where it is counted out. */
   readonly tile: (loop: T, index: number) => void

@@ -65,7 +65,7 @@ const commonLoops = (code: readonly Instruction[], side: Side): ReadonlyMap<numb
   return common
 }
 
-/** Gathers from when to when the buffers of a side are touched, for each tile that has them anew. */
+/** From when to when buffers of a side are touched: in each tile, where they are its own. */
 const lifetimesOf = (code: readonly Instruction[], side: Side) => {
   const common = commonLoops(code, side)
   const lifetimes = new Map<string, { readonly buffer: number; from: number; to: number }>()

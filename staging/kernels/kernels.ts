@@ -237,6 +237,14 @@ export const kernelTable = {
    */
   channelShuffle: { fields: fields.channelGroups, operands: { source: 'read', destination: 'write' } },
   /**
+   * Channel c of the destination, which has `channels`, is channel c + offset of the source, and
+   * zero where the source has none. The channels of the one lie within those of the other.
+   */
+  shiftChannels: {
+    fields: { ...fields.activationReorder, sourceChannels: 'integer', offset: 'integer' },
+    operands: { source: 'read', destination: 'write' }
+  },
+  /**
    * maxima: two float64 for each channel of each image, the largest element so far and one past its
    * absolute place in row-major order, which is 0 where there is none yet. Takes in those of the
    * tile: the first of equals wins, a NaN always. destination, plain [batch, channels], is what is

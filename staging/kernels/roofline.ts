@@ -155,6 +155,11 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
     elements: k.batch * k.channels * (k.height * k.width + k.factor ** 2 * k.coarseHeight * k.coarseWidth)
   }),
   channelShuffle: tile(2),
+  // Each written, and each that both have read.
+  shiftChannels: (k) => ({
+    flops: 0,
+    elements: k.batch * k.height * k.width * (k.channels + Math.min(k.channels, k.sourceChannels))
+  }),
   globalMaxPoolForward: tile(1),
   globalMaxPoolBackward: tile(1),
   addBias: tile(2),

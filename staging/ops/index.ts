@@ -8,7 +8,7 @@ import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
-import { channelShuffle, pad, pixelShuffle, pixelUnshuffle } from './movement'
+import { channelShuffle, narrow, pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
@@ -33,6 +33,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   pixelShuffle,
   pixelUnshuffle,
   channelShuffle,
+  narrow,
   pad,
   add,
   mul,

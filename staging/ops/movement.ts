@@ -79,6 +79,30 @@ export const channelShuffle: OpLowering<'channelShuffle'> = {
     shuffleChannels(scope, destination!, source!, source!.extents[1] / args.groups)
 }
 
+/** Channel c of the destination is channel c + offset of the source, or zero. */
+const shiftChannels = ({ builder }: TileScope, source: TileTensor, destination: TileTensor, offset: number): void => {
+  const [batch, channels, height, width] = destination.extents
+  builder.launch<'shiftChannels'>(
+    {
+      kind: 'shiftChannels',
+      ...{ batch, channels, height, width, offset },
+      sourceChannels: source.extents[1],
+      sourceLayout: layoutCode(source.layout),
+      destinationLayout: layoutCode(destination.layout)
+    },
+    { source: source.address, destination: destination.address }
+  )
+}
+
+export const narrow: OpLowering<'narrow'> = {
+  access: sameAccess,
+  saves: {},
+  inPlace: false,
+  outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
+  forward: (scope, { node: { args }, source, destination }) => shiftChannels(scope, source, destination, args.start),
+  backward: (scope, { node: { args } }, { destination, source }) => shiftChannels(scope, destination!, source!, 0 - args.start)
+}
+
 const padFields = (step: Step<NodeFor<'pad'>>) => {
   const { p, mode = 'zeros' } = step.node.args
   const { top, left } = windowOf({ k: 1, p }).padding

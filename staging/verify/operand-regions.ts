@@ -280,6 +280,10 @@ const rows: Rows = {
     return { source: source(k.sourceLayout), destination: destination(k.destinationLayout) }
   },
   channelShuffle: (k, e) => ({ source: tile(k, e), destination: tile(k, e) }),
+  shiftChannels: ({ batch, channels, height, width, sourceChannels, sourceLayout, destinationLayout }, e) => ({
+    source: activation(sourceLayout, [batch, sourceChannels, height, width], e),
+    destination: activation(destinationLayout, [batch, channels, height, width], e)
+  }),
   globalMaxPoolForward: (k, e) => ({ source: tile(k, e), destination: contiguous(k.batch * k.channels * e), ...maxima(k) }),
   globalMaxPoolBackward: (k, e) => ({
     destinationGradient: contiguous(k.batch * k.channels * e),

@@ -133,6 +133,7 @@ const one: { readonly [P in Op]?: { readonly args: object; readonly vectors?: tr
   pixelShuffle: { args: { factor: 2 } },
   pixelUnshuffle: { args: { factor: 2 } },
   channelShuffle: { args: { groups: 2 } },
+  narrow: { args: { start: 1, length: 2 } },
   pad: { args: { p: 1 } },
   softmaxCrossEntropy: { args: {}, vectors: true }
 }

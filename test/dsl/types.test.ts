@@ -147,6 +147,7 @@ types('every op: the same shape, or the same sentence', () => {
     pixelShuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, -2) }),
     pixelUnshuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
     channelShuffle: fc.record({ groups: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
+    narrow: fc.record({ start: fc.constantFrom(0, 0, 1, 2, 1.5, -1), length: fc.constantFrom(0, 1, 1, 2, 3, 1.5, -2) }),
     pad: options({ p: padding, mode: fc.constantFrom('zeros', 'reflect', 'replicate') }, ['p']),
     add: fc.constant({}),
     mul: fc.constant({}),

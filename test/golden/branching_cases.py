@@ -126,6 +126,7 @@ CASES = {
     'pixel shuffle': ([2, 3, 7, 6], [conv('a', 18, 3, p=1), op('pixelShuffle', factor=3), SILU, conv('b', 8, 3, p=1), op('pixelShuffle', factor=2), SILU, conv('c', 3, 3, s=2), SQUARES]),
     'pixel unshuffle': ([2, 3, 12, 18], [op('pixelUnshuffle', factor=3), conv('a', 5, 3, p=1), SILU, op('pixelUnshuffle', factor=2), conv('b', 4, 1), SQUARES]),
     'channel shuffle': ([2, 3, 7, 6], [conv('a', 12, 3, p=1), op('channelShuffle', groups=3), SILU, conv('b', 20, 3, p=1, groups=4), op('channelShuffle', groups=2), conv('c', 5, 1, groups=5), SQUARES]),
+    'channel split': ([2, 3, 7, 6], [conv('a', 36, 3, p=1), parallel([op('narrow', start=0, length=17)], [op('narrow', start=17, length=19), conv('b', 19, 3, p=1), SILU]), op('channelShuffle', groups=2), op('narrow', start=5, length=30), conv('c', 4, 3, s=2), SQUARES]),
     'padding': ([2, 3, 7, 6], [conv('a', 18, 3, p=1), op('pad', p=[6, 2, 0, 5], mode='reflect'), conv('b', 5, 3), SILU, op('pad', p=[1, 9], mode='replicate'), conv('c', 4, 3, s=2), SILU, op('pad', p=[0, 3, 2, 1]), conv('d', 3, 3, s=2), SQUARES]),
     'global max pool': ([3, 3, 9, 8], [unbiased('a', 18, 3), SILU, op('globalMaxPool'), norm('an'), TANH, named('b', 'linear', out=4), CLASSES]),
     'batch norm of pooled pixels': ([3, 3, 9, 8], [unbiased('a', 18, 3), SILU, adaptive(1), norm('an'), TANH, unbiased('b', 5, 1), norm('bn', affine=False), SQUARES]),

@@ -119,6 +119,8 @@ def apply(layer, parameters, tensors, target):
         return (F.pixel_shuffle if op == 'pixelShuffle' else F.pixel_unshuffle)(x, args['factor'])
     if op == 'channelShuffle':
         return F.channel_shuffle(x, args['groups'])
+    if op == 'narrow':
+        return x.narrow(1, args['start'], args['length'])
     if op == 'pad':
         top, bottom, left, right = sides(args['p'])
         mode = args.get('mode', 'zeros')

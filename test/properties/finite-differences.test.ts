@@ -43,6 +43,12 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
     dsl.channelShuffle({ groups: 3 }),
     dsl.meanSquaredError
   ],
+  narrow: [
+    dsl.conv2d({ out: 6, k: 1 }),
+    dsl.parallel([[dsl.narrow({ start: 0, length: 4 }), dsl.tanh], [dsl.narrow({ start: 2, length: 3 })]]),
+    dsl.narrow({ start: 1, length: 5 }),
+    dsl.meanSquaredError
+  ],
   pad: [
     dsl.pad({ p: [3, 1, 0, 2], mode: 'reflect' }),
     dsl.pad({ p: [2, 1], mode: 'replicate' }),

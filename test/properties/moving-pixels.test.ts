@@ -23,6 +23,11 @@ const moved: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   'unshuffled beside a larger window': [dsl.parallel([[dsl.pixelUnshuffle({ factor: 2 })], [dsl.conv2d({ out: 3, k: 5, s: 2, p: 2 })]])],
   'channels shuffled': [dsl.channelShuffle({ groups: 3 })],
   'channels shuffled and back': [dsl.channelShuffle({ groups: 2 }), convolution(18), dsl.channelShuffle({ groups: 9 })],
+  narrowed: [dsl.narrow({ start: 1, length: 16 })],
+  'split and shuffled': [
+    dsl.parallel([[dsl.narrow({ start: 0, length: 8 })], [dsl.narrow({ start: 8, length: 10 }), convolution(10), dsl.relu]]),
+    dsl.channelShuffle({ groups: 2 })
+  ],
   'padded with zeros': [dsl.pad({ p: [3, 0, 1, 2] })],
   'padded by far': [dsl.pad({ p: [9, 7, 8, 0] }), dsl.conv2d({ out: 2, k: 2, s: 2 })],
   reflected: [dsl.pad({ p: [7, 2, 0, 5], mode: 'reflect' })],

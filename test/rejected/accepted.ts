@@ -24,6 +24,7 @@ import {
   model,
   modelOf,
   named,
+  narrow,
   net,
   pad,
   parallel,
@@ -158,6 +159,13 @@ const rearranged = net(input([2, 3, 30, 41]), [
   channelShuffle({ groups: 4 }),
   pixelShuffle({ factor: 2 })
 ])
+const halves = net(input([2, 24, 30, 41]), [
+  parallel([[narrow({ start: 0, length: 10 })], [narrow({ start: 10, length: 14 }), conv2d({ out: 12, k: 3, p: 1 })]]),
+  channelShuffle({ groups: 2 }),
+  tile({ H: 3, W: 2 }),
+  narrow({ start: 21, length: 1 })
+])
+holds<Same<ShapeOf<typeof halves>, readonly [2, 1, 30, 41]>>()
 holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
 const largest = pipe(rearranged, tile({ H: 7 }), checkpoint, relu, globalMaxPool, tile({ H: 96, W: 50 }), checkpoint, linear({ out: 4 }))
 holds<Same<ShapeOf<typeof largest>, readonly [2, 4]>>()
@@ -208,6 +216,7 @@ const openFamily = <const W extends number, const K extends number, const B exte
       pixelShuffle({ factor: k }),
       pixelUnshuffle({ factor: k }),
       channelShuffle({ groups: k }),
+      narrow({ start: k, length: k }),
       pad({ p: [k, 1], mode: 'reflect' }),
       checkpointWithin(k),
       tile({ H: k }),

@@ -1,4 +1,4 @@
-import { channelShuffle, globalAvgPool, globalMaxPool, input, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
+import { channelShuffle, globalAvgPool, globalMaxPool, input, narrow, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
 
 const x = input([1, 6, 5, 8])
 
@@ -28,6 +28,18 @@ net(x, [relu, channelShuffle({ groups: 4 })])
 
 // expects: channelShuffle: takes an image BxCxHxW, not 1x6
 net(x, [globalAvgPool, channelShuffle({ groups: 2 })])
+
+// expects: narrow: the start must be a whole number, at least 0
+net(x, [narrow({ start: -1, length: 2 })])
+
+// expects: narrow: the length must be a whole number above 0
+net(x, [narrow({ start: 0, length: 0 })])
+
+// expects: narrow: 4 channels from 3 on are more than its 6
+net(x, [relu, narrow({ start: 3, length: 4 })])
+
+// expects: narrow: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, narrow({ start: 0, length: 2 })])
 
 // expects: pad: paddings must be whole numbers, at least 0
 net(x, [pad({ p: [1, -1] })])

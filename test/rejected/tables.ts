@@ -29,6 +29,7 @@ export const kernels: { readonly [P in Op]: string } = {
   pixelShuffle: 'pixelShuffle',
   pixelUnshuffle: 'pixelShuffle',
   channelShuffle: 'channelShuffle',
+  narrow: 'shiftChannels',
   pad: 'pad',
   add: 'add',
   mul: 'pointwise',

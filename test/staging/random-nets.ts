@@ -186,6 +186,13 @@ const randomChannelShuffle = (draw: Draw): dsl.AnyLayer => {
   return dsl.seq([dsl.conv2d({ out: groups * draw(2, 4), k: 1 }), dsl.channelShuffle({ groups })])
 }
 
+/** Channels split among two branches and shuffled, as ShuffleNet v2 has them. */
+const randomSplit = (draw: Draw, [, channels]: readonly number[]): dsl.AnyLayer => {
+  const first = draw(1, channels! - 1)
+  const [start, length] = [draw(0, first), channels! - first]
+  return dsl.parallel([[dsl.narrow({ start: 0, length: first })], [dsl.narrow({ start, length }), dsl.relu]])
+}
+
 const randomPad = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
   const mode = (['zeros', 'reflect', 'replicate'] as const)[draw(0, 2)]!
   const side = (extent: number): number => draw(0, mode === 'reflect' ? Math.min(4, extent - 1) : 4)
@@ -212,7 +219,7 @@ const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer =>
     case 7:
       return draw(0, 1) === 1 ? randomShuffle(draw, shape) : randomChannelShuffle(draw)
     case 8:
-      return randomPad(draw, shape)
+      return shape[1]! > 1 && draw(0, 1) === 1 ? randomSplit(draw, shape) : randomPad(draw, shape)
     default:
       return randomBlock(draw, shape, draw(0, 2))
   }

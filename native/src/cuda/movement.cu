@@ -56,6 +56,17 @@ void channelShuffle(const Context& context, const ChannelGroups& s, const T* sou
   });
 }
 
+template <class T>
+void shiftChannels(const Context& context, const ShiftChannels& s, const T* source, T* destination) {
+  const Activation from(s.sourceLayout, s.sourceChannels, s.height, s.width), to(s.destinationLayout, s.channels, s.height, s.width);
+  const std::int64_t width = s.width, offset = s.offset, sourceChannels = s.sourceChannels;
+  forEachPlace(context, "shiftChannels", to, s.batch * s.channels * s.height * s.width, destination, [=] __device__(const Place& at) {
+    const std::int64_t channel = at.channel + offset;
+    if (channel < 0 || channel >= sourceChannels) return T(0);
+    return source[from.plane(at.image, channel) + (at.row * width + at.column) * from.pixelStride()];
+  });
+}
+
 // Throws Failure where an output shows an input that is beside the tile.
 template <class T>
 void padForward(const Context& context, const Pad& p, const ResampledAt& at, const T* source, T* destination) {
@@ -100,6 +111,9 @@ std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel, const Cont
                       [p = betweenTiles<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::channelShuffle:
       return compiled(context, [s = tiled<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::shiftChannels:
+      return compiled(context,
+                      [s = betweenTiles<ShiftChannels>(kernel)](const A& a) { shiftChannels<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::padForward:
       return compiled(context,
                       [p = tiled<Pad>(kernel)](const A& a) { padForward<T>(a.context, p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });

@@ -278,6 +278,11 @@ const std::vector<KernelInfo>& kernelTable() {
        false,
        {{"source", Use::read, false, false},
         {"destination", Use::write, false, false}}},
+      {"shiftChannels",
+       {"batch", "channels", "height", "width", "sourceLayout", "destinationLayout", "sourceChannels", "offset"},
+       false,
+       {{"source", Use::read, false, false},
+        {"destination", Use::write, false, false}}},
       {"globalMaxPoolForward",
        {"batch", "channels", "height", "width", "layout", "fullHeight", "fullWidth"},
        false,
@@ -632,5 +637,10 @@ CopyBox::CopyBox(FieldReader& f)
       destinationStride{f.integer(), f.integer(), f.integer()},
       add(f.flag()),
       ofParameters(f.flag()) {}
+
+ShiftChannels::ShiftChannels(FieldReader& f)
+    : ActivationReorder(f),
+      sourceChannels(f.integer()),
+      offset(f.integer()) {}
 
 }  // namespace tilefold

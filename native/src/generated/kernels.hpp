@@ -49,6 +49,7 @@ enum class KernelKind : int {
   padBackward,
   pixelShuffle,
   channelShuffle,
+  shiftChannels,
   globalMaxPoolForward,
   globalMaxPoolBackward,
   addBias,
@@ -359,6 +360,12 @@ struct CopyBox {
   std::array<std::int64_t, 3> destinationStride;
   bool add;
   bool ofParameters;
+};
+
+struct ShiftChannels : ActivationReorder {
+  explicit ShiftChannels(FieldReader& f);
+  std::int64_t sourceChannels;
+  std::int64_t offset;
 };
 
 }  // namespace tilefold

@@ -323,6 +323,17 @@ void check(const CopyChannels& c) {
   checkRange("destination", destinationRange(c), c.count);
 }
 
+// The channels of one side lie within those of the other.
+void check(const ShiftChannels& s) {
+  check(static_cast<const ActivationReorder&>(s));
+  positive("sourceChannels", s.sourceChannels);
+  const bool narrows = s.channels <= s.sourceChannels;
+  const std::int64_t first = narrows ? s.offset : -s.offset, inner = narrows ? s.channels : s.sourceChannels,
+                     outer = narrows ? s.sourceChannels : s.channels;
+  if (first < 0 || checkedAdd(first, inner) > outer)
+    throw Failure(text(inner) + " channels from channel " + text(first) + " on are not within " + text(outer));
+}
+
 void check(const Pointwise& p) {
   check(static_cast<const Tile&>(p));
   instructionsOf(p.expression);
@@ -424,6 +435,8 @@ void checkFields(const Kernel& kernel) {
       return check(decode<PixelShuffle>(kernel));
     case KernelKind::channelShuffle:
       return check(decode<ChannelGroups>(kernel));
+    case KernelKind::shiftChannels:
+      return check(decode<ShiftChannels>(kernel));
     case KernelKind::globalMaxPoolForward:
     case KernelKind::globalMaxPoolBackward:
       return checkPlaces(decode<PlacedTile>(kernel));

@@ -220,6 +220,10 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const auto s = decode<ChannelGroups>(kernel);
       return {e.tile(s), e.tile(s)};
     }
+    case KernelKind::shiftChannels: {
+      const auto s = decode<ShiftChannels>(kernel);
+      return {e.activation(s.sourceLayout, s.batch, s.sourceChannels, s.height, s.width), e.activation(s, s.destinationLayout)};
+    }
     case KernelKind::globalMaxPoolForward:
     case KernelKind::globalMaxPoolBackward: {
       const auto t = decode<PlacedTile>(kernel);

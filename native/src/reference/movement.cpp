@@ -112,6 +112,25 @@ void channelShuffle(const ChannelGroups& s, const T* source, T* destination) {
   }
 }
 
+// Channels that the source does not have, and padding, are zero.
+template <class T>
+void shiftChannels(const ShiftChannels& s, const T* source, T* destination) {
+  const std::int64_t pixels = s.height * s.width;
+  const Position from(s.sourceLayout, s.batch, s.sourceChannels, pixels), to(s.destinationLayout, s.batch, s.channels, pixels);
+  const Planes& planes = to.planes;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    T* out = destination + plane * pixels * planes.block;
+    for (std::int64_t lane = 0; lane < planes.block; ++lane) {
+      const std::int64_t channel = planes.firstChannel(plane) + lane + s.offset;
+      const bool isThere = lane < planes.lanes(plane) && channel >= 0 && channel < s.sourceChannels;
+      const T* in = isThere ? source + from(planes.image(plane), channel, 0) : nullptr;
+      for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+        out[pixel * planes.block + lane] = isThere ? in[pixel * from.planes.block] : T(0);
+    }
+  }
+}
+
 // Throws Failure where an output shows an input that is beside the tile.
 template <class T>
 void padForward(const Pad& p, const ResampledAt& at, const T* source, T* destination) {
@@ -251,6 +270,8 @@ std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel) {
       return compiled([p = decode<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::channelShuffle:
       return compiled([s = inBlocks<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::shiftChannels:
+      return compiled([s = decode<ShiftChannels>(kernel)](const A& a) { shiftChannels<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::padForward:
       return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padForward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::padBackward:
