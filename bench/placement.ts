@@ -21,7 +21,7 @@ import { formatBytes, formatMilliseconds } from '../src/text/format'
 import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLive, referenceModel, unusableFreeSpace } from '../staging'
 import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { alignment } from '../staging/placement/placement'
-import { leastCudaChunk } from '../staging/placement/virtual'
+import { minCudaChunk } from '../staging/placement/virtual'
 import { createCandidate, createPlanSearches, type Candidate } from '../staging/search'
 import { decide } from '../staging/stage'
 import { planners, type Planner } from '../staging/strategies'
@@ -82,7 +82,7 @@ interface ProgramRow {
   readonly optimal: boolean
 }
 
-const chunkSizes = { 'virtual 64 KiB': 2 ** 16, 'virtual 2 MiB': leastCudaChunk } as const
+const chunkSizes = { 'virtual 64 KiB': 2 ** 16, 'virtual 2 MiB': minCudaChunk } as const
 const ways = ['best-fit', 'gtbm', 'virtual 64 KiB', 'virtual 2 MiB', 'static'] as const
 type Way = (typeof ways)[number]
 

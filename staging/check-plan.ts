@@ -46,9 +46,9 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
     : E.left(inputError(`${graph.model} on ${graph.input.join('x')}: tile: ${mistake}, or a larger input.`))
 }
 
-/** What is taken as it is, in place of a strategy's answer. */
+/** The decisions that are taken as they are, in place of a strategy's plan. */
 export interface PlanOverride extends Pick<Plan, 'order' | 'segments'>, Partial<Pick<Plan, 'swapSchedule' | 'placement'>> {
-  /** What the resulting plan calls its strategy; the request's where absent. */
+  /** Name of the strategy in the resulting plan; the request's where absent. */
   readonly strategy?: string
 }
 

@@ -1,12 +1,12 @@
 /**
- * Why staging refused: bad input, or nothing fits the budget. One sentence, with the layer where
- * one is to blame.
+ * An error of staging: bad input, or nothing fits the budget. The message is one sentence, with the
+ * layer where one is to blame.
  */
 export interface StagingError {
   readonly code: 'input' | 'budget'
   readonly message: string
   readonly layer?: string
-  /** With code 'budget': the smallest budget in bytes for which the same request succeeds. */
+  /** Smallest budget in bytes for which the same request succeeds; with code 'budget' only. */
   readonly smallestFeasibleBudgetBytes?: number
 }
 

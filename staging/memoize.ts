@@ -4,10 +4,7 @@ export const lazy = <A>(compute: () => A): (() => A) => {
   return () => (known ??= { value: compute() }).value
 }
 
-/**
- * What a function makes of a number, which is computed when that is first asked for, and then
- * remembered.
- */
+/** Remembers a function's results by number; each is computed when it is first asked for. */
 export const memoizeByNumber = <A>(compute: (key: number) => A): ((key: number) => A) => {
   const known = new Map<number, A>()
   return (key) => {
@@ -17,8 +14,8 @@ export const memoizeByNumber = <A>(compute: (key: number) => A): ((key: number) 
 }
 
 /**
- * What a function makes of a value, which is computed when the first one with its key is asked for,
- * and then remembered.
+ * Remembers a function's results by the key of its argument; each is computed when the first value
+ * with that key is asked for.
  */
 export const memoize = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((a: A) => B) => {
   const known = new Map<string, { readonly value: B }>()

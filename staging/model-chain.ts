@@ -28,7 +28,7 @@ export interface ModelChain {
   readonly residentBytes: number
 }
 
-/** What one stage takes, with what it leaves for its backward beside its output. */
+/** The measures of one stage, with the bytes that it leaves for its backward beside its output. */
 interface Measured extends Omit<Stage, 'x' | 'y'> {
   readonly output: { readonly x: number; readonly y: number }
 }

@@ -159,6 +159,7 @@ const cached = (name) => ['--cache', '--cache-location', join(kept, name)]
 
 const quick = [
   check('types', program('tsc'), ['-p', '.', '--incremental', '--tsBuildInfoFile', join(kept, 'types.tsbuildinfo')]),
+  check('types of pages', program('tsc'), ['-p', 'src/reports/page.tsconfig.json']),
   check('lint', program('eslint'), ['.', '--max-warnings', '0', '--cache-strategy', 'content', ...cached('lint')]),
   check('format', program('prettier'), ['--check', '--log-level', 'warn', '--cache-strategy', 'content', ...cached('format'), '.'])
 ]

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import type { DeviceModel } from '../../staging/devices/device-model'
 import { gpuModel, type GpuAnswers, type GpuPrecision } from '../../staging/devices/gpu-model'
 import type { DevicePrecision } from '../../staging/kernels/precision'
-import { recording, type RecordedDevice, type Recording } from '../../staging/devices/recorded-device'
+import { createRecording, type RecordedDevice, type Recording } from '../../staging/devices/recorded-device'
 import { deviceProperties, openDevice, type DeviceProperties, type NativeDevice } from '../addon/addon'
 import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, layoutAnswer, weightLayoutsAnswer } from './device-answers'
 import { decodeAnswer, deviceError, type DeviceError } from '../addon/error'
@@ -64,7 +64,7 @@ const openGpu = (precision: DevicePrecision): E.Either<DeviceError, Gpu> => {
         E.bind('device', () => openDevice({ device: 'cuda', precision, threads: 1 })),
         E.bind('properties', ({ device }) => deviceProperties(device)),
         E.map(({ device, properties }) => {
-          const gpu = { properties, answers: recording(createAnswers(device, precision, properties)) }
+          const gpu = { properties, answers: createRecording(createAnswers(device, precision, properties)) }
           opened.set(precision, gpu)
           return gpu
         })

@@ -53,9 +53,9 @@ const runningStatistics = (planned: Planned, network: RunningNetwork): Outcome<r
 }
 
 const writeGradients = (path: string, planned: Planned, network: RunningNetwork): Outcome<number> => {
-  const { exchanged } = planned.staged.program.step
+  const { stepIo } = planned.staged.program.step
   const loss = network.io.view('loss')[0]!
-  const gradients = exchanged
+  const gradients = stepIo
     .filter(({ name }) => name.startsWith('grad.'))
     .map(({ name, shape }) => floatTensor(name, shape, network.io.view(name)))
   const lossData = planned.staged.program.precision === 'float64' ? Float64Array.of(loss) : Float32Array.of(loss)

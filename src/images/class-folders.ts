@@ -32,7 +32,7 @@ const entriesOf = async (folder: string): Promise<Entries> => {
  * else than was meant.
  */
 const otherExtensions: ReadonlySet<string> = new Set(
-  `svs ndpi ndpis mrxs vms vmu scn bif svslide dcm dicom czi lif nd2 oir vsi qptiff zvi ims jp2 j2k jpx jxl bmp dib gif heic heif avif
+  `ndpi ndpis mrxs vms vmu scn bif svslide dcm dicom czi lif nd2 oir vsi qptiff zvi ims jp2 j2k jpx jxl bmp dib gif heic heif avif
    jpe jfif jif apng tga psd exr hdr pgm ppm pnm pbm fits nii dng cr2 nef arw`
     .split(/\s+/)
     .map((name) => `.${name}`)

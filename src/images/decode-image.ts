@@ -21,7 +21,7 @@ export interface DecodedImage {
   readonly channels: 3
 }
 
-export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.webp']
+export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.svs', '.webp']
 
 const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 

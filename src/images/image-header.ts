@@ -17,7 +17,7 @@ export interface ImageHeader extends Extent2 {
   readonly levels: readonly ImageLevel[]
   /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
   readonly pages: number
-  /** Whether there is a channel beside the colours, which is dropped. */
+  /** True if there is a channel beside the colours, which is dropped. */
   readonly hasAlpha: boolean
   /** As in EXIF, 1 where there is none; not applied. */
   readonly orientation: number

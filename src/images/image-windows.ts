@@ -66,8 +66,7 @@ export const windowReader = (path: string, { view, levels }: ImageHeader): ReadW
       ),
       TE.filterOrElse(
         ({ info }) => info.channels === 3,
-        ({ info }) =>
-          inputFailure(`the image ${path} has ${info.channels} channels after conversion where 3 are wanted; store it as RGB`)
+        ({ info }) => inputFailure(`the image ${path} has ${info.channels} channels after conversion where 3 are wanted; store it as RGB`)
       ),
       TE.map(({ data }) => data)
     )

@@ -13,7 +13,9 @@ const nearest = (index: number, mask: number, image: number): number => Math.flo
 const nearestOf = (mask: number, image: number, from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => nearest(from + index, mask, image))
 
-/** A window of an image, in the classes of a mask that lies over the whole image, at whatever size. */
+/**
+ * A window of an image, in the classes of a mask that lies over the whole image, at whatever size.
+ */
 export const cutMask = (mask: ClassMap, image: Extent2, { top, left, height, width }: ImageWindow): ClassMap => {
   const [rows, columns] = [nearestOf(mask.height, image.height, top, height), nearestOf(mask.width, image.width, left, width)]
   const pixels = new Uint8Array(height * width)

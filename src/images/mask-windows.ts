@@ -53,7 +53,7 @@ export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
     })
   )
 
-/** How often each value from 0 to 255 is in it, by bands of whole tiles. */
+/** Counts how often each value from 0 to 255 is in it, by bands of whole tiles. */
 export const countValues = ({ height, width, tile, read }: TiledMask): Outcome<readonly number[]> => {
   const rows = Math.max(1, Math.floor(windowBytes / (width * tile.height))) * tile.height
   const counts = new Array<number>(256).fill(0)

@@ -12,7 +12,10 @@ export interface RawPixels {
  */
 export const decoderPixels = (image: Sharp.Sharp): Promise<RawPixels> => image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
 
-/** Bytes of our own: a session marks what it reads, and Node 24 cannot end with a Buffer of the decoder's that is. */
+/**
+ * Bytes of our own: a session marks what it reads, and Node 24 cannot end with a Buffer of the
+ * decoder's that is.
+ */
 export const ownPixels = (data: Uint8Array): Uint8Array => {
   const own = new Uint8Array(data)
   freePixels(data)

@@ -4,24 +4,24 @@ export interface Span {
   readonly count: number
 }
 
-/** What each element of an axis is summed from: weights of consecutive elements of the stored axis. */
+/**
+ * What each element of an axis is summed from: weights of consecutive elements of the stored axis.
+ */
 interface Taps {
   readonly from: number
   readonly weights: Float64Array
 }
 
 /**
- * A triangle as wide as a pixel of the coarser of both grids on either side, centred on the element,
- * its weights of sum 1 (antialiased bilinear, as of Pillow and torchvision).
+ * A triangle as wide as a pixel of the coarser of both grids on either side, centred on the
+ * element, its weights of sum 1 (antialiased bilinear, as of Pillow and torchvision).
  */
 const tapsOf = (stored: number, scale: number, index: number): Taps => {
   const support = Math.max(1, scale)
   const centre = (index + 0.5) * scale
   const from = Math.max(0, Math.floor(centre - support + 0.5))
   const to = Math.min(stored, Math.max(from + 1, Math.floor(centre + support + 0.5)))
-  const weights = Float64Array.from({ length: to - from }, (_, tap) =>
-    Math.max(0, 1 - Math.abs(from + tap + 0.5 - centre) / support)
-  )
+  const weights = Float64Array.from({ length: to - from }, (_, tap) => Math.max(0, 1 - Math.abs(from + tap + 0.5 - centre) / support))
   const sum = weights.reduce((total, weight) => total + weight, 0)
   return { from, weights: sum > 0 ? weights.map((weight) => weight / sum) : weights.fill(1 / weights.length) }
 }

@@ -8,7 +8,10 @@ export interface Extent2 {
   readonly width: number
 }
 
-/** What an image is read at: one of its levels, of which 0 is the finest, or so many micrometres a pixel. */
+/**
+ * What an image is read at: one of its levels, of which 0 is the finest, or so many micrometres a
+ * pixel.
+ */
 export type Resolution = { readonly level: number } | { readonly micronsPerPixel: number }
 
 export const finest: Resolution = { level: 0 }
@@ -26,7 +29,7 @@ export const nearEnough = 0.01
 /** How many times finer than the finest level an image may be read. */
 const mostEnlarged = 2
 
-/** Whether a view is a level as it is stored. */
+/** Tells whether a view is a level as it is stored. */
 export const isStored = ({ level, height, width }: View): boolean => level.height === height && level.width === width
 
 const levelNames = (count: number): string => (count === 1 ? 'is stored in one level' : `is stored in ${count} levels, 0 to ${count - 1}`)

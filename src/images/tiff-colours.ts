@@ -8,8 +8,8 @@ const known: readonly number[] = [0, 1, 2, 3, 5]
 const jpeg2000: readonly number[] = [33003, 33005, 34712]
 
 /**
- * Why the colours of a TIFF, which the decoder hands out as they are stored, would be other ones, or
- * none; undefined where they are right. YCbCr is made RGB by JPEG alone.
+ * Returns why the colours of a TIFF, which the decoder hands out as they are stored, would be other
+ * ones, or none; undefined where they are right. YCbCr is made RGB by JPEG alone.
  */
 export const findColourFault = ({ photometric, compression }: TiffDirectory): string | undefined => {
   if (jpeg2000.includes(compression)) return 'is compressed as JPEG 2000, which is not read: store it with JPEG, LZW or deflate'

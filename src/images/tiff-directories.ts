@@ -48,7 +48,10 @@ const bytesAt = async (file: FileHandle, position: number, length: number): Prom
   return buffer.subarray(0, bytesRead)
 }
 
-/** Bytes of the types that are read: byte, text, short, long, rational, sub-directory, and 8-byte ones. */
+/**
+ * Bytes of the types that are read: byte, text, short, long, rational, sub-directory, and 8-byte
+ * ones.
+ */
 const typeBytes: Readonly<Record<number, 1 | 2 | 4 | 8>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 13: 4, 16: 8, 18: 8 }
 const rational = 5
 
@@ -149,7 +152,10 @@ const directoriesOf = async (file: FileHandle): Promise<readonly TiffDirectory[]
   return found
 }
 
-/** The directories of a TIFF or BigTIFF, as far as they can be read; none of a file of another format. */
+/**
+ * The directories of a TIFF or BigTIFF, as far as they can be read; none of a file of another
+ * format.
+ */
 export const readTiffDirectories = async (path: string): Promise<readonly TiffDirectory[]> => {
   const file = await open(path, 'r')
   try {

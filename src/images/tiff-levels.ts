@@ -14,7 +14,10 @@ export interface ImageLevel {
 /** How many times as small a level may be beside the whole number that rounding gives. */
 const rounding = 0.01
 
-/** Whether it is the same image made smaller, in tiles: labels and thumbnails are of other shapes or in strips. */
+/**
+ * Tells whether it is the same image made smaller, in tiles: labels and thumbnails are of other
+ * shapes or in strips.
+ */
 const isReducedFrom = (whole: TiffDirectory, { height, width, tile }: TiffDirectory): boolean => {
   if (tile === undefined || height >= whole.height || width >= whole.width || height === 0 || width === 0) return false
   const scale = whole.width / width

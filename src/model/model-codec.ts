@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import { validateOptionNames, type AnyLayer, type Layers, type Model, type OpArguments } from '../../dsl'
 import { suggestion } from '../../staging/decoding/close-name'
-import { decodeAs, shown } from '../../staging/decoding/decode'
+import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { exactly } from '../../staging/decoding/exactly'
 import { predicateCodec, decoderCodec, extents } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
@@ -37,12 +37,12 @@ const names: Readonly<Record<string, t.Mixed>> = layerCodecs
 const notALayer = (place: string, value: unknown): Decoded => {
   if (Array.isArray(value)) return E.left(`${place} is a list, not a layer; write seq([...]), or spread it: ...list`)
   const isUncalled = typeof value === 'function' && known.includes(value.name)
-  return E.left(`${place} is ${shown(value)}, not a layer${isUncalled ? `; call it, as in ${value.name}()` : ''}`)
+  return E.left(`${place} is ${formatValue(value)}, not a layer${isUncalled ? `; call it, as in ${value.name}()` : ''}`)
 }
 
 const describeValue = (value: unknown): string => {
   const op: unknown = typeof value === 'function' && 'op' in value ? value.op : undefined
-  return typeof op === 'string' ? `the layer ${op}` : shown(value)
+  return typeof op === 'string' ? `the layer ${op}` : formatValue(value)
 }
 
 const sum = (counts: readonly Counted[]): number => counts.reduce((total, { count }) => total + count, 0)
@@ -56,7 +56,7 @@ const list = (walk: Walk, place: string, value: unknown): E.Either<string, reado
 type Held = Readonly<Record<string, unknown>>
 
 const nameOf = (place: string, { name }: Held): E.Either<string, string> =>
-  typeof name === 'string' && name !== '' ? E.right(name) : E.left(`${place}: its name is ${shown(name)}, not a text`)
+  typeof name === 'string' && name !== '' ? E.right(name) : E.left(`${place}: its name is ${formatValue(name)}, not a text`)
 
 /** A layer that holds others, from its arguments. */
 const held = (walk: Walk, place: string, op: string, args: Held): Decoded | undefined => {
@@ -98,7 +98,9 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
     case 'parallel': {
       const { branches } = args
       return pipe(
-        Array.isArray(branches) ? E.right<string, unknown[]>(branches) : E.left(`${place}.branches is ${shown(branches)}, not a list`),
+        Array.isArray(branches)
+          ? E.right<string, unknown[]>(branches)
+          : E.left(`${place}.branches is ${formatValue(branches)}, not a list`),
         E.chain((found) =>
           E.traverseArray(([index, one]: [number, unknown]) => list(walk, `${place}.branches[${index}]`, one))([...found.entries()])
         ),
@@ -112,9 +114,9 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
 
 const leaf = (place: string, op: string, args: unknown): Decoded => {
   const codec = Object.hasOwn(names, op) ? names[op] : undefined
-  if (codec === undefined) return E.left(`${place}: there is no layer ${shown(op)}${suggestion(op, known)}`)
+  if (codec === undefined) return E.left(`${place}: there is no layer ${formatValue(op)}${suggestion(op, known)}`)
   if (args === undefined) return E.left(`${place}: ${op} is called without its options`)
-  if (typeof args !== 'object' || args === null) return E.left(`${place}: the options of ${op} are ${shown(args)}`)
+  if (typeof args !== 'object' || args === null) return E.left(`${place}: the options of ${op} are ${formatValue(args)}`)
   const unknown = op === 'checkpoint' ? undefined : validateOptionNames(op as keyof OpArguments | 'tile', args)
   if (unknown !== undefined) return E.left(`${place}: ${unknown}`)
   return E.bimap(

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { type StrategyName, strategyNames } from '../../dsl'
-import { shown } from '../../staging/decoding/decode'
+import { formatValue } from '../../staging/decoding/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
 import { callback, decoderCodec, listOf, failureCodec } from '../options/codecs'
@@ -67,7 +67,9 @@ const strategyList = decoderCodec('a list of strategies', (value): E.Either<stri
   const unknown: unknown = value.find((name) => !strategyNames.includes(name))
   return unknown === undefined
     ? E.right(value)
-    : E.left(`there is no strategy ${typeof unknown === 'string' ? unknown : shown(unknown)}; take some of ${strategyNames.join(', ')}`)
+    : E.left(
+        `there is no strategy ${typeof unknown === 'string' ? unknown : formatValue(unknown)}; take some of ${strategyNames.join(', ')}`
+      )
 })
 
 const strategies = commaList<StrategyName, StrategyName>(

@@ -14,7 +14,9 @@ export const resolutionOptions = {
     conflicts: ['mpp']
   }),
   /** Micrometres a pixel: the nearest level that is as fine, resampled. */
-  mpp: optional(positive, 'micrometres a pixel: the nearest level that is at least as fine, resampled (docs/images.md)', { otherwise: 'as stored' })
+  mpp: optional(positive, 'micrometres a pixel: the nearest level that is at least as fine, resampled (docs/images.md)', {
+    otherwise: 'as stored'
+  })
 }
 
 export const resolutionOf = ({ level, mpp }: DecodedOptions<typeof resolutionOptions>): E.Either<Failure, Resolution> => {

@@ -163,7 +163,7 @@ export const measureOption = {
 
 /** Draws what a command tells. */
 export const reportOption = {
-  /** Where a page goes that draws what is told: one HTML file, which needs no network. */
+  /** Path of the page to write that draws what is told: one HTML file, which needs no network. */
   report: optional(path('file'), 'write a page that draws it: one HTML file, which needs no network')
 }
 

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
-import { decodeAs, shown } from '../../staging/decoding/decode'
+import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { exactly } from '../../staging/decoding/exactly'
 import { type Failure, type Outcome, bugFailure, inputFailure, reasonOf } from '../failure'
 import { printable } from '../text/printable'
@@ -41,7 +41,7 @@ const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Ei
       () =>
         typeof options === 'object' && options !== null && !Array.isArray(options)
           ? decodeAs('options', codecOf(name, table))(withCurrentNames(table, options))
-          : E.left(`${name} takes its options as one object, not ${shown(options)}`),
+          : E.left(`${name} takes its options as one object, not ${formatValue(options)}`),
       (thrown) => `the options of ${name} cannot be read: ${reasonOf(thrown)}`
     ),
     E.flatten,

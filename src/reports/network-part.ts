@@ -1,7 +1,7 @@
 import { type Graph, type MemoryPlan, type Segment, elementSizes, type Precision } from '../../staging'
 import { inOrder } from '../../staging/graph/order'
 import { partition } from '../../staging/graph/interval'
-import { endsOf, ownedExtent, segmentTiling, type TileRun } from '../../staging/graph/tiling'
+import { boundaryTensors, ownedExtent, segmentTiling, type TileRun } from '../../staging/graph/tiling'
 import { extentsOfTensor } from '../../staging/graph/graph'
 import { tilesText } from '../plans/plan-report'
 import type { NetworkPart, SegmentPart, TilesAlong } from './report'
@@ -19,7 +19,7 @@ const parts = (runs: readonly TileRun[], partOf: (run: TileRun) => readonly [num
   )
 
 const tilesAlong = (graph: Graph, segment: Segment, axis: 'H' | 'W', runs: readonly TileRun[]): TilesAlong => {
-  const input = endsOf(graph, segment).inputs[0] ?? 0
+  const input = boundaryTensors(graph, segment).inputs[0] ?? 0
   const held = parts(
     runs,
     (run) => {

@@ -66,7 +66,7 @@ export const planPage = ({ staged, request }: Pick<Planned, 'staged' | 'request'
   return { ...pageOf(staged, timeline, request), binding: bindingPart(staged.program, timeline) }
 }
 
-/** The page of an explanation: that of its plan, in the explanation's words, beside other budgets. */
+/** The page of an explanation: its plan's, with its words and other budgets. */
 export const explanationPage = (explanation: Explanation, program: Program, request: StageRequest): Report => {
   const { plan, graph } = explanation
   const timeline = stepTimeline(program, request.device)

@@ -29,7 +29,7 @@ const counters = (name: string, buffers: Program['buffers'], lifetimes: StepTime
   return time.map((one, index) => ({ ph: 'C', pid: 1, ts: one / 1e3, name, args: { bytes: bytes[index]! } }))
 }
 
-/** A step as it is predicted to run, as events: a thread each engine, and counters of live bytes. */
+/** A predicted step as events: a thread each engine, and counters of live bytes. */
 export const traceEvents = (model: string, { buffers, hostBuffers }: Program, timeline: StepTimeline): readonly TraceEvent[] => [
   nameOf('process_name', 0, `${model}, as predicted`),
   ...engines.map((engine, index) => nameOf('thread_name', index + 1, engine)),

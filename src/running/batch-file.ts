@@ -59,7 +59,7 @@ const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork)
   return hasTarget(loss, 'labels') ? fillLabels(file, { count: batch, classes }, target) : readTensor(file, 'target', target)
 }
 
-const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program.step.exchanged.find(({ name }) => name === 'target')!.shape
+const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program.step.stepIo.find(({ name }) => name === 'target')!.shape
 
 /**
  * Fills a step's input and target from a file, whose target must be of the shape that the network

@@ -1,4 +1,4 @@
-import { exchangedBytes, type Exchanged, type Section } from '../../staging/program/program'
+import { stepIoElementBytes, type StepIoEntry, type Section } from '../../staging/program/program'
 
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
@@ -12,9 +12,9 @@ export interface StepIo {
 
 export const partBytes = 2 ** 30
 
-const elementsOf = ({ shape }: Exchanged): number => shape.reduce((product, extent) => product * extent, 1)
+const elementsOf = ({ shape }: StepIoEntry): number => shape.reduce((product, extent) => product * extent, 1)
 
-const viewOf = (buffer: ArrayBuffer, entry: Exchanged): Numbers => {
+const viewOf = (buffer: ArrayBuffer, entry: StepIoEntry): Numbers => {
   const { type, offset } = entry
   const elements = elementsOf(entry)
   switch (type) {
@@ -32,8 +32,8 @@ const viewOf = (buffer: ArrayBuffer, entry: Exchanged): Numbers => {
 /** A zeroed buffer for a section of the Program. */
 export const createStepIo = (section: Section): StepIo => {
   const buffer = new ArrayBuffer(section.exchangeBytes)
-  const entries = new Map(section.exchanged.map((entry) => [entry.name, entry]))
-  const entryOf = (name: string): Exchanged => {
+  const entries = new Map(section.stepIo.map((entry) => [entry.name, entry]))
+  const entryOf = (name: string): StepIoEntry => {
     const entry = entries.get(name)
     if (entry === undefined) throw new Error(`the section exchanges no ${name}`)
     return entry
@@ -43,7 +43,7 @@ export const createStepIo = (section: Section): StepIo => {
     view: (name) => viewOf(buffer, entryOf(name)),
     parts: (name) => {
       const entry = entryOf(name)
-      const bytes = elementsOf(entry) * exchangedBytes(entry.type)
+      const bytes = elementsOf(entry) * stepIoElementBytes(entry.type)
       return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => {
         const from = index * partBytes
         return new Uint8Array(buffer, entry.offset + from, Math.min(partBytes, bytes - from))

@@ -102,8 +102,8 @@ const maxSettled = 10_000
 
 /**
  * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
- * cropped, flipped and turned alike. Where `onSkipped` is given, it is told what cannot be read, and
- * another crop is drawn.
+ * cropped, flipped and turned alike. Where `onSkipped` is given, it is told what cannot be read,
+ * and another crop is drawn.
  */
 export const createBatches = (options: BatchOptions): Batches => {
   const { loader, onSkipped } = options

@@ -37,14 +37,12 @@ const readTiles = ({ header: { height, width, view } }: ImageSource, read: ReadW
 const readWhole = (path: string, resolution: Resolution): Outcome<unknown> =>
   pipe(
     openImage(path, resolution),
-    TE.chain((source) =>
-      source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)
-    )
+    TE.chain((source) => (source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)))
   )
 
 /**
- * Opens each image of the data and looks at its header, which it answers with, and decodes it whole where that is asked
- * for, before anything is planned.
+ * Opens each image of the data and looks at its header, which it answers with, and decodes it whole
+ * where that is asked for, before anything is planned.
  */
 export const checkImages = (
   { training, validation }: Split,

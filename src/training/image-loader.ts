@@ -39,7 +39,9 @@ export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 
 /** Bytes of the crops of a step and of the one ahead; larger ones are read while a step runs. */
 const mostCropBytes = 2 ** 28
 
-/** Host memory that crops take which are read by window: those of two steps, or the windows of one. */
+/**
+ * Host memory that crops take which are read by window: those of two steps, or the windows of one.
+ */
 export const cropCacheBytes = ({ crop, batch }: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number => {
   const bytes = 2 * batch * decodedBytes(crop)
   return bytes <= mostCropBytes ? bytes : 2 * windowBytes

@@ -34,7 +34,10 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
   const scores = loss.input
   const [wanted, labelled] =
     imageLabels(training) === undefined
-      ? (['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', hasTarget(loss, 'pixel-labels')] as const)
+      ? ([
+          'scores of each class for every pixel, which masks train; end it in [B, classes, H, W]',
+          hasTarget(loss, 'pixel-labels')
+        ] as const)
       : ([
           'scores of one class an image, which labelled images train; end it in [B, classes]',
           hasTarget(loss, 'labels') && scores[2] * scores[3] === 1

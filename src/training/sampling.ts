@@ -61,7 +61,9 @@ export const cropCorner = (draw: Draw, image: Extent2, crop: Extent2): { readonl
   cropLeft: Math.floor(draw.left * (image.width - crop.width + 1))
 })
 
-/** Another draw for a row whose crop cannot be read: any example and corner, flipped as the first. */
+/**
+ * Another draw for a row whose crop cannot be read: any example and corner, flipped as the first.
+ */
 export const drawAnew = (seed: number, step: number, row: number, attempt: number, first: Draw, examples: number): Draw => {
   const { uniform } = randomStream(seed, `again.${step}.${row}.${attempt}`)
   return { ...first, example: Math.floor(uniform(0) * examples), top: uniform(1), left: uniform(2) }

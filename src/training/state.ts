@@ -88,7 +88,7 @@ export const writeState = (folder: string, { section, io, record, fingerprint, r
   const steps = record.loss.length
   const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed: fingerprint, rates, validations: [...record.validations] }
   const tensors = [
-    ...section.exchanged.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
+    ...section.stepIo.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
     ...(['loss', 'stepMs'] as const).map((name) => floatTensor(histories[name], [steps], Float64Array.from(record[name])))
   ]
   return pipe(
@@ -148,7 +148,7 @@ export const readState = (path: string): Outcome<State> =>
  */
 export const restoreState = ({ file }: State, section: Section, io: StepIo): Outcome<void> =>
   pipe(
-    section.exchanged,
+    section.stepIo,
     TE.traverseSeqArray(({ name }) => readTensor(file, name, io.view(name))),
     TE.map(() => undefined)
   )

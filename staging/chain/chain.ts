@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { decodeAs } from '../decoding/decode'
 
 const largest = 1e15
-const mostStages = 10_000
+const maxStages = 10_000
 const bytes = t.refinement(
   t.number,
   (value) => Number.isInteger(value) && value >= 0 && value <= largest,
@@ -28,7 +28,7 @@ const stage = t.readonly(
     y: bytes,
     /** Memory beside inputs and output while F_i runs. */
     ex_F: bytes,
-    /** The same of B_i. */
+    /** Bytes of workspace of the backward operation B_i, as ex_F of the forward one. */
     ex_B: bytes
   })
 )
@@ -36,9 +36,12 @@ const stage = t.readonly(
 const chain = t.type({
   name: t.string,
   stages: t.readonlyArray(stage),
-  /** What the last stage writes, and the gradient that its backward reads. */
+  /** Bytes of the last stage's output, and of the gradient that its backward reads. */
   output: t.readonly(t.type({ x: bytes, y: bytes })),
-  /** Of the link between device and host, bytes a second either way, one transfer at a time. */
+  /**
+   * Bandwidth of the link between device and host in bytes a second, either way, one transfer at a
+   * time.
+   */
   beta: bytesPerSecond
 })
 
@@ -57,8 +60,8 @@ export const decodeChain = (value: unknown): E.Either<string, Chain> =>
       () => 'stages is empty, where a chain has at least one'
     ),
     E.filterOrElse(
-      ({ stages }) => stages.length <= mostStages,
-      ({ stages }) => `it has ${stages.length} stages, where a chain has at most ${mostStages}`
+      ({ stages }) => stages.length <= maxStages,
+      ({ stages }) => `it has ${stages.length} stages, where a chain has at most ${maxStages}`
     ),
     E.filterOrElse(
       ({ stages }) => stages.some(({ u_F, u_B }) => u_F + u_B > 0),

@@ -1,10 +1,13 @@
 import type { Chain } from './chain'
-import { leastIdle } from './least-idle'
+import { minimizeIdle } from './least-idle'
 import { orderedSchedule, type OffloadSet, type Schedule } from './schedule'
 import { discretise, type SlotChain } from './slots'
 
-/** Of the activations that were rounded down, the one closest to its true size: one slot more. */
-const roundedUp = (slots: SlotChain, chain: Chain, memory: number): SlotChain | undefined => {
+/**
+ * Gives one slot more to the activation, of those that were rounded down, that is closest to its
+ * true size.
+ */
+const roundUpOne = (slots: SlotChain, chain: Chain, memory: number): SlotChain | undefined => {
   const lost = chain.stages.map(({ x }, i) => (x * slots.count) / memory - slots.x[i]!)
   const closest = lost.reduce((least, bytes, i) => (bytes > 0 && (least === -1 || bytes < lost[least]!) ? i : least), -1)
   return closest === -1 ? undefined : { ...slots, x: slots.x.map((x, i) => (i === closest ? x + 1 : x)) }
@@ -19,12 +22,12 @@ const roundedUp = (slots: SlotChain, chain: Chain, memory: number): SlotChain | 
 export const dynprog = (chain: Chain, memory: number, count: number): OffloadSet => {
   let slots: SlotChain | undefined = discretise(chain, memory, count)
   while (slots !== undefined) {
-    const best = leastIdle(slots).sets.reduce<Schedule | undefined>((best, set) => {
+    const best = minimizeIdle(slots).sets.reduce<Schedule | undefined>((best, set) => {
       const one = orderedSchedule(chain, memory, set)
       return one !== undefined && one.makespan <= (best?.makespan ?? Infinity) ? one : best
     }, undefined)
     if (best !== undefined) return best.offload
-    slots = roundedUp(slots, chain, memory)
+    slots = roundUpOne(slots, chain, memory)
   }
   return chain.stages.map(() => true)
 }

@@ -19,10 +19,10 @@ export const defaultSlots = 500
 
 export interface OffloadRequest {
   readonly chain: Chain
-  /** Bytes on the device for activations, their gradients and workspaces: M_GPU. */
+  /** Bytes on the device for activations, their gradients and workspaces: M_GPU of the paper. */
   readonly memory: number
   readonly strategy: OffloadStrategy
-  /** Of dynprog; 500 where absent. */
+  /** Number of slots into which dynprog divides the memory; 500 where absent. */
   readonly slots?: number
 }
 
@@ -32,7 +32,7 @@ export interface Offloaded {
   readonly peakBytes: number
   /** Proposition 3, in milliseconds. */
   readonly lowerBound: number
-  /** Bytes that go to the host, and come back. */
+  /** Bytes that are offloaded to the host, and come back. */
   readonly offloadedBytes: number
 }
 

@@ -158,7 +158,7 @@ interface LeastIdle {
  * here those that others make needless are dropped, and the rest lie in typed arrays. Each
  * operation must fit by itself.
  */
-export const leastIdle = (chain: SlotChain): LeastIdle => {
+export const minimizeIdle = (chain: SlotChain): LeastIdle => {
   const rooms = roomsOf(chain)
   const stages = chain.x.length
   let layer: Layer = { ...openLayer(1), length: 1 }

@@ -1,10 +1,10 @@
 import { activationBytes, gradientBytes, type Chain } from './chain'
 
-/** What each operation needs on the device, in bytes. */
+/** Bytes on the device that each operation of a chain needs. */
 interface OperationBytes {
-  /** Of operation i alone: its inputs, its output, its workspace. */
+  /** Bytes of operation i alone: its inputs, its output, its workspace. */
   readonly own: readonly number[]
-  /** With all activations before them too: m_F_i, or m_B_i, of section 3.2. */
+  /** Bytes of operation i with all activations before it: m_F_i, or m_B_i, of section 3.2. */
   readonly withAll: readonly number[]
 }
 
@@ -42,8 +42,8 @@ const largest = (values: readonly number[]): number => values.reduce((most, valu
 export const peakBytes = (chain: Chain): number => largest([...forwardBytes(chain).withAll, ...backwardBytes(chain).withAll])
 
 /**
- * What the largest operation needs by itself: with less, no schedule exists; with this much,
- * offloading everything is one.
+ * Returns the bytes that the largest operation needs by itself: with less, no schedule exists; with
+ * this much, offloading everything is one.
  */
 export const leastBytes = (chain: Chain): number => largest([...forwardBytes(chain).own, ...backwardBytes(chain).own])
 

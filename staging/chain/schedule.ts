@@ -1,7 +1,7 @@
 import type { Chain } from './chain'
 import { backwardBytes, forwardBytes } from './memory'
 
-/** By stage: whether its input x_i goes to the host between F_i and B_i. */
+/** Tells by stage whether its input x_i is offloaded to the host between F_i and B_i. */
 export type OffloadSet = readonly boolean[]
 
 /**
@@ -24,7 +24,7 @@ export interface Schedule {
   readonly prefetches: readonly (number | undefined)[]
 }
 
-/** One direction: operations 0 ... L as early as possible, and transfers in that order. */
+/** A phase of a schedule: operations 0 ... L as early as possible, and transfers in that order. */
 interface Phase {
   /** End of each operation. */
   readonly ends: readonly number[]

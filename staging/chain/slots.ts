@@ -3,11 +3,11 @@ import { backwardBytes, forwardBytes } from './memory'
 
 /** A chain in slots of the device's memory; times as what the link moves meanwhile. By stage. */
 export interface SlotChain {
-  /** How many the memory has. */
+  /** Number of slots that the memory has. */
   readonly count: number
   /** |x_i|. */
   readonly x: Int32Array
-  /** What activations before x_i may take while F_i, or B_i, runs. */
+  /** Slots that activations before x_i may take while F_i, or B_i, runs. */
   readonly roomF: Int32Array
   readonly roomB: Int32Array
   /** u_F beta and u_B beta. */

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph/graph'
 import { loweringOf } from '../ops'
-import { crossing } from '../graph/tiling'
+import { liveTensors } from '../graph/tiling'
 import type { Span } from '../graph/span'
 
 /**
@@ -11,7 +11,7 @@ export const stageSpans = (graph: Graph): readonly Span[] => {
   const { nodes } = graph
   const joins = (position: number): boolean =>
     position > 0 &&
-    (crossing(graph, position).some((tensor) => tensor !== position) ||
+    (liveTensors(graph, position).some((tensor) => tensor !== position) ||
       (loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).saves.output !== true))
   const starts = nodes.flatMap((_, position) => (joins(position) ? [] : [position]))
   return starts.map((from, index) => ({ from, to: starts[index + 1] ?? nodes.length }))

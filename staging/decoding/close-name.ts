@@ -22,8 +22,8 @@ const initials = (name: string): string => (name.match(/^.|[A-Z]|(?<=[-_])./g) ?
 const longestCompared = 40
 
 /**
- * Of names, the one that was likely meant: spelt nearly like it, or its beginning or initials, as s
- * is of stride and lr of learningRate; else undefined.
+ * Finds the name that was likely meant: spelt nearly like `given`, or its beginning or initials, as
+ * s is of stride and lr of learningRate; else undefined.
  */
 const closeName = (given: string, names: readonly string[]): string | undefined => {
   if (given.length > longestCompared) return undefined

@@ -14,7 +14,7 @@ const within = (expected: string, accepts: (value: number) => boolean, [least, m
   return new t.Type<number>(expected, (value): value is number => validate(value, [])._tag === 'Right', validate, t.identity)
 }
 
-/** Of operations or bytes a second. */
+/** A codec of rates: operations or bytes a second. */
 export const rate = within('a number above 0', (value) => value > 0, [1, 1e24])
 
 export const milliseconds = within('a number above 0', (value) => value > 0, [1e-9, 1e12])

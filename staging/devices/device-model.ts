@@ -2,7 +2,7 @@ import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { Precision } from '../kernels/precision'
 
-/** What a convolution's weight layouts may depend on. */
+/** The part of a convolution on which its weight layouts may depend. */
 export interface ConvolutionShape {
   readonly inChannels: number
   readonly outChannels: number
@@ -10,7 +10,7 @@ export interface ConvolutionShape {
   readonly kernel: readonly [number, number]
   readonly stride: readonly [number, number]
   readonly dilation: readonly [number, number]
-  /** Of the whole input; a tile has less. */
+  /** Padding of the whole input, in pixels; a tile has less. */
   readonly padding: { readonly top: number; readonly bottom: number; readonly left: number; readonly right: number }
   /** The network's input is read as it is loaded, all else in the device's activation layout. */
   readonly sourceLayout: Layout
@@ -45,33 +45,34 @@ export interface DeviceModel {
    */
   readonly weightLayouts: (convolution: ConvolutionShape) => { readonly forward: Layout; readonly backwardData: Layout }
   /**
-   * Whether the device has this convolution by Winograd too (algorithm 1, which rounds
+   * Tells whether the device has this convolution by Winograd too (algorithm 1, which rounds
    * differently), forward and backward.
    */
   readonly winograd: (convolution: ConvolutionShape) => boolean
   /**
-   * What computes this kernel (given with algorithm 0) from the same layouts, fastest first by the
-   * device's own heuristics; 0 need not be among them. Absent where there is never a choice.
+   * Algorithms that compute this kernel (given with algorithm 0) from the same layouts, fastest
+   * first by the device's own heuristics; 0 need not be among them. Absent where there is never a
+   * choice.
    */
   readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /**
-   * Bytes of the scratch operand (0: absent); undefined of a kernel that the device refuses, as
-   * cuDNN does tensors of 2^31 elements.
+   * Returns the bytes of a kernel's scratch operand (0: absent); undefined for a kernel that the
+   * device refuses, as cuDNN does tensors of 2^31 elements.
    */
   readonly scratchBytes: (kernel: Kernel) => number | undefined
-  /** Bytes of `indices` of a maxPoolForward. */
+  /** Returns the bytes of the operand `indices` of a maxPoolForward. */
   readonly indicesBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */
   readonly milliseconds: (kernel: Kernel) => number
   /**
-   * Bytes at multiples of which kernels want tensors to begin; a tile that does not is copied.
-   * Absent where any place will do.
+   * Alignment in bytes at which kernels want tensors to begin; a tile that does not is copied.
+   * Absent where any address will do.
    */
   readonly viewAlignment?: number
   readonly linkBytesPerSecond: LinkRates
   /**
-   * Where the threads that compute copy too: how fast, when they do nothing else. However slow the
-   * link, a copy takes so much from computing. Absent where copies leave computing alone.
+   * Bytes a second of copies by the threads that compute, when they do nothing else. However slow
+   * the link, a copy takes so much from computing. Absent where copies leave computing alone.
    */
   readonly copyBytesPerSecond?: LinkRates
 }
@@ -81,6 +82,6 @@ export interface LinkRates {
   readonly toHost: number
 }
 
-/** Whether copies and computing beside each other take less time than one after the other. */
+/** Tells whether copies and computing beside each other take less time than one after the other. */
 export const overlapsCopies = ({ linkBytesPerSecond: link, copyBytesPerSecond: copy }: DeviceModel): boolean =>
   copy === undefined || link.toDevice < copy.toDevice || link.toHost < copy.toHost

@@ -12,14 +12,14 @@ import { roofline } from '../kernels/roofline'
 const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number of bytes above 0')
 const name = t.refinement(t.string, (value) => value !== '', 'a name')
 
-/** By the figures of its data sheet or of a measurement. */
+/** A device by the figures of its data sheet or of a measurement. */
 const deviceSheet = t.readonly(
   t.type({
     name,
     memoryBytes: bytes,
     /** Floating-point operations that its kernels sustain, by precision. */
     flopsPerSecond: t.readonly(t.type({ float32: rate, float64: rate })),
-    /** Of its own memory. */
+    /** Bytes a second of the device's own memory. */
     bytesPerSecond: rate,
     launchSeconds: seconds,
     linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate }))
@@ -31,10 +31,15 @@ type DeviceSheet = t.TypeOf<typeof deviceSheet>
 /** A device that is elsewhere: by its rates, or by all that it answered there. */
 export type DescribedDevice = DeviceSheet | RecordedDevice
 
-/** One that can be planned for: described, or a cpu with the times of its profile. */
+/**
+ * A device that can be planned for: described by a sheet, or a cpu with the times of its profile.
+ */
 export type DeviceFile = DescribedDevice | Profile
 
-/** Of what a file holds, right or wrong: a profile alone says which `device` it is of. */
+/**
+ * Returns the kind of a device file's value, right or wrong: a profile alone says which `device` it
+ * is of.
+ */
 export const deviceFileKind = (value: unknown): 'recorded' | 'profile' | 'sheet' => {
   if (!t.UnknownRecord.is(value)) return 'sheet'
   return 'recorded' in value ? 'recorded' : typeof value.device === 'string' ? 'profile' : 'sheet'
@@ -59,8 +64,8 @@ const decoders = {
 export const decodeDeviceFile = (value: unknown): E.Either<string, DeviceFile> => decoders[deviceFileKind(value)](value)
 
 /**
- * Of a sheet: plain layouts and no scratch, as the reference device, and the roofline's times at
- * the sheet's rates. Recorded: as there.
+ * Makes the model of a described device. A sheet's has plain layouts, no scratch, as the reference
+ * device, and the roofline's times at the sheet's rates; a recorded GPU's answers as the GPU did.
  */
 export const fileModel = (file: DescribedDevice, precision: 'float32' | 'float64', threads = 1): DeviceModel =>
   isRecorded(file)

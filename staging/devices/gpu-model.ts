@@ -7,7 +7,7 @@ import { elementSizes, storedPrecision, type DevicePrecision } from '../kernels/
 import { referenceModel } from './reference-model'
 import { roofline, type Rates } from '../kernels/roofline'
 
-/** Of all activations, and of the weights of all convolutions. */
+/** Layouts of all activations, and of the weights of all convolutions. */
 interface GpuLayouts {
   readonly input: Layout
   readonly activation: Layout
@@ -16,27 +16,32 @@ interface GpuLayouts {
 
 export type GpuPrecision = Exclude<DevicePrecision, 'float64'>
 
-/** What staging asks of a GPU: cuDNN's heuristics and workspaces, of one convolution at a time. */
+/**
+ * The questions that staging asks of a GPU: cuDNN's heuristics and workspaces, of one convolution
+ * at a time.
+ */
 export interface GpuAnswers {
   readonly precision: GpuPrecision
   readonly rates: Rates
   readonly layouts: GpuLayouts
   /**
-   * What computes a convolution (given with algorithm 0) beside that, fastest first; nothing where
-   * it is refused.
+   * Returns the algorithms that compute a convolution (given with algorithm 0) beside that one,
+   * fastest first; none where it is refused.
    */
   readonly algorithms: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
-  /** Of a convolution by its algorithm; undefined where it is refused. */
+  /**
+   * Returns the bytes of scratch of a convolution by its algorithm; undefined where it is refused.
+   */
   readonly scratchBytes: (kernel: ConvolutionKernel) => number | undefined
 }
 
 /**
- * Each place further down in cuDNN's list of what is fastest, which has no times, is taken to cost
- * this much more.
+ * Share of time that each place further down in cuDNN's list of the fastest is taken to cost more;
+ * the list has no times.
  */
 const perPlace = 0.15
 
-/** Of cuDNN's loads: it refuses tensors that begin elsewhere than at multiples. */
+/** Bytes of cuDNN's loads: it refuses tensors that begin elsewhere than at multiples. */
 const vectorBytes = 16
 
 /**
@@ -46,8 +51,8 @@ const vectorBytes = 16
 const coarse = (extent: number): number => extent - (extent % 2 ** Math.max(0, Math.floor(Math.log2(extent)) - 2))
 
 /**
- * One axis of a convolution with a coarse output; padding that differs on both sides is in a copy
- * of the source.
+ * Returns one axis of a convolution with a coarse output; padding that differs on both sides is in
+ * a copy of the source.
  */
 const coarseAxis = (extent: number, window: number, stride: number, before: number, after: number) => {
   const out = coarse(extent)
@@ -80,7 +85,7 @@ export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => 
   }
 }
 
-/** Bytes of scratch do not depend on a rectifier in the same go. */
+/** Returns a kernel without its rectifier, on which its bytes of scratch do not depend. */
 export const withoutRectifier = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
 
 /**
@@ -105,7 +110,7 @@ export const gpuModel = (
     return [...others, ...late, direct, ...turned]
   })
   const algorithms = memoize(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
-  /** How much longer a convolution takes than the fastest for its shape. */
+  /** Returns the factor by which a convolution takes longer than the fastest for its shape. */
   const slowness = (kernel: ConvolutionKernel): number => {
     const all = algorithms({ ...withoutRectifier(kernel), algorithm: 0 })
     const place = all.findIndex(({ algorithm }) => algorithm === kernel.algorithm)

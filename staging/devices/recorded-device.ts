@@ -46,13 +46,13 @@ export const recordedDevice = t.readonly(
     layouts: t.readonly(
       t.type({ input: layout, activation: layout, weights: t.readonly(t.type({ forward: layout, backwardData: layout })) })
     ),
-    /** By representative: fastest first, none where the GPU refuses it. */
+    /** Algorithms by representative: fastest first, none where the GPU refuses it. */
     algorithms: t.readonlyArray(
       t.readonly(t.type({ kernel: convolution, listed: t.readonlyArray(t.readonly(t.type({ algorithm: code, scratchBytes: bytes }))) }))
     ),
-    /** Of convolutions by their algorithms; null where the GPU refuses one. */
+    /** Bytes of scratch of convolutions by their algorithms; null where the GPU refuses one. */
     scratch: t.readonlyArray(t.readonly(t.type({ kernel: convolution, scratchBytes: bytesOrNull }))),
-    /** Of single launches. */
+    /** Times of single launches. */
     kernels: profileTimes
   })
 )
@@ -64,7 +64,7 @@ export interface Recording extends GpuAnswers {
   readonly recorded: () => Pick<RecordedDevice, 'algorithms' | 'scratch'>
 }
 
-export const recording = (answers: GpuAnswers): Recording => {
+export const createRecording = (answers: GpuAnswers): Recording => {
   const algorithms: RecordedDevice['algorithms'][number][] = []
   const scratch: RecordedDevice['scratch'][number][] = []
   return {
@@ -87,7 +87,7 @@ export const recording = (answers: GpuAnswers): Recording => {
 const sizeOf = ({ batch, outHeight, outWidth }: ConvolutionKernel): number => batch * outHeight * outWidth
 
 /**
- * Of what was recorded of a family: the answer of the nearest size, or none where one no larger was
+ * Returns the recorded answer of a family for the nearest size, or none where one no larger was
  * refused.
  */
 const nearest = <A>(
@@ -120,9 +120,9 @@ const copyBytes = (k: ConvolutionKernel, elementBytes: number): number =>
   elementBytes * k.batch * k.inChannels * (k.inHeight + k.padTop + k.padBottom) * (k.inWidth + k.padLeft + k.padRight)
 
 /**
- * What the GPU would answer. A convolution that it was not asked about takes what the nearest one
- * of its family has, with scratch in proportion where it is larger; one without a family runs by
- * its direct kernel, with room for a padded copy of its source.
+ * Replays a recorded GPU's answers. A convolution that it was not asked about takes what the
+ * nearest one of its family has, with scratch in proportion where it is larger; one without a
+ * family runs by its direct kernel, with room for a padded copy of its source.
  */
 const replayAnswers = (file: RecordedDevice): GpuAnswers => {
   const lists = file.algorithms.map(({ kernel, listed }) => ({ kernel, answer: listed.length === 0 ? undefined : listed }))
@@ -163,7 +163,7 @@ const replayAnswers = (file: RecordedDevice): GpuAnswers => {
 export const recordedModel = (file: RecordedDevice, threads: number): DeviceModel =>
   gpuModel(replayAnswers(file), { threads, linkBytesPerSecond: file.linkBytesPerSecond })
 
-/** Of kernels, the convolutions that the GPU itself was not asked about. */
+/** Returns those kernels that are convolutions about which the GPU itself was not asked. */
 export const findUnrecorded = (file: RecordedDevice, kernels: readonly Kernel[]): readonly ConvolutionKernel[] => {
   const keysOf = (rows: readonly { readonly kernel: ConvolutionKernel }[]): ReadonlySet<string> =>
     new Set(rows.map(({ kernel }) => keyOfKernel(kernel)))

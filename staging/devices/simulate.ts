@@ -2,7 +2,7 @@ import type { DeviceModel, LinkRates } from './device-model'
 import type { Kernel } from '../kernels/kernels'
 import type { Copy, Engine, Instruction } from '../program/program'
 
-/** What is told of instructions, before or after placement, to know their time. */
+/** The part of an instruction, before or after placement, from which its time is known. */
 type Timed =
   | { readonly kind: 'launch'; readonly kernel: number; readonly engine?: Engine }
   | { readonly kind: 'loop'; readonly count: number; readonly body: readonly Timed[] }
@@ -14,8 +14,8 @@ const synchronises = (code: readonly Timed[]): boolean =>
   code.some((one) => (one.kind === 'loop' ? synchronises(one.body) : one.kind !== 'launch' || one.engine !== undefined))
 
 /**
- * Of a call that maps or unmaps memory with all of its pages: what Linux takes for pages of 4 KiB
- * (bench/README.md).
+ * Predicts nanoseconds of a call that maps or unmaps memory with all of its pages: those that Linux
+ * takes for pages of 4 KiB (docs/benchmarks.md).
  */
 const mapNanoseconds = (bytes: number): number => Math.round(2000 + 0.025 * bytes)
 
@@ -27,11 +27,11 @@ export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math
 
 /** Told of what is simulated, as it goes. */
 interface Watch<T> {
-  /** An engine is busy with a launch, a copy or a map; `times` of them where loops are counted out. */
+  /** An engine is busy with launches, copies or maps: `times` of them. */
   readonly span: (one: T, engine: Engine, from: number, to: number, times: number) => void
   /** A loop's body begins, for a tile index; once for all of them where it is counted out. */
   readonly tile: (loop: T, index: number) => void
-  /** Whether a loop in which nothing waits is run tile by tile. */
+  /** True if a loop in which nothing waits is run tile by tile. */
   readonly expands: boolean
 }
 
@@ -52,7 +52,7 @@ const enginesAfter = <T extends Timed>(
     rates === undefined ? 0 : Math.round((1e9 * rows * rowBytes) / rates[engine === 'to-device' ? 'toDevice' : 'toHost'])
   const engines: Record<Engine, number> = { compute: 0, 'to-device': from, 'to-host': from }
   const recorded = new Map<number, number>()
-  /** What copies take from computing, unless it waits for them longer. */
+  /** Nanoseconds that copies take from computing, unless it waits for them longer. */
   let owed = 0
   const busy = (one: T, engine: Engine, nanoseconds: number, times: number): void => {
     const began = engines[engine]

@@ -6,7 +6,10 @@ import { watchSimulation } from './simulate'
 type Loop = Extract<Instruction, { readonly kind: 'loop' }>
 type Busy = Exclude<Instruction, { readonly kind: 'loop' | 'record' | 'wait' }>
 
-/** What an engine does between two moments of a simulated step, in nanoseconds from its start. */
+/**
+ * A span of an engine's work between two timepoints of a simulated step, in nanoseconds from its
+ * start.
+ */
 export interface EngineSpan {
   readonly engine: Engine
   readonly from: number
@@ -15,7 +18,7 @@ export interface EngineSpan {
   readonly what: string
   /** The buffer that it is about: what it writes first, or what is moved; of the Program's list. */
   readonly buffer?: number
-  /** How many of them, one after the other, where tiles are not told apart. */
+  /** Number of spans, one after the other, where tiles are not told apart. */
   readonly times: number
 }
 
@@ -65,7 +68,7 @@ const commonLoops = (code: readonly Instruction[], side: Side): ReadonlyMap<numb
   return common
 }
 
-/** Gathers from when to when the buffers of a side are touched, for each tile that has them anew. */
+/** From when to when buffers of a side are touched: in each tile, where they are its own. */
 const lifetimesOf = (code: readonly Instruction[], side: Side) => {
   const common = commonLoops(code, side)
   const lifetimes = new Map<string, { readonly buffer: number; from: number; to: number }>()
@@ -90,7 +93,7 @@ const what = (program: Program, one: Busy): string => {
   return one.kind === 'copy' ? 'copy' : one.kind === 'map' ? 'map memory' : 'unmap memory'
 }
 
-/** What is moved, or what a kernel writes first. */
+/** Returns the buffer that is moved, or that a kernel writes first. */
 const mainBuffer = (program: Program, one: Busy): number | undefined => {
   if (one.kind === 'copy') return one.device.buffer
   if (one.kind !== 'launch') return undefined

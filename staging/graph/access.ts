@@ -20,9 +20,9 @@ export type Access =
       readonly padAfter: number
     }
   /**
-   * Of a transposed convolution: output o reads the inputs i with o = stride i - padBefore +
-   * dilation j, for j below kernel. Where windows stand `apart`, rows between them have no input:
-   * then it takes its whole input, and is incompatible with tiling too.
+   * The access of a transposed convolution: output o reads the inputs i with o = stride i -
+   * padBefore + dilation j, for j below kernel. Where windows stand `apart`, rows between them have
+   * no input: then it takes its whole input, and is incompatible with tiling too.
    */
   | {
       readonly kind: 'transposedWindow'
@@ -32,7 +32,7 @@ export type Access =
       readonly dilation: number
       readonly padBefore: number
     }
-  /** By absolute coordinates between whole tensors of these extents. */
+  /** Resizing, by absolute coordinates between whole tensors of these extents. */
   | ({ readonly kind: 'resize' } & ResizedAxis)
   | ({ readonly kind: 'adaptive' } & ResampledAxis)
   /**
@@ -49,15 +49,18 @@ const same: Access = { kind: 'same' }
 const whole: Access = { kind: 'whole' }
 const reduce: Access = { kind: 'reduce' }
 
-/** How an op of these arguments, from a tensor of one size to one of another, reads its input. */
+/**
+ * A rule that says how an op of these arguments, from a tensor of one size to one of another, reads
+ * its input.
+ */
 export type AccessRule<P extends Op> = (args: ArgsOf<P>, input: Extents, output: Extents) => AccessMap
 
 /**
- * Each output element reads the input's element at its own place. Flat tensors have H = W = 1, so
- * `same` along them allows one tile only.
+ * The access of a pointwise op: each output element reads the input's element at its own place.
+ * Flat tensors have H = W = 1, so `same` along them allows one tile only.
  */
 export const sameAccess = (): AccessMap => ({ B: same, H: same, W: same })
-/** Each output row reads the whole image. */
+/** The access of an op whose output rows each read a whole image. */
 export const wholeImageAccess = (): AccessMap => ({ B: same, H: whole, W: whole })
 /** Pixels are summed away. */
 export const pixelReductionAccess = (): AccessMap => ({ B: same, H: reduce, W: reduce })

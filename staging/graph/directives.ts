@@ -3,21 +3,21 @@ import type { TileAxis } from '../program/program'
 import { effectiveGrid } from './tiling'
 import type { Grid, Span } from './span'
 
-/** Where the model asks for a checkpoint: before these nodes. */
+/** Returns the nodes before which the model asks for a checkpoint. */
 export const requestedCheckpoints = (graph: Graph): readonly number[] =>
   graph.directives.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : []))
 
 /** A segment whose tiles the model asks for. */
 interface RequestedTiles extends Span {
-  /** As it is written. */
+  /** Tile counts as the model asks for them. */
   readonly wanted: Grid
-  /** As many as there can be. */
+  /** Tile counts that are possible: no more than rows, columns and images. */
   readonly grid: Grid
 }
 
 /**
- * What the `tile` directives of one segment ask for together; where two name the same axis, the
- * later one counts.
+ * Merges the tile counts that the `tile` directives of one segment ask for; where two name the same
+ * axis, the later one counts.
  */
 const gridWanted = (graph: Graph, { from, to }: Span): Grid => {
   const grids = graph.directives.flatMap((directive) =>

@@ -5,11 +5,11 @@ export interface Interval {
 }
 
 /** The smallest interval that holds both. */
-export const hull = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
+export const unionInterval = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
 
 /**
- * How many tiles become of `tiles` wanted, since all but the last are equal: 7 rows in 5 tiles are
- * 4, of 2, 2, 2 and 1 rows.
+ * Returns the number of tiles that become of `tiles` wanted, since all but the last are equal: 7
+ * rows in 5 tiles are 4, of 2, 2, 2 and 1 rows.
  */
 export const effectiveTileCount = (extent: number, tiles: number): number => Math.ceil(extent / Math.ceil(extent / tiles))
 

@@ -1,6 +1,6 @@
 import type { Objective, ParameterGroup, Training } from './objective'
 
-/** What is frozen, by prefix, and what of it is not. */
+/** Words on which parameters are frozen, by prefix, and which of those are not. */
 const frozenText = (groups: readonly ParameterGroup[]): readonly string[] =>
   groups
     .filter(({ frozen }) => frozen === true)
@@ -20,12 +20,12 @@ const trainingText = ({ optimizer, accumulate = 1, clipNorm, groups = [], rowWei
     ...(evaluate === undefined ? [] : ['validated'])
   ].join(', ')
 
-/** Of what objectiveText gives. */
+/** The beginnings of all texts that objectiveText gives. */
 export const objectiveBeginnings: readonly string[] = [
   'gradients',
   'evaluate',
   ...['sgd', 'sgd without momentum', 'adam', 'adamw'].map((optimizer) => `train with ${optimizer}`)
 ]
 
-/** What a step does, in words: all of it that changes bytes. */
+/** Returns the objective of a step in words: all of it that changes bytes. */
 export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : objective.kind)

@@ -70,7 +70,7 @@ const matches =
     prefix === '' || parameter === prefix || parameter.startsWith(`${prefix}.`)
 
 /** How a parameter is trained: by its group of the longest prefix (of equals, the last). */
-export interface Learning {
+export interface TrainingParameters {
   /** Times the step's learning rate. */
   readonly rate: number
   readonly weightDecay: number
@@ -80,7 +80,7 @@ export interface Learning {
  * Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and
  * where a step evaluates, none.
  */
-export const findLearning = (objective: Objective, parameter: string): Learning | undefined => {
+export const findTrainingParameters = (objective: Objective, parameter: string): TrainingParameters | undefined => {
   if (objective.kind === 'gradients') return { rate: 1, weightDecay: 0 }
   if (objective.kind === 'evaluate') return undefined
   const group = (objective.groups ?? [])
@@ -111,7 +111,7 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   const negative = groups.find(({ rate, weightDecay }) => isNegative(rate) || isNegative(weightDecay))
   if (negative !== undefined)
     return `the parameter group ${negative.prefix === '' ? 'of all' : negative.prefix} has a rate of ${negative.rate ?? 1} and a weight decay of ${negative.weightDecay ?? objective.optimizer.weightDecay}; take numbers from 0 upwards`
-  if (names.length > 0 && names.every((name) => findLearning(objective, name) === undefined))
+  if (names.length > 0 && names.every((name) => findTrainingParameters(objective, name) === undefined))
     return 'every parameter is frozen, so there is nothing to train; leave at least one out of the frozen groups'
   return undefined
 }

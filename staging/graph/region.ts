@@ -3,8 +3,8 @@ import type { Access } from './access'
 import { adaptiveInterval, resizeInterval } from './resampling'
 
 /**
- * What an op reads along one dimension for a range of outputs: coordinates, and how far its windows
- * stand outside the tensor.
+ * The range of an input that an op reads along one dimension for a range of outputs, and how far
+ * its windows stand outside the tensor.
  */
 export interface Reading {
   readonly interval: Interval
@@ -21,15 +21,15 @@ export interface Reading {
 
 const single: Interval = { from: 0, to: 1 }
 
-/** What is read of one of the op's inputs. */
+/** Returns the range that is read of one of the op's inputs. */
 export const readInterval = ({ interval, broadcast }: Reading, tensor: number): Interval => (broadcast === tensor ? single : interval)
 
 /** Exactly these coordinates. */
 export const unpadded = (interval: Interval): Reading => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })
 
 /**
- * What a range of padded outputs shows, and where a reflection turns back also as far as it does:
- * so that ranges further on read from no earlier on, as bands of rows must.
+ * Returns the inputs that a range of padded outputs shows, and where a reflection turns back also
+ * as far as it does: so that ranges further on read from no earlier on, as bands of rows must.
  */
 const padInterval = (access: Extract<Access, { readonly kind: 'pad' }>, { from, to }: Interval, extent: number): Interval => {
   const { mode, before, after } = access

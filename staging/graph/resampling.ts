@@ -1,6 +1,6 @@
 import type { Interval } from './interval'
 
-/** One dimension of the whole input and the whole output, in pixels. */
+/** Extents of one dimension of the whole input and the whole output, in pixels. */
 export interface ResampledAxis {
   readonly inExtent: number
   readonly outExtent: number
@@ -9,7 +9,7 @@ export interface ResampledAxis {
 export interface ResizedAxis extends ResampledAxis {
   /** Else nearest. */
   readonly bilinear: boolean
-  /** Of bilinear: the first and last pixels of input and output coincide. */
+  /** True, for bilinear, if the first and last pixels of input and output coincide. */
   readonly alignCorners: boolean
 }
 
@@ -21,7 +21,10 @@ const around = (numerator: number, denominator: number, inExtent: number): Inter
   return { from, to: Math.min(from + (numerator % denominator === 0 ? 1 : 2), inExtent) }
 }
 
-/** Of one output, as native/src/kernels/resampling.hpp has it, in whole numbers. */
+/**
+ * The inputs and weights of one output, as native/src/kernels/resampling.hpp has them, in whole
+ * numbers.
+ */
 const resizeReading = ({ inExtent, outExtent, bilinear, alignCorners }: ResizedAxis, output: number): Interval => {
   if (!bilinear) return around(Math.floor((output * inExtent) / outExtent), 1, inExtent)
   if (alignCorners) return outExtent === 1 ? { from: 0, to: 1 } : around(output * (inExtent - 1), outExtent - 1, inExtent)

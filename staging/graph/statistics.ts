@@ -6,15 +6,15 @@ import type { Graph, Node, Statistics } from './graph'
 export type Normalisation = Node & { readonly statistics: Statistics }
 
 /**
- * Whether an op normalises by statistics of its input, which are complete only when all of that is
- * made.
+ * Tells whether an op normalises by statistics of its input, which are complete only when all of
+ * that is made.
  */
 export const gathersMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.gathered === true
 
 /** The dimensions over which statistics go. */
 const reducedAxes = ({ perImage }: Statistics): readonly TileAxis[] => (perImage === 1 ? ['H', 'W'] : tileAxes)
 
-/** Whether a tile of a segment with this grid has all that the statistics are taken of. */
+/** Tells whether a tile of a segment with this grid has all that the statistics are taken of. */
 export const isWithinTile = (statistics: Statistics, grid: Grid): boolean => reducedAxes(statistics).every((axis) => grid[axis] === 1)
 
 /**

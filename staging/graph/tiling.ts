@@ -4,7 +4,7 @@ import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './statistics'
 import { tileAxes, type TileAxis } from '../program/program'
 import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './region'
-import { hull, partition, partitionAlongside, effectiveTileCount, type Interval } from './interval'
+import { unionInterval, partition, partitionAlongside, effectiveTileCount, type Interval } from './interval'
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 
@@ -12,12 +12,12 @@ const axisIndex = { B: 0, H: 2, W: 3 } as const
  * The tensors that a span reads from before it, and those that it makes and something after it
  * reads.
  */
-export interface Ends {
+export interface BoundaryTensors {
   readonly inputs: readonly number[]
   readonly outputs: readonly number[]
 }
 
-export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
+export const boundaryTensors = (graph: Graph, { from, to }: Span): BoundaryTensors => {
   const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
   const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
   return {
@@ -26,7 +26,7 @@ export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
   }
 }
 
-/** Whether something from a position on reads a tensor. */
+/** Tells whether something from a position on reads a tensor. */
 export const isLiveAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
   readers[tensor]!.some((reader) => reader >= position)
 
@@ -49,7 +49,7 @@ const knownCrossing = new WeakMap<Graph, readonly (readonly number[])[]>()
  * The tensors, the input left out, that are made before a position and read from there on;
  * remembered.
  */
-export const crossing = (graph: Graph, position: number): readonly number[] => {
+export const liveTensors = (graph: Graph, position: number): readonly number[] => {
   const known = knownCrossing.get(graph) ?? allCrossing(graph)
   knownCrossing.set(graph, known)
   return known[position]!
@@ -73,7 +73,9 @@ export const effectiveGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid 
 
 const units = { B: 'images', H: 'rows', W: 'columns' } as const
 
-/** Why a segment cannot have so many tiles. */
+/**
+ * Returns one sentence on why a segment cannot have so many tiles, or undefined where all is right.
+ */
 export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string | undefined => {
   const last = nodes[to - 1]!
   const axis = tileAxes.find((one) => grid[one] > ownedExtent(last, one))
@@ -82,7 +84,7 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
   return `${grid[axis]} tiles along ${axis} are more than the ${extent} ${units[axis]} of the ${tensor} of ${last.name}; take at most ${extent}`
 }
 
-/** Whether an output's slice reads a slice of the input. */
+/** Tells whether an output's slice reads a slice of the input. */
 const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**
@@ -90,7 +92,7 @@ const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(acces
  * that every op maps to a slice of its input, or sums away where nothing inside the segment reads
  * the sum; and along which no moments are taken inside.
  */
-export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] => {
+export const fusibleTileAxes = (graph: Graph, span: Span): readonly TileAxis[] => {
   const barred = barriers(graph, span)
   return tileAxes.filter(
     (axis) =>
@@ -138,7 +140,7 @@ const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Re
   const last = graph.nodes[span.to - 1]!
   const parts = partition(ownedExtent(last, axis), tiles)
   const summed = graph.nodes.slice(span.from, span.to).flatMap((node) => (reduces(node, axis) ? node.inputs : []))
-  const leaving = endsOf(graph, span).outputs.filter((tensor) => !reduces(graph.nodes[tensor - 1]!, axis))
+  const leaving = boundaryTensors(graph, span).outputs.filter((tensor) => !reduces(graph.nodes[tensor - 1]!, axis))
   // Moments are those of all elements, and so are the gradients that depend on them, whatever else
   // reads them.
   const normalised = graph.nodes.slice(span.from, span.to).flatMap((node, index) => {
@@ -171,7 +173,7 @@ const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<n
     readings.unshift(whole)
     for (const tensor of node.inputs) {
       const [before, read] = [held.get(tensor), readInterval(whole, tensor)]
-      held.set(tensor, before === undefined ? read : hull(before, read))
+      held.set(tensor, before === undefined ? read : unionInterval(before, read))
     }
   }
   const all = readings.map((reading, index) => {

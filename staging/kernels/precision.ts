@@ -1,12 +1,13 @@
 /**
- * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything
- * else stays float32: parameters with their gradients and optimizer state, and what is exchanged;
- * kernels compute and sum in float32 or float64, and round what they store.
+ * The type in which activations and their gradients are stored. With bf16 (8 bits of mantissa)
+ * everything else stays float32: parameters with their gradients and optimizer state, and step
+ * inputs and outputs; kernels compute and sum in float32 or float64, and round what they store.
  */
 export type Precision = 'float32' | 'float64' | 'bf16'
 
 /**
- * What a device computes in. tf32: values of float32, of which products see 10 bits of mantissa.
+ * The precision in which a device computes. tf32: values of float32, of which products see 10 bits
+ * of mantissa.
  */
 export type DevicePrecision = Precision | 'tf32'
 
@@ -15,7 +16,7 @@ export const storedPrecision = (precision: DevicePrecision): Precision => (preci
 /** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
 export const parameterType = (precision: Precision): 'float32' | 'float64' => (precision === 'bf16' ? 'float32' : precision)
 
-/** Bytes of an element of an activation or its gradient, and of one of a parameter. */
+/** Bytes of an element of an activation or its gradient, and of an element of a parameter. */
 export interface ElementSizes {
   readonly activationBytes: number
   readonly parameterBytes: number

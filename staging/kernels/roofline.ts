@@ -72,13 +72,13 @@ const smooth =
   }
 
 /**
- * Of operations of an expression: those of the mathematics library cost about as much as an
- * exponential, and others one each.
+ * Operations of floating point for each operation of an expression: those of the mathematics
+ * library cost about as much as an exponential, and others one each.
  */
 const operationFlops = operations.map((operation) =>
   ['exp', 'expm1', 'log', 'log1p', 'tanh', 'erf', 'sigmoid'].includes(operation) ? exponential : 1
 )
-const expressed =
+const expressionFlops =
   (passes: number) =>
   (k: Tile & { readonly expression: readonly number[] }): Work => {
     const { elements } = tile(1)(k)
@@ -91,7 +91,7 @@ const linear = (k: Linear): Work => ({
   elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
 })
 
-const counted =
+const launchedWork =
   (passes: number) =>
   ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: passes * count })
 
@@ -117,7 +117,7 @@ const resized = (k: Resampled & { readonly bilinear: number }): Work => resample
 const padded = resampled(() => 1)
 const adaptive = resampled((k) => (Math.ceil(k.fullInHeight / k.fullOutHeight) + 1) * (Math.ceil(k.fullInWidth / k.fullOutWidth) + 1))
 
-/** One row a kernel: what it computes and moves. */
+/** The work of each kernel, one row each: what it computes and moves. */
 const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {
   convolutionForward: convolution,
   convolutionBackwardData: convolution,
@@ -128,8 +128,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
     parameters: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups
   }),
   reorderActivation: (k) => ({ flops: 0, elements: 2 * k.batch * k.channels * k.height * k.width }),
-  rectifierForward: counted(2),
-  rectifierBackward: counted(3),
+  rectifierForward: launchedWork(2),
+  rectifierBackward: launchedWork(3),
   maxPoolForward: pool,
   maxPoolBackward: pool,
   averagePoolForward: pool,
@@ -174,11 +174,11 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   normaliseBackwardReduce: tile(2),
   normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: 0, parameters: (4 * images + 2) * channels }),
   normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
-  addForward: counted(3),
+  addForward: launchedWork(3),
   copyChannels: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.batch * k.count * k.height * k.width }),
-  pointwiseForward: expressed(2),
-  pointwiseBackward: expressed(3),
-  pointwiseSum: expressed(2),
+  pointwiseForward: expressionFlops(2),
+  pointwiseBackward: expressionFlops(3),
+  pointwiseSum: expressionFlops(2),
   copyBox: (k) => {
     const moved = (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3
     return k.ofParameters === 1 ? { flops: 0, elements: 0, parameters: moved } : { flops: 0, elements: moved }

@@ -17,7 +17,7 @@ interface Padding {
 
 type Pair = readonly [number, number]
 
-/** How large a tile is that a kernel reads, and how large what it writes. */
+/** Fields with the sizes of the tiles that a kernel reads and writes, in pixels. */
 export const extentFields = ({ source, destination }: Tiles) => ({
   batch: source.extents[0]!,
   inHeight: source.extents[2]!,

@@ -107,7 +107,7 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
     ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, exchanged: entries }
+      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, stepIo: entries }
     ])
     return {
       precision: lowering.device.precision,

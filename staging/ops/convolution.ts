@@ -7,7 +7,7 @@ import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
 import type { Step } from '../lowering/scope/op-step'
 import type { NodeParameters, ParameterTensor } from '../lowering/scope/parameter-tensor'
-import { at, none } from '../lowering/ir/builder'
+import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
@@ -91,7 +91,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
       weights: transformed?.winogradForward() ?? weightsIn(scope, weight, weight.layout),
-      bias: bias === undefined ? none : at(bias.buffer),
+      bias: bias === undefined ? noOperand : arenaOperand(bias.buffer),
       destination: step.destination.address,
       scratch: scratchFor(scope, kernel)
     })
@@ -100,7 +100,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     const transformed = scope.winograd.get(weight)
-    if (gradients.weight !== none) {
+    if (gradients.weight !== noOperand) {
       const weights = chosen(scope, transformed !== undefined, (algorithm) => ({
         kind: 'convolutionBackwardWeights' as const,
         ...fields(step, step.source.layout, weight.layout, algorithm)

@@ -6,7 +6,7 @@ import type { ModelScope } from '../lowering/scope/scope'
 import { loweringOf } from '.'
 import { imagesApart, maximumBytes, momentBytes } from './moment-addresses'
 
-/** Whether an op merges the maxima of an image's tiles, which are kept until backward. */
+/** Tells whether an op merges the maxima of an image's tiles, which are kept until backward. */
 export const gathersMaxima = (node: Node): boolean => loweringOf(node).gathersMaxima === true
 
 /**

@@ -1,6 +1,6 @@
 import { sameAccess, wholeImageAccess } from '../graph/access'
 import { layoutCode } from '../kernels/layout'
-import { at, none } from '../lowering/ir/builder'
+import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
 import { productsPerOutput, requireParameters } from './convolution'
@@ -50,7 +50,7 @@ export const linear: OpLowering<'linear'> = {
       {
         source: source.address,
         weights: weightsIn(scope, weight, weight.layout),
-        bias: bias === undefined ? none : at(bias.buffer),
+        bias: bias === undefined ? noOperand : arenaOperand(bias.buffer),
         destination: destination.address
       }
     )
@@ -58,7 +58,7 @@ export const linear: OpLowering<'linear'> = {
   backward: ({ builder }, { source, node }, gradients) => {
     const fields = { batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] }
     const { address: destinationGradient } = gradients.destination!
-    if (gradients.weight !== none)
+    if (gradients.weight !== noOperand)
       builder.launch<'linearBackwardWeights'>(
         { kind: 'linearBackwardWeights', ...fields },
         { source: source.address, destinationGradient, weightGradient: gradients.weight, biasGradient: gradients.bias }

@@ -2,7 +2,7 @@ import type { Expression } from '../../dsl'
 import { sameAccess } from '../graph/access'
 import { activationElements, channelsAreApart, layoutCode } from '../kernels/layout'
 import { functionsOf } from '../pointwise/functions'
-import { none, type UnplacedOperand } from '../lowering/ir/builder'
+import { noOperand, type UnplacedOperand } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
 import { freshTile, inLayout, reorderTile } from '../lowering/scope/copies'
 import type { Step } from '../lowering/scope/op-step'
@@ -30,11 +30,11 @@ const joinWith = (expression: Expression, saves: OpLowering<Join>['saves']): Omi
       )
     },
     backward: (scope, step, { destination, sources: [first, second] }) => {
-      const [kept, other] = saves.input === undefined ? [none, none] : operandsIn(scope, step)
+      const [kept, other] = saves.input === undefined ? [noOperand, noOperand] : operandsIn(scope, step)
       const { address: destinationGradient } = inLayout(scope, destination!, step.destination.layout)
       const emitSecond = step.node.broadcast ? emitSumOverPixels : emitGradient
-      if (second !== undefined) emitSecond(scope, step, { kept, second: none, destinationGradient }, backward('second'), second)
-      if (first !== undefined) emitGradient(scope, step, { kept: none, second: other, destinationGradient }, backward('input'), first)
+      if (second !== undefined) emitSecond(scope, step, { kept, second: noOperand, destinationGradient }, backward('second'), second)
+      if (first !== undefined) emitGradient(scope, step, { kept: noOperand, second: other, destinationGradient }, backward('input'), first)
     }
   }
 }
@@ -50,7 +50,7 @@ const joinFields = ({ node }: JoinStep, tile: TileTensor) => ({
   biasPerChannel: 0
 })
 
-const noParameters = { weight: none, bias: none } as const
+const noParameters = { weight: noOperand, bias: noOperand } as const
 
 type Read = { readonly [operand in 'kept' | 'second' | 'destinationGradient']: UnplacedOperand }
 
@@ -76,7 +76,7 @@ const emitSumOverPixels = (scope: TileScope, step: JoinStep, read: Read, express
 }
 
 const broadcastAdd = joinWith([['input'], ['second'], ['add', 0, 1]], {})
-/** Each operand's gradient is the output's times the other operand. */
+/** Multiplies two tensors; each operand's gradient is the output's times the other operand. */
 export const mul = joinWith([['input'], ['second'], ['mul', 0, 1]], { input: 'always' })
 
 export const add: OpLowering<'add'> = {
@@ -113,7 +113,7 @@ const copyFields = (
     destinationLayout: layoutCode(to.tile.layout)
   }) as const
 
-/** Each operand with its first channel in the whole. */
+/** Returns each operand with its first channel in the whole. */
 const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 

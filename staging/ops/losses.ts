@@ -2,7 +2,7 @@ import { reductionAccess, rowReductionAccess } from '../graph/access'
 import { elementsOf } from '../graph/extents'
 import { microBatches } from '../graph/objective'
 import type { Step } from '../lowering/scope/op-step'
-import { exchangeOperand, none } from '../lowering/ir/builder'
+import { exchangeOperand, noOperand } from '../lowering/ir/builder'
 import { inExchange } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
@@ -17,7 +17,7 @@ const rowsOf = (
   return {
     fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(objective) },
     labels: ofRows(stepIo.target, labelBytes),
-    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(stepIo.rowWeights, parameterBytes) : none
+    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(stepIo.rowWeights, parameterBytes) : noOperand
   }
 }
 

@@ -1,29 +1,32 @@
 import type { Statistics } from '../graph/graph'
 import type { Normalisation } from '../graph/statistics'
-import { at, offsetBy, type UnplacedOperand } from '../lowering/ir/builder'
+import { arenaOperand, offsetBy, type UnplacedOperand } from '../lowering/ir/builder'
 import type { Region } from '../lowering/ir/tile-tensor'
 import type { Step } from '../lowering/scope/op-step'
 import type { ModelScope } from '../lowering/scope/scope'
 
-/** Of a group: count, mean and sum of squared differences from it, in double precision. */
+/**
+ * Bytes of a group's moments: count, mean and sum of squared differences from it, in double
+ * precision.
+ */
 export const momentBytes = 24
 
-/** Of a channel's sums for the gradients of a normalisation: two in double precision. */
+/** Bytes of a channel's sums for the gradients of a normalisation: two in double precision. */
 export const sumBytes = 16
 
 /** Images that have statistics, and sums, of their own; 1 where all share them. */
 export const imagesApart = ({ statistics, input }: Normalisation): number => (statistics.perImage === 1 ? input[0] : 1)
 
-/** Of a channel's maximum, and where it stands. */
+/** Bytes of a channel's maximum, and of its place. */
 export const maximumBytes = 16
 
-/** Where the maxima of a tile's images lie. */
+/** Returns the address of the maxima of a tile's images. */
 export const maximaAt = (
   { moments }: Pick<ModelScope, 'moments'>,
   { node: { input }, position, sourceRegion: { from, advance } }: Step
 ): UnplacedOperand => {
   const bytesPerImage = input[1] * maximumBytes
-  return offsetBy(at(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
+  return offsetBy(arenaOperand(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
 }
 
 /** Rows of statistics of a tile's images: all of them, unless images have their own. */
@@ -34,10 +37,10 @@ export const rowsOfTile = (
   bytesPerImage: number
 ): UnplacedOperand => (perImage === 1 ? offsetBy(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base)
 
-/** Where a tile's moments lie. */
+/** Returns the address of a tile's moments. */
 export const momentsAt = (
   { moments }: Pick<ModelScope, 'moments'>,
   { statistics }: Normalisation,
   position: number,
   region: Region
-): UnplacedOperand => rowsOfTile(at(moments.get(position)!), statistics, region, statistics.groups * momentBytes)
+): UnplacedOperand => rowsOfTile(arenaOperand(moments.get(position)!), statistics, region, statistics.groups * momentBytes)

@@ -110,8 +110,8 @@ const padFields = (step: Step<NodeFor<'pad'>>) => {
 }
 
 /**
- * By absolute coordinates, so that a tile finds what the whole finds; backward adds up what shows
- * the same pixel.
+ * Padding by absolute coordinates, so that a tile finds what the whole finds; backward adds up the
+ * gradients of all places that show the same pixel.
  */
 export const pad: OpLowering<'pad'> = {
   access: ({ p, mode = 'zeros' }) => {

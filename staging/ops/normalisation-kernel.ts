@@ -1,13 +1,13 @@
 import type { Normalisation } from '../graph/statistics'
-import { at, none } from '../lowering/ir/builder'
+import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
 import { tileFields } from '../lowering/scope/regions'
 import type { ModelScope } from '../lowering/scope/scope'
 import { momentsAt } from './moment-addresses'
 
 /**
- * What forward and backward of a normalisation on a tile have in common; `region`: where the tile
- * lies in the whole tensor.
+ * Returns the fields that forward and backward of a normalisation on a tile have in common;
+ * `region` is the tile's place in the whole tensor.
  */
 export const normalisationKernel = (
   scope: Pick<ModelScope, 'parameters' | 'moments'>,
@@ -24,8 +24,8 @@ export const normalisationKernel = (
     operands: {
       source: source.address,
       moments: momentsAt(scope, node, position, region),
-      weights: weight === undefined ? none : at(weight.buffer),
-      bias: bias === undefined ? none : at(bias.buffer)
+      weights: weight === undefined ? noOperand : arenaOperand(weight.buffer),
+      bias: bias === undefined ? noOperand : arenaOperand(bias.buffer)
     }
   }
 }

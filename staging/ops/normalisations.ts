@@ -34,7 +34,7 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
   backward: 'reduction'
 })
 
-/** Of each image by itself. */
+/** Statistics of each image by itself. */
 const ofImages = (groups: number, eps = 1e-5): Statistics => ({ groups, perImage: 1, epsilon: eps, gathered: true, momentum: undefined })
 
 export const batchNorm = normalisation<'batchNorm'>(

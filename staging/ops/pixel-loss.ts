@@ -1,6 +1,6 @@
 import { reductionAccess } from '../graph/access'
 import type { Step } from '../lowering/scope/op-step'
-import { exchangeOperand, none } from '../lowering/ir/builder'
+import { exchangeOperand, noOperand } from '../lowering/ir/builder'
 import { inExchange, tileFields } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
@@ -17,7 +17,7 @@ const readOf = (
     operands: {
       source: source.address,
       labels: inExchange(source, [batch, 1, height, width], sourceRegion, stepIo.target, labelBytes).address,
-      classWeights: node.args.classWeights === undefined ? none : exchangeOperand(stepIo.classWeights),
+      classWeights: node.args.classWeights === undefined ? noOperand : exchangeOperand(stepIo.classWeights),
       normaliser: exchangeOperand(stepIo.normaliser)
     }
   }

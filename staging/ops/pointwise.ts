@@ -2,7 +2,7 @@ import { isBuiltIn } from '../../dsl'
 import { sameAccess } from '../graph/access'
 import type { Parameter } from '../graph/graph'
 import { functionsOf, validateFunction } from '../pointwise/functions'
-import { at, none } from '../lowering/ir/builder'
+import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
 import type { NodeParameters } from '../lowering/scope/parameter-tensor'
 import type { Step } from '../lowering/scope/op-step'
@@ -24,8 +24,8 @@ const fields = ({ node: { args } }: PointwiseStep, tile: TileTensor) => ({
 })
 
 const parametersOf = (parameters: NodeParameters | undefined) => ({
-  weight: parameters?.weight === undefined ? none : at(parameters.weight.buffer),
-  bias: parameters?.bias === undefined ? none : at(parameters.bias.buffer)
+  weight: parameters?.weight === undefined ? noOperand : arenaOperand(parameters.weight.buffer),
+  bias: parameters?.bias === undefined ? noOperand : arenaOperand(parameters.bias.buffer)
 })
 
 /** An expression runs forward, and its derivatives, found from it, run back. */
@@ -44,19 +44,19 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
   forward: ({ builder }, step) =>
     builder.launch<'pointwiseForward'>(
       { kind: 'pointwiseForward', ...fields(step, step.source), expression: functionsOf(step.node.args).forward },
-      { source: step.source.address, second: none, ...parametersOf(step.parameters), destination: step.destination.address }
+      { source: step.source.address, second: noOperand, ...parametersOf(step.parameters), destination: step.destination.address }
     ),
   backward: ({ builder }, step, gradients) => {
     const { backward } = functionsOf(step.node.args)
     const read = {
       kept: saves.output === true ? step.destination.address : step.source.address,
-      second: none,
+      second: noOperand,
       ...parametersOf(step.parameters),
       destinationGradient: gradients.destination!.address
     }
     // Before the gradient of the input, which may take the place of the output's.
     for (const role of ['weight', 'bias'] as const)
-      if (gradients[role] !== none)
+      if (gradients[role] !== noOperand)
         builder.launch<'pointwiseSum'>(
           {
             kind: 'pointwiseSum',

@@ -61,14 +61,17 @@ const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAv
 /**
  * A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels.
  */
-export const sumPixels = ({ builder }: Pick<TileScope, 'builder'>, step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): void =>
+export const reduceSpatialForward = (
+  { builder }: Pick<TileScope, 'builder'>,
+  step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>
+): void =>
   builder.launch<'globalAveragePoolForward'>(
     { kind: 'globalAveragePoolForward', ...tileFields(step.source), scale: scaleOf(step) },
     { source: step.source.address, sum: step.destination.address }
   )
 
 /** Backward of `sumPixels`: each pixel has the same part of the mean's gradient. */
-export const spreadGradient = (
+export const reduceSpatialBackward = (
   { builder }: Pick<TileScope, 'builder'>,
   step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
   { destination, source }: StepGradients
@@ -85,8 +88,8 @@ export const globalAvgPool: OpLowering<'globalAvgPool'> = {
   inPlace: false,
   accumulates: () => true,
   outputLayout: plainLayout,
-  forward: sumPixels,
-  backward: spreadGradient
+  forward: reduceSpatialForward,
+  backward: reduceSpatialBackward
 }
 
 /**

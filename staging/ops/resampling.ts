@@ -2,9 +2,9 @@ import { imageAccess, pixelReductionAccess } from '../graph/access'
 import { layoutCode } from '../kernels/layout'
 import { extentFields } from '../kernels/window-fields'
 import type { Step } from '../lowering/scope/op-step'
-import { index } from '../lowering/ir/builder'
+import { indexOperand } from '../lowering/ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
-import { spreadGradient, sumPixels } from './pooling'
+import { reduceSpatialBackward, reduceSpatialForward } from './pooling'
 
 /** The tiles of input and output, and the whole tensors. */
 export const resampledFields = ({ node, source, destination }: Step) => ({
@@ -19,10 +19,10 @@ export const resampledFields = ({ node, source, destination }: Step) => ({
 
 /** Absolute coordinates of the tiles' first rows and columns. */
 export const resampledPlaces = ({ sourceRegion, destinationRegion }: Step) => ({
-  sourceRow: index(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
-  sourceColumn: index(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
-  destinationRow: index(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
-  destinationColumn: index(destinationRegion.from[2], [0, 0, destinationRegion.advance[2]])
+  sourceRow: indexOperand(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
+  sourceColumn: indexOperand(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
+  destinationRow: indexOperand(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
+  destinationColumn: indexOperand(destinationRegion.from[2], [0, 0, destinationRegion.advance[2]])
 })
 
 const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
@@ -57,7 +57,9 @@ export const resize: OpLowering<'resize'> = {
 
 type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
 
-/** To one pixel it is a mean over all of them, which tiles add to. */
+/**
+ * Tells whether the output is one pixel: then it is a mean over all of them, to which tiles add.
+ */
 const isGlobal = ({ out }: NodeFor<'adaptiveAvgPool2d'>['args']): boolean => [out].flat().every((extent) => extent === 1)
 
 export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
@@ -73,14 +75,14 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
   outputLayout: (_, source, { args }) => (isGlobal(args) && source !== 'nhwc' ? plainLayout() : source),
   forward: (scope, step: AdaptiveStep) =>
     isGlobal(step.node.args)
-      ? sumPixels(scope, step)
+      ? reduceSpatialForward(scope, step)
       : scope.builder.launch<'adaptivePoolForward'>(
           { kind: 'adaptivePoolForward', ...resampledFields(step) },
           { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
         ),
   backward: (scope, step: AdaptiveStep, gradients) =>
     isGlobal(step.node.args)
-      ? spreadGradient(scope, step, gradients)
+      ? reduceSpatialBackward(scope, step, gradients)
       : scope.builder.launch<'adaptivePoolBackward'>(
           { kind: 'adaptivePoolBackward', ...resampledFields(step) },
           { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...resampledPlaces(step) }

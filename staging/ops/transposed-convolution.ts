@@ -4,7 +4,7 @@ import { layoutCode, type Layout } from '../kernels/layout'
 import { scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
 import type { Step } from '../lowering/scope/op-step'
-import { at, none } from '../lowering/ir/builder'
+import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
 import { freshTile, inLayout, reorderTile } from '../lowering/scope/copies'
 import { tileFields } from '../lowering/scope/regions'
@@ -82,13 +82,13 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     if (bias !== undefined)
       scope.builder.launch<'addBias'>(
         { kind: 'addBias', ...tileFields(step.destination) },
-        { bias: at(bias.buffer), destination: step.destination.address }
+        { bias: arenaOperand(bias.buffer), destination: step.destination.address }
       )
   },
   backward: (scope, step, gradients) => {
     const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
-    if (gradients.bias !== none)
+    if (gradients.bias !== noOperand)
       scope.builder.launch<'sumBias'>(
         { kind: 'sumBias', ...tileFields(step.destination) },
         { destinationGradient, biasGradient: gradients.bias }
@@ -99,7 +99,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
         source: destinationGradient,
         destinationGradient: inLayout(scope, step.source, inputLayout(scope, step)).address,
         weightGradient: gradients.weight,
-        biasGradient: none,
+        biasGradient: noOperand,
         scratch: scratchFor(scope, kernel)
       })
     }
@@ -111,7 +111,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: destinationGradient,
       weights: weightsIn(scope, weight, weight.layout),
-      bias: none,
+      bias: noOperand,
       destination: written.address,
       scratch: scratchFor(scope, kernel)
     })

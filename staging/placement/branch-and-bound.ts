@@ -4,7 +4,7 @@
  */
 export interface SectionedBuffers {
   readonly sections: number
-  /** Of each buffer: live in sections [from, to). */
+  /** Buffers are live in sections [from, to). */
   readonly from: Int32Array
   readonly to: Int32Array
   /** Above zero. */
@@ -16,7 +16,7 @@ interface SearchResult {
   readonly verdict: 'found' | 'impossible' | 'limit'
   /** Positions tried. */
   readonly steps: number
-  /** Bytes from the bottom, of each buffer; meaningful where found. */
+  /** Offset of each buffer in bytes from the bottom; meaningful where found. */
   readonly offsets: Float64Array
 }
 
@@ -24,7 +24,7 @@ interface SearchResult {
  * Entries of the list of buffers that are left at each depth: above, the memory would be better
  * spent on something else.
  */
-const mostEntries = 2 ** 26
+const maxEntries = 2 ** 26
 
 const grown = <A extends Int32Array | Float64Array>(array: A, wanted: number): A => {
   if (wanted <= array.length) return array
@@ -99,7 +99,7 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
     return parts
   }
 
-  /** Whether one section can hold what is left in it. */
+  /** Tells whether one section can hold what is left in it. */
   const sectionFits = (section: number, first: number, last: number, least: number): boolean => {
     let sum = 0
     for (let entry = last - 1; entry >= first; entry--) {
@@ -111,7 +111,7 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
     return true
   }
 
-  /** Whether each of the sections [a, z) can, where nothing comes below `least` any more. */
+  /** Tells whether each of the sections [a, z) can, where nothing comes below `least` any more. */
   const fits = (first: number, last: number, a: number, z: number, least: number): boolean => {
     if (suspect >= a && suspect < z && !sectionFits(suspect, first, last, least)) return false
     load.fill(0, a, z)
@@ -216,7 +216,7 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
       const offset = offsets[buffer]!
       if (offset < least || (offset === least && buffer < last)) continue
       if (offset >= dominated[frame]! || offset > ceiling[frame]!) return 'none'
-      if (steps === stepLimit || end[frame]! > mostEntries) return 'limit'
+      if (steps === stepLimit || end[frame]! > maxEntries) return 'limit'
       steps++
       if (choose(frame, buffer)) return 'chosen'
       takeBack(frame)

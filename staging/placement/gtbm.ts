@@ -1,7 +1,7 @@
 import { openHeap, replay } from './online'
 import { type Allocator, type Lifetime, alignUp, maxLive, placementOf } from './placement'
 
-/** How soon a buffer's bytes can serve another: Yang 2020's three groups. */
+/** The groups of a buffer by how soon its bytes can serve another (Yang 2020). */
 type Mobility = 'movable' | 'temporary' | 'reclaimed'
 
 /**

@@ -1,8 +1,8 @@
 import type { Lifetime } from './placement'
 
 /**
- * One end of a range of memory that grows away from offset 0, with the holes that were freed
- * inside.
+ * A heap that grows away from offset 0 from one end of a range of memory, with the holes that were
+ * freed inside.
  */
 interface Heap {
   /**
@@ -53,8 +53,8 @@ interface OnlineEvents {
 }
 
 /**
- * What a framework's allocator sees of a step, in program order: whatever dies at a moment is freed
- * before what is born then.
+ * Replays the events of a step that a framework's allocator sees, in program order: whatever dies
+ * at a timepoint is freed before what is born then.
  */
 export const replay = (lifetimes: readonly Lifetime[], { allocate, free }: OnlineEvents): void => {
   const indices = lifetimes.flatMap(({ bytes }, index) => (bytes > 0 ? [index] : []))

@@ -7,17 +7,17 @@ export interface Lifetime {
 
 export interface Placement {
   /**
-   * Of each lifetime, in bytes, a multiple of the alignment; in a space of virtual addresses where
-   * there are `chunks`.
+   * Offset of each lifetime in bytes, a multiple of the alignment; in a space of virtual addresses
+   * where there are `chunks`.
    */
   readonly offsets: readonly number[]
   /** Highest byte in use, plus one; with `chunks`, of the memory behind the addresses. */
   readonly peakBytes: number
-  /** Whether no placement can be lower. */
+  /** True if no placement can be lower. */
   readonly optimal: boolean
   /**
-   * With virtual addressing: the chunks of memory that each buffer's addresses are mapped to, in
-   * order.
+   * Chunks of memory that each buffer's addresses are mapped to, in order; with virtual addressing
+   * only.
    */
   readonly chunks?: readonly (readonly ChunkRun[])[]
 }
@@ -29,7 +29,7 @@ export interface ChunkRun {
 }
 
 export interface PlacementOptions {
-  /** Bytes of which every offset is a multiple. */
+  /** Alignment in bytes: every offset is a multiple of it. */
   readonly alignment: number
   /**
    * Bytes that are enough: `static` looks for nothing lower. No allocator fails for exceeding it.
@@ -44,7 +44,9 @@ export interface PlacementOptions {
 /** Gives every buffer its bytes for its lifetime. Deterministic; never fails. */
 export type Allocator = (lifetimes: readonly Lifetime[], options: PlacementOptions) => Placement
 
-/** Of a Program's buffers: cache lines, and the widest vectors that kernels load. */
+/**
+ * Alignment of a Program's buffers in bytes: cache lines, and the widest vectors that kernels load.
+ */
 export const alignment = 64
 
 export const alignUp = (bytes: number, granule = alignment): number => Math.ceil(bytes / granule) * granule

@@ -50,7 +50,7 @@ const soughtOf = (lifetimes: readonly Lifetime[], indices: readonly number[], al
 interface Attempt {
   readonly verdict: 'found' | 'impossible' | 'limit'
   readonly steps: number
-  /** Of each sought buffer by its index; empty unless found. */
+  /** Offset of each sought buffer by its index; empty unless found. */
   readonly offsets: ReadonlyMap<number, number>
 }
 

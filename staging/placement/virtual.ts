@@ -2,7 +2,7 @@ import { replay } from './online'
 import type { Allocator, ChunkRun } from './placement'
 
 /** The smallest chunk that CUDA maps on most GPUs, in bytes. */
-export const leastCudaChunk = 2 ** 21
+export const minCudaChunk = 2 ** 21
 
 /** In ascending order, with neighbours joinRuns. */
 const joinRuns = (runs: readonly ChunkRun[]): readonly ChunkRun[] =>
@@ -53,7 +53,7 @@ const openChunks = () => {
  * lost but the rest of its last chunk. A dead buffer's chunks serve the next ones; the lowest free
  * ones are taken, so that the peak is the most chunks in use at once.
  */
-export const virtual: Allocator = (lifetimes, { chunkBytes = leastCudaChunk }) => {
+export const virtual: Allocator = (lifetimes, { chunkBytes = minCudaChunk }) => {
   const counts = lifetimes.map(({ bytes }) => Math.ceil(bytes / chunkBytes))
   const offsets: number[] = []
   let addresses = 0

@@ -2,7 +2,7 @@ import { validateHostRows, validateRematerializations } from '../../dsl'
 import type { Graph } from '../graph/graph'
 import type { Segment } from './plan'
 import type { Span } from '../graph/span'
-import { isLiveAfter, endsOf } from '../graph/tiling'
+import { isLiveAfter, boundaryTensors } from '../graph/tiling'
 
 /**
  * Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in
@@ -12,7 +12,7 @@ export const validateRematerialize = (graph: Graph, segments: readonly Segment[]
   const mistake = validateRematerializations(segments, place)
   if (mistake !== undefined || segments[place]!.rematerialize !== true) return mistake
   const before = segments.find((segment, at) => at > place && segment.rematerialize !== true)!
-  const far = endsOf(graph, segments[place]!).outputs.find((tensor) => isLiveAfter(graph, tensor, before.to))
+  const far = boundaryTensors(graph, segments[place]!).outputs.find((tensor) => isLiveAfter(graph, tensor, before.to))
   return far === undefined
     ? undefined
     : `rematerialize: the output of ${graph.nodes[far - 1]!.name} is read after segment ${before.from}..${before.to}, so it must be kept`
@@ -23,7 +23,7 @@ export const hostTensorsOf = ({ hostTensors = [] }: Segment): readonly number[] 
 
 /** The tensors at a segment's ends that are `onHost`. */
 export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>): readonly number[] => {
-  const { inputs, outputs } = endsOf(graph, span)
+  const { inputs, outputs } = boundaryTensors(graph, span)
   return [...inputs, ...outputs].filter((tensor) => onHost.has(tensor))
 }
 

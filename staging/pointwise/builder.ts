@@ -19,7 +19,7 @@ const folded: { readonly [O in Operation]?: (a: number, b: number) => number } =
   div: (a, b) => a / b
 }
 
-/** Only the steps that the last one needs, in the same order. */
+/** Returns only the steps that the last one needs, in the same order. */
 const needed = (steps: readonly Step[], result: number): Expression => {
   const wanted = new Set([result])
   for (let place = result; place >= 0; place--)
@@ -38,8 +38,8 @@ export const createExpressionBuilder = (): ExpressionBuilder => {
     place !== undefined && steps[place]![0] === 'constant' ? steps[place]![1] : undefined
 
   /**
-   * What is simpler, and rounds no worse. Signs of zeros aside, a derivative of 0 stays 0 whatever
-   * it is multiplied with.
+   * Finds a step that is simpler, and rounds no worse. Signs of zeros aside, a derivative of 0
+   * stays 0 whatever it is multiplied with.
    */
   const simpler = (operation: Operation, a: number, b: number): number | undefined => {
     const [left, right] = [valueOf(a), valueOf(b)]

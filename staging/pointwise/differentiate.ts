@@ -1,7 +1,7 @@
 import type { Expression } from '../../dsl'
 import { createExpressionBuilder, type ExpressionBuilder } from './builder'
 
-/** What an expression is differentiated by. */
+/** The variables by which an expression can be differentiated. */
 export type Variable = 'input' | 'second' | 'weight' | 'bias'
 
 const twoOverRootOfPi = 2 / Math.sqrt(Math.PI)

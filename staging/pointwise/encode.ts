@@ -1,7 +1,7 @@
 import { operandCount, operations, type Expression } from '../../dsl'
 
 /** Registers that devices have for an expression. */
-export const mostRegisters = 32
+export const maxRegisters = 32
 
 /** Numbers of an encoded step: operation, destination, and three operands. */
 export const stepNumbers = 5
@@ -24,7 +24,7 @@ const lastReads = (expression: Expression): readonly number[] => {
 export const encodeExpression = (expression: Expression): readonly number[] | undefined => {
   const last = lastReads(expression)
   const registers: number[] = []
-  const free = Array.from({ length: mostRegisters }, (_, index) => index)
+  const free = Array.from({ length: maxRegisters }, (_, index) => index)
   const code: number[] = []
   for (const [place, [operation, ...operands]] of expression.entries()) {
     const read = operation === 'constant' ? operands : operands.map((operand) => registers[operand]!)

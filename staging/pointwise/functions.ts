@@ -1,6 +1,6 @@
 import { maxSteps, type Expression, type PointwiseArguments } from '../../dsl'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
-import { encodeExpression, mostRegisters, stepNumbers } from './encode'
+import { encodeExpression, maxRegisters, stepNumbers } from './encode'
 
 /** What devices run of a pointwise function, encoded. */
 interface PointwiseFunctions {
@@ -18,7 +18,7 @@ type Encoded = readonly number[] | undefined
 const known = new WeakMap<Expression, Map<string, Encoded>>()
 
 /** Encoded expressions are remembered: plans are made of thousands of launches of each. */
-const remembered = (expression: Expression, key: string, make: () => Expression): Encoded => {
+const memoizeExpression = (expression: Expression, key: string, make: () => Expression): Encoded => {
   const codes = known.get(expression) ?? new Map<string, Encoded>()
   known.set(expression, codes)
   if (!codes.has(key)) codes.set(key, encodeExpression(make()))
@@ -27,28 +27,28 @@ const remembered = (expression: Expression, key: string, make: () => Expression)
 
 type Function = Pick<PointwiseArguments, 'expression' | 'derivativeOfOutput'>
 
-const encoded = ({ expression, derivativeOfOutput }: Function, wanted: Wanted): Encoded => {
-  if (wanted === 'value') return remembered(expression, wanted, () => expression)
+const encodeFunction = ({ expression, derivativeOfOutput }: Function, wanted: Wanted): Encoded => {
+  if (wanted === 'value') return memoizeExpression(expression, wanted, () => expression)
   return wanted === 'input' && derivativeOfOutput !== undefined
-    ? remembered(derivativeOfOutput, 'of output', () => timesGradient(derivativeOfOutput))
-    : remembered(expression, wanted, () => gradientBy(expression, wanted))
+    ? memoizeExpression(derivativeOfOutput, 'of output', () => timesGradient(derivativeOfOutput))
+    : memoizeExpression(expression, wanted, () => gradientBy(expression, wanted))
 }
 
 /** Why devices cannot run a function or its gradients; undefined where they can. */
 export const validateFunction = (args: PointwiseArguments): string | undefined => {
   const parameters = (['weight', 'bias'] as const).filter((role) => args[role] !== undefined)
-  const codes = (['value', 'input', ...parameters] as const).map((wanted) => encoded(args, wanted))
+  const codes = (['value', 'input', ...parameters] as const).map((wanted) => encodeFunction(args, wanted))
   if (codes.some((code) => code !== undefined && code.length > maxSteps * stepNumbers))
     return `its gradient has more than the ${maxSteps} steps that devices take; make two layers of it`
   return codes.includes(undefined)
-    ? `it or its gradient needs more than the ${mostRegisters} values at once that devices have; make two layers of it`
+    ? `it or its gradient needs more than the ${maxRegisters} values at once that devices have; make two layers of it`
     : undefined
 }
 
 /** Of a function that is valid. */
 export const functionsOf = (args: Function): PointwiseFunctions => {
   const valid = (wanted: Wanted): readonly number[] => {
-    const code = encoded(args, wanted)
+    const code = encodeFunction(args, wanted)
     if (code === undefined) throw new Error('an expression needs more registers than devices have')
     return code
   }

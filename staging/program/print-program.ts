@@ -66,7 +66,7 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
     case 'loop':
       return [
         `for ${instruction.count} tiles along ${instruction.axis}:`,
-        ...instruction.body.flatMap((one) => indented(instructionLines(program, one)))
+        ...instruction.body.flatMap((one) => indent(instructionLines(program, one)))
       ]
     case 'copy': {
       const { engine, rows, rowBytes, device, host } = instruction
@@ -85,13 +85,13 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
   }
 }
 
-const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`)
+const indent = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`)
 
-const sectionLines = (program: Program, name: string, { code, exchangeBytes, exchanged }: Section): readonly string[] => [
+const sectionLines = (program: Program, name: string, { code, exchangeBytes, stepIo }: Section): readonly string[] => [
   '',
   `${name}: exchanges ${bytesText(exchangeBytes)}`,
-  ...exchanged.map((one) => `  ${one.name}: ${one.type} ${one.shape.join('x')} @ ${one.offset}`),
-  ...code.flatMap((one) => indented(instructionLines(program, one)))
+  ...stepIo.map((one) => `  ${one.name}: ${one.type} ${one.shape.join('x')} @ ${one.offset}`),
+  ...code.flatMap((one) => indent(instructionLines(program, one)))
 ]
 
 const bufferLines = (title: string, buffers: readonly ProgramBuffer[]): readonly string[] =>

@@ -48,8 +48,8 @@ export interface Address {
   readonly base: number
   readonly strides: readonly [number, number, number]
   /**
-   * In the arena and on the host: which of the Program's buffers is meant. The verifier asks for
-   * it, and how large it is goes with a kernel's scratch.
+   * Index of the Program's buffer that is meant, in the arena and on the host. The verifier asks
+   * for it, and how large it is goes with a kernel's scratch.
    */
   readonly buffer?: number
 }
@@ -71,7 +71,8 @@ export interface Copy {
   readonly device: Offset
   readonly host: Offset
   /**
-   * Where a tile's backward begins with what this brings of an output gradient that is on the host.
+   * Set where a tile's backward begins with what this copy brings of an output gradient that is on
+   * the host.
    */
   readonly seed?: true
 }
@@ -84,8 +85,8 @@ export type Instruction =
       /** A load, where it is said; else `compute`. */
       readonly engine?: 'to-device'
       /**
-       * Where a tile's backward begins: the operand that reads the tile's owned part of the output
-       * gradient.
+       * The operand that reads the tile's owned part of the output gradient, where a tile's
+       * backward begins.
        */
       readonly seed?: number
     }
@@ -96,14 +97,14 @@ export type Instruction =
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
 
 /**
- * What a buffer is for. persistent: lives across sections; boundary: a whole tensor between
+ * The role of a buffer. persistent: lives across sections; boundary: a whole tensor between
  * segments; output-gradient: the gradient of one, of which each element seeds exactly one tile's
  * backward; statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted:
  * what a kernel writes beside what is wanted of it.
  */
 export type BufferRole = 'persistent' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 
-/** What a buffer holds, for people who look at memory. */
+/** Kinds of contents of a buffer, for people who look at memory. */
 export const bufferKinds = [
   'parameters',
   'optimizer state',
@@ -147,11 +148,11 @@ export interface PersistentTensor {
   readonly bytes: number
 }
 
-/** Bytes of an element of an exchanged value. */
-export const exchangedBytes = (type: Exchanged['type']): number => (type === 'uint8' ? 1 : type === 'float64' ? 8 : 4)
+/** Returns the bytes of an element of a value in the step's inputs and outputs. */
+export const stepIoElementBytes = (type: StepIoEntry['type']): number => (type === 'uint8' ? 1 : type === 'float64' ? 8 : 4)
 
-/** Where a value lies in the exchange buffer of a section, in bytes; plain layout. */
-export interface Exchanged {
+/** The place of a value in the input and output buffer of a section, in bytes; in plain layout. */
+export interface StepIoEntry {
   readonly name: string
   readonly type: 'uint8' | 'int32' | 'float32' | 'float64'
   readonly shape: readonly number[]
@@ -162,7 +163,7 @@ export interface Exchanged {
 export interface Section {
   readonly code: readonly Instruction[]
   readonly exchangeBytes: number
-  readonly exchanged: readonly Exchanged[]
+  readonly stepIo: readonly StepIoEntry[]
 }
 
 export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const
@@ -174,21 +175,22 @@ export type SectionName = (typeof sectionNames)[number]
  */
 export interface Chunks {
   /**
-   * Of one chunk; every place and length below, and those of `map` and `unmap`, are multiples of
-   * it.
+   * Bytes of a chunk; every place and length below, and those of `map` and `unmap`, are multiples
+   * of it.
    */
   readonly chunkBytes: number
-  /** Of the range of addresses. */
+  /** Bytes of the range of addresses. */
   readonly addressBytes: number
   /**
-   * What the range begins with: always mapped, to the memory's first bytes. Residents lie there.
+   * Bytes that the range begins with and that are always mapped, to the memory's first bytes.
+   * Persistent tensors lie there.
    */
   readonly residentBytes: number
 }
 
 export interface Program {
   readonly precision: Precision
-  /** Of the compute engine: kernels' scratch depends on it. */
+  /** Threads of the compute engine: kernels' scratch depends on it. */
   readonly threads: number
   /** Bytes of the host pool that copies reach. */
   readonly hostBytes: number
@@ -203,12 +205,12 @@ export interface Program {
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
   readonly buffers: readonly ProgramBuffer[]
-  /** Of the host pool, as `buffers` of the arena. */
+  /** Buffers of the host pool, as `buffers` of the arena. */
   readonly hostBuffers: readonly ProgramBuffer[]
   readonly persistentTensors: readonly PersistentTensor[]
   /**
-   * One training step (or one forward and backward, or an evaluation); where there is an `update`,
-   * it leaves the gradients for it.
+   * The section of a training step (or one forward and backward, or an evaluation); where there is
+   * an `update`, it leaves the gradients for it.
    */
   readonly step: Section
   /**

@@ -60,7 +60,7 @@ const schedulesWithin =
     bytes.map((target) => () => dymemSwapIntervals(graph, seen, target))
 
 /** The layer's least of what is free where it runs, forward and backward. */
-const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): ((position: number) => number) => {
+const minFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): ((position: number) => number) => {
   const least = new Array<number>(nodes).fill(Infinity)
   stages.forEach(({ timepoint }, stage) => {
     const position = timepoint < nodes ? timepoint : 2 * nodes - 1 - timepoint
@@ -82,7 +82,7 @@ const withFreeWorkspace = (search: Search): readonly CandidateEstimate[] => {
   const live = occupancy(none!, dymemSwapIntervals(graph, none!, 0))
   for (const target of [none!, most!].flatMap((seen) => targets(seen, targetCount / 2))) {
     const free = live.map((bytes) => target - bytes)
-    const segments = segmentsWithin(leastFree(none!, graph.nodes.length, free))
+    const segments = segmentsWithin(minFree(none!, graph.nodes.length, free))
     const key = segments.map(({ to, workspace }) => `${to} ${workspace}`).join()
     const same = found.get(key) ?? { segments, bytes: [] }
     found.set(key, same)

@@ -68,7 +68,7 @@ export const stepChain = (timeline: Timeline, spans: readonly Span[], link: Devi
   }
 }
 
-/** Of the memory beside parameters; 500 is the paper's. */
+/** Number of slots of the memory beside parameters; 500 is the paper's. */
 const slots = 500
 
 /**

@@ -4,7 +4,7 @@ import { isLoss, type Graph } from '../graph/graph'
 import { loweringOf } from '../ops'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
 import { gathersMoments } from '../graph/statistics'
-import { crossing } from '../graph/tiling'
+import { liveTensors } from '../graph/tiling'
 import type { Span } from '../graph/span'
 
 /** Bytes of the output of each node, in the device's layouts. */
@@ -35,7 +35,8 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
 }
 
 /** Whether one tensor alone goes on from here. */
-export const isCut = (graph: Graph, position: number): boolean => crossing(graph, position).every((tensor) => tensor === position)
+export const isSingleTensorBoundary = (graph: Graph, position: number): boolean =>
+  liveTensors(graph, position).every((tensor) => tensor === position)
 
 const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[position]!.access.H.kind === 'reduce'
 
@@ -45,7 +46,8 @@ const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[positi
  * of a tiled segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
-  if (gathersMoments(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isCut(graph, position + 1))) return false
+  if (gathersMoments(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isSingleTensorBoundary(graph, position + 1)))
+    return false
   const node = graph.nodes[position]!
   const { op, input, access } = node
   if (sumsPixels(graph, position - 1)) return false
@@ -75,7 +77,10 @@ export const checkpointPositions = (
     .filter((position) => position < graph.nodes.length && !tiled.some(({ from, to }) => from < position && position < to))
     .filter(
       (position) =>
-        asked.includes(position) || isCut(graph, position) || gathersMoments(graph.nodes[position]!) || sumsPixels(graph, position - 1)
+        asked.includes(position) ||
+        isSingleTensorBoundary(graph, position) ||
+        gathersMoments(graph.nodes[position]!) ||
+        sumsPixels(graph, position - 1)
     )
     .filter((position) => asked.includes(position) || !isDominated(graph, sizes, position))
 }

@@ -7,7 +7,7 @@ import type { Lowering } from '../lowering/segment/create-scope'
 import { loweringOf } from '../ops'
 import { type Segment } from '../plans/plan'
 import { untiled } from '../graph/span'
-import { crossing } from '../graph/tiling'
+import { liveTensors } from '../graph/tiling'
 import { wholeGraph } from './plain'
 import type { Segmentation } from './strategy'
 
@@ -40,7 +40,7 @@ const levelsOf = (lowering: Lowering): ((position: number) => Levels) => {
  * place, as a sum overwrites a branch.
  */
 const isFree = (graph: Graph, position: number): boolean =>
-  crossing(graph, position).every((tensor) => {
+  liveTensors(graph, position).every((tensor) => {
     const [reader, ...others] = graph.readers[tensor]!
     const node = graph.nodes[reader!]!
     return others.length > 0 || node.inputs[0] !== tensor || !loweringOf(node).inPlace

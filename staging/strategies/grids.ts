@@ -2,7 +2,7 @@ import type { Graph, Node } from '../graph/graph'
 import type { TileAxis } from '../program/program'
 import { inputInterval } from '../graph/region'
 import { effectiveTileCount, type Interval } from '../graph/interval'
-import { fusedTiledAxes, ownedExtent } from '../graph/tiling'
+import { fusibleTileAxes, ownedExtent } from '../graph/tiling'
 import { tileCount, type Grid, type Span } from '../graph/span'
 
 /** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
@@ -84,7 +84,7 @@ const proxyOf = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number
 export const candidateGrids = (graph: Graph, span: Span, inRows: boolean): readonly Grid[] => {
   const nodes = graph.nodes.slice(span.from, span.to)
   const last = nodes[nodes.length - 1]!
-  const allowed = fusedTiledAxes(graph, span)
+  const allowed = fusibleTileAxes(graph, span)
   const extent = (axis: TileAxis): number => (allowed.includes(axis) ? ownedExtent(last, axis) : 1)
   const [batch, height, width] = [extent('B'), extent('H'), extent('W')]
   const splits = inRows ? [] : [...new Set([...upTo(batch), batch])].map((B): Grid => ({ B, H: 1, W: 1 }))

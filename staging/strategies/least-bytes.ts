@@ -5,7 +5,7 @@ import { createPool } from '../lowering/ir/builder'
 import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
 import { createPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
-import { endsOf, segmentTiling } from '../graph/tiling'
+import { boundaryTensors, segmentTiling } from '../graph/tiling'
 import { untiled } from '../graph/span'
 import type { Segmentation } from './strategy'
 
@@ -44,7 +44,8 @@ export const leastBytesEstimator = (lowering: Lowering, residentBytes: number): 
         graph.readers[tensor]!.some((reader) => from <= reader && reader < to && pass.readsInput(reader))
       const inside = Array.from({ length: to - from }, (_, index) => from + 1 + index).filter(readsItself)
       least = Math.max(least, sum(again) + sum(inside))
-      if (recompute) for (const tensor of endsOf(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
+      if (recompute)
+        for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
     }
     return residentBytes + least
   }

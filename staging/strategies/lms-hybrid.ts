@@ -50,7 +50,7 @@ const segmentsOf = (spans: readonly Span[], again: readonly Span[]): Segmentatio
   }, [])
 
 /** For each type of checkpoint, at most so many lists are tried. */
-const mostLists = 4
+const maxLists = 4
 
 /**
  * Lists from one checkpoint to all that are of use, those first that free the most bytes for their
@@ -60,7 +60,7 @@ const checkpointLists = (search: Search): readonly Segmentation[] =>
   checkpointOps.flatMap((checkpoint) => {
     const spans = subgraphs(search.lowering.graph, checkpoint)
     const ranked = recomputable(search, spans)
-    const count = Math.min(mostLists, ranked.length)
+    const count = Math.min(maxLists, ranked.length)
     return Array.from({ length: count }, (_, index) => segmentsOf(spans, ranked.slice(0, Math.ceil(((index + 1) * ranked.length) / count))))
   })
 

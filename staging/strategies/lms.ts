@@ -9,10 +9,11 @@ import { swappingWhole } from './whole-model'
  */
 export interface LmsParameters {
   /**
-   * What backward reads at this distance or further from the layer that makes it is swapped out.
+   * Distance in layers: a tensor that backward reads at this distance or further from the layer
+   * that makes it is swapped out.
    */
   readonly swapoutThreshold: number
-  /** How far before it is read it is swapped in. */
+  /** Number of layers before its reader at which a tensor is swapped in. */
   readonly swapinAhead: number
   /**
    * Layers of backward that read the same tensor share a swap-in where they are no further than
@@ -65,15 +66,15 @@ export const lmsSwapIntervals = (timeline: Timeline, parameters: LmsParameters):
 }
 
 /**
- * The same, each tensor swapped in once, and bytes given up as late as that leaves the peak as it
- * is: then computing waits less, but what lies where is less tidy.
+ * Returns LMS's intervals with each tensor swapped in once, and bytes given up as late as leaves
+ * the peak as it is: then computing waits less, but what lies where is less tidy.
  */
 export const lateSwapIntervals = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
   const open = openStays(timeline, parameters)
   return freedWhenNeeded(timeline, open, peakOf(timeline, freedSoon(open)))
 }
 
-/** At most `count` of some numbers, the smallest first. */
+/** Picks at most `count` of some numbers, the smallest first. */
 const spread = (numbers: readonly number[], count: number): readonly number[] => {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b)
   const every = Math.ceil(sorted.length / count)
@@ -81,8 +82,8 @@ const spread = (numbers: readonly number[], count: number): readonly number[] =>
 }
 
 /**
- * How closely parameters are tuned: of deep networks not every threshold is tried, and swap-ins
- * ahead grow by a factor.
+ * The granularity of tuning: of deep networks not every threshold is tried, and swap-ins ahead grow
+ * by a factor.
  */
 interface Tuning {
   readonly mostThresholds: number

@@ -1,7 +1,7 @@
 import type { Segment } from '../plans/plan'
 import type { Span } from '../graph/span'
 import { validateRematerialize } from '../plans/host-tensors'
-import { endsOf } from '../graph/tiling'
+import { boundaryTensors } from '../graph/tiling'
 import type { Search, Segmentation } from './strategy'
 
 /**
@@ -41,7 +41,8 @@ export const withRematerialization = (
   tensorBytes: (tensor: number) => number,
   onHost: ReadonlySet<number>
 ): readonly Segmentation[] => {
-  const outputBytes = (segment: Segment): number => endsOf(graph, segment).outputs.reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
+  const outputBytes = (segment: Segment): number =>
+    boundaryTensors(graph, segment).outputs.reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
   const kept = segments.map(
     (segment) => outputBytes(segment) + (segment.recompute ? 0 : (estimate(segment, onHost)?.bytes().keptBytes ?? 0))
   )

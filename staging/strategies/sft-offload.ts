@@ -30,7 +30,7 @@ const targetCount = 14
  * Larger tensors are on the host: of bytes for a segment, what its input, output and their
  * gradients may take each; rounded, as few differ.
  */
-const mostOnDevice = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
+const maxOnDevice = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
 
 /** Tensors of more than so many bytes that can pass in bands of rows. */
 const streamable = (graph: Graph, sizes: readonly number[], bytes: number): ReadonlySet<number> =>
@@ -61,7 +61,7 @@ export const sftOffload: Strategy = {
     const sizes = outputBytes(createModelScope(lowering, createPool()))
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
-    const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))
+    const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, maxOnDevice(bytes - search.residentBytes))
     // One is a part of another: how many they are tells them apart.
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
     const segmentations = [...sets.values()].flatMap((onHost) =>

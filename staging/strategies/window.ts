@@ -8,8 +8,8 @@ const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number)
   (from <= stage && stage <= forward) || (backward <= stage && stage <= to)
 
 /**
- * By stage, the last one whose variables all lie in the window of `bytes` that begins there: l and
- * r of the paper.
+ * Returns, by stage, the last one whose variables all lie in the window of `bytes` that begins
+ * there: l and r of the paper.
  */
 const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number): readonly number[] => {
   const sizes = stages.map((stage, index) =>

@@ -1,12 +1,10 @@
 import type { Access } from './accesses'
 import { repeatBoxes, runBoxes, type Coordinates, type Cover } from './boxes'
 
-/**
- * Bytes of an access that are counted out one run at a time where its repetitions make no boxes.
- */
+/** Bytes of an access that are listed one run at a time where its repetitions make no boxes. */
 const runsListed = 4096
 
-/** What an access touches in the first iteration of the loops around it. */
+/** Returns the boxes that an access touches in the first iteration of the loops around it. */
 export const accessBoxes = (coordinates: Coordinates, { base, repeats, run }: Pick<Access, 'base' | 'repeats' | 'run'>): Cover => {
   let cover: Cover = { boxes: runBoxes(coordinates, base, base + run), exact: true }
   for (const { stride, count } of [...repeats].reverse()) {

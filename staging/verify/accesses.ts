@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import {
-  exchangedBytes,
+  stepIoElementBytes,
   tileAxes,
   type BufferRole,
   type Chunks,
@@ -12,7 +12,7 @@ import {
 } from '../program/program'
 import { elementSizes } from '../kernels/precision'
 import { coordinatesOf, type Coordinates } from './boxes'
-import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
+import { fail, instructionFault, operandFault, catchFault, rangeText, type Place, type VerifierFault } from './fault'
 import { operandRegions, type OperandRegion, type Repeat } from './operand-regions'
 import { isOptional, type Kernel } from '../kernels/kernels'
 import { sectionsOf } from './sections'
@@ -24,7 +24,7 @@ import { sectionsOf } from './sections'
 export interface Store {
   readonly space: 'arena' | 'host' | 'exchange'
   readonly name: string
-  /** Of the space. */
+  /** Offset in the space, in bytes. */
   readonly offset: number
   readonly bytes: number
   readonly role?: BufferRole
@@ -37,7 +37,7 @@ export interface OpenLoop {
   readonly count: number
 }
 
-/** What an operand touches of a store in every iteration of the loops around it. */
+/** The bytes that an operand touches of a store in every iteration of the loops around it. */
 export interface Access {
   readonly store: number
   readonly operand: string
@@ -81,7 +81,7 @@ export type Event =
   | { readonly kind: 'map'; readonly place: Place; readonly mapping: Mapping }
   | { readonly kind: 'unmap'; readonly place: Place; readonly mapping: Omit<Mapping, 'memory'> }
 
-/** One section as what it touches, in program order. */
+/** A section as the bytes that it touches, in program order. */
 export interface SectionEvents {
   readonly name: string
   readonly events: readonly Event[]
@@ -101,10 +101,10 @@ const storesOf = (program: Program): { readonly stores: readonly Store[]; readon
     ...program.buffers.map((buffer): Store => ({ space: 'arena', ...buffer })),
     ...program.hostBuffers.map((buffer): Store => ({ space: 'host', ...buffer }))
   ]
-  const exchanges = sectionsOf(program).map(([, { exchanged }]) => {
+  const exchanges = sectionsOf(program).map(([, { stepIo }]) => {
     const first = stores.length
-    for (const { name, type, shape, offset } of exchanged) {
-      const bytes = shape.reduce((product, extent) => product * extent, exchangedBytes(type))
+    for (const { name, type, shape, offset } of stepIo) {
+      const bytes = shape.reduce((product, extent) => product * extent, stepIoElementBytes(type))
       stores.push({ space: 'exchange', name: `${name} of the exchange`, offset, bytes })
     }
     return [first, stores.length] as const
@@ -114,7 +114,7 @@ const storesOf = (program: Program): { readonly stores: readonly Store[]; readon
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value > 0
 
-/** How far an address moves down and up over all iterations. */
+/** Returns how many bytes an address moves down and up over all iterations. */
 const movement = (strides: readonly number[], loops: readonly OpenLoop[]): readonly [number, number] =>
   loops.reduce<readonly [number, number]>(
     ([down, up], { axis, count }) => {
@@ -345,7 +345,7 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
   }
   if (program.chunks !== undefined && !isSane(program.chunks, program.peakBytes))
     return E.left({ kind: 'form', message: "the Program's chunks, addresses and memory are no whole numbers of chunks." })
-  return proving(() => {
+  return catchFault(() => {
     const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
     const sections = sectionsOf(program).map(([name], index): SectionEvents => ({
       name,

@@ -136,10 +136,10 @@ export interface Cover {
   readonly exact: boolean
 }
 
-/** As many boxes as are listed one by one where repetitions make no single one. */
+/** Limit of boxes that are listed one by one where repetitions make no single one. */
 const listed = 4096
 
-/** One box, `count` times. */
+/** Repeats one box `count` times. */
 const repeatBox = (coordinates: Coordinates, box: Box, stride: number, count: number, limit: number): Cover => {
   const { strides, radices } = coordinates
   const shift = strides.map(() => 0)

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 /** Which proof failed; `form` is a Program that the verifier cannot read at all. */
 export type FaultKind = 'form' | 'bounds' | 'overlap' | 'initialisation' | 'race' | 'seed' | 'exchange' | 'unread' | 'mapping' | 'peak'
 
-/** Why a Program must not run, in one sentence. */
+/** The fault for which a Program must not run, in one sentence. */
 export interface VerifierFault {
   readonly kind: FaultKind
   readonly message: string
@@ -61,7 +61,7 @@ export const fail = (fault: VerifierFault): never => {
 }
 
 /** A proof that walks a Program: what it computes, or the first fault that it met. */
-export const proving = <A>(prove: () => A): E.Either<VerifierFault, A> => {
+export const catchFault = <A>(prove: () => A): E.Either<VerifierFault, A> => {
   try {
     return E.right(prove())
   } catch (thrown) {

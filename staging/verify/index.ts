@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Program } from '../program/program'
 import { programEvents, type Event, type ProgramEvents } from './accesses'
 import { proveExchanged } from './exchange'
-import { fail, proving, type VerifierFault } from './fault'
+import { fail, catchFault, type VerifierFault } from './fault'
 import { proveInitialised, type Initialised } from './initialised'
 import { mappedPeak, proveMapped } from './mapped'
 import { proveNoOverlaps } from './overlaps'
@@ -13,14 +13,14 @@ import { proveAllRead } from './unread'
 
 export type { FaultKind, VerifierFault } from './fault'
 
-/** What is proven of a Program. */
+/** The figures that are proven of a Program. */
 export interface Verified {
   /**
    * Highest byte that any section touches in the arena, plus one; with chunks, of the memory that
    * is ever mapped.
    */
   readonly peakBytes: number
-  /** Bytes of the host pool. */
+  /** Peak of the host pool in bytes. */
   readonly hostPeakBytes: number
   /** Instructions that were read; a loop's body counts once. */
   readonly instructions: number
@@ -92,5 +92,5 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
   pipe(
     programEvents(program),
-    E.chain((events) => proving(() => prove(program, events)))
+    E.chain((events) => catchFault(() => prove(program, events)))
   )

@@ -3,7 +3,7 @@ import { accessBoxes } from './access-boxes'
 import { addBox, bytesOfBox, repeatBoxes, subtract, type Box } from './boxes'
 import { fail, operandFault, rangeText, type Place } from './fault'
 
-/** Bytes of each store that are initialised when a section begins. */
+/** The bytes of each store that are initialised when a section begins. */
 export type Initialised = ReadonlyMap<number, readonly Box[]>
 
 /** Boxes at the first tile that advance from tile to tile by `strides`. */
@@ -15,7 +15,7 @@ interface Moving {
 const keyOf = (strides: readonly number[]): string => strides.join()
 
 /**
- * Bytes that are certainly written, by how they move with the tile index of the loops that are
+ * The bytes that are certainly written, by how they move with the tile index of the loops that are
  * open: what one iteration wrote is known to it alone, what stands still to all. When a loop ends,
  * what moved with it is spread over its iterations.
  */
@@ -39,9 +39,9 @@ export class WrittenBytes {
   }
 
   /**
-   * What an access touches that is not known to be written in each iteration: first by the
-   * iteration itself, then by the loops around it, from the innermost out, whose iterations must
-   * all find their bytes.
+   * Returns the bytes that an access touches and that are not known to be written in each
+   * iteration: first by the iteration itself, then by the loops around it, from the innermost out,
+   * whose iterations must all find their bytes.
    */
   missing(access: Access, loops: readonly OpenLoop[]): readonly Box[] {
     const coordinates = this.coordinates[access.store]!
@@ -81,7 +81,7 @@ export class WrittenBytes {
     this.stores.delete(store)
   }
 
-  /** What stands still: all that is known outside of loops. */
+  /** Returns the bytes that stand still: all that is known outside of loops. */
   of(store: number): readonly Box[] {
     return this.stores.get(store)?.get(keyOf([0, 0, 0]))?.boxes ?? []
   }

@@ -4,7 +4,7 @@ import { fail, instructionFault, operandFault, rangeText } from './fault'
 
 const meet = (a: number, aBytes: number, b: number, bBytes: number): boolean => a < b + bBytes && b < a + aBytes
 
-/** What is mapped now, by address. */
+/** The chunks that are mapped now, by address. */
 class Mapped {
   private readonly live: Mapping[] = []
 
@@ -19,7 +19,7 @@ class Mapped {
     return low
   }
 
-  /** Why it cannot be mapped, in words. */
+  /** Maps a chunk; returns why it cannot be mapped, in words. */
   add(mapping: Mapping): string | undefined {
     const { address, memory, bytes } = mapping
     const place = this.placeOf(address)

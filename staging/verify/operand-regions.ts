@@ -8,14 +8,14 @@ export interface Repeat {
   readonly stride: number
 }
 
-/** What a kernel touches of an operand. */
+/** The region of an operand that a kernel touches. */
 type Region =
   /**
    * Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins
    * `start` bytes (else 0) after the address.
    */
   | { readonly kind: 'bytes'; readonly start?: number; readonly repeats: readonly Repeat[]; readonly run: number }
-  /** As much as the device wants (scratch, indices): all of the buffer from here on. */
+  /** All of the buffer from here on, as much as the device wants (scratch, indices). */
   | { readonly kind: 'rest' }
   /** A coordinate of 0 .. limit. */
   | { readonly kind: 'index'; readonly limit: number }
@@ -106,7 +106,7 @@ const linear = ({ batch, inFeatures, outFeatures }: Record<'batch' | 'inFeatures
   destination: contiguous(batch * outFeatures * e)
 })
 
-/** What an expression reads beside its input. */
+/** Regions of the operands that an expression reads beside its input. */
 const pointwiseOperands = (k: Tile & Record<'broadcast' | 'weightPerChannel' | 'biasPerChannel', number>, e: number, p: number) => ({
   second: k.broadcast === 1 ? contiguous(k.batch * k.channels * e) : tile(k, e),
   weight: contiguous((k.weightPerChannel === 1 ? k.channels : 1) * p),
@@ -117,14 +117,14 @@ const labelBytes = 4
 const doubleBytes = 8
 const lossBytes = 2 * doubleBytes
 
-/** Where a tile of `Tile` may begin in a tensor of the full extents. */
+/** Returns the address at which a tile of `Tile` begins in a tensor of the full extents. */
 const origin = ({ height, width, fullHeight, fullWidth }: Tile & Record<'fullHeight' | 'fullWidth', number>) => ({
   batchOrigin: index(Infinity),
   rowOrigin: index(fullHeight - height),
   columnOrigin: index(fullWidth - width)
 })
 
-/** Of a global max pool: what it gathers, and where its tile begins. */
+/** Returns the maxima that a global max pool gathers, and where its tile begins. */
 const maxima = (k: Tile & Record<'fullHeight' | 'fullWidth', number>) => {
   const { rowOrigin, columnOrigin } = origin(k)
   return { maxima: contiguous(k.batch * k.channels * 2 * doubleBytes), rowOrigin, columnOrigin }
@@ -188,7 +188,10 @@ const copiesApart = ({ destinationLayout, destinationChannels, destinationFirst,
   const layout = layouts[destinationLayout]
   return layout !== undefined && channelsAreApart(layout, destinationChannels, destinationFirst, count)
 }
-/** Of channels that share blocks with others nothing less than the whole tile is said. */
+/**
+ * Returns the region of copied channels; of channels that share blocks with others, no less than
+ * the whole tile.
+ */
 const copiedChannels = (k: CopyChannels, elementBytes: number): Region => {
   const { batch, height, width, count, destinationChannels, destinationFirst, destinationLayout } = k
   const whole = activation(destinationLayout, [batch, destinationChannels, height, width], elementBytes)
@@ -210,7 +213,7 @@ const copiedChannels = (k: CopyChannels, elementBytes: number): Region => {
   }
 }
 
-/** One row a kernel; native/src/program/operand.cpp says the same in C++. */
+/** The regions of each kernel's operands; native/src/program/operand.cpp says the same in C++. */
 const rows: Rows = {
   convolutionForward: (k, e, p) => ({ ...convolution(k, e, p), scratch: rest }),
   convolutionBackwardData: (k, e, p) => {
@@ -381,8 +384,8 @@ export interface OperandRegion {
 }
 
 /**
- * What stands in the table as accumulated is only written where the kernel does not add, and writes
- * all of its region.
+ * Tells whether a kernel overwrites an operand that the table calls accumulated: it does where it
+ * does not add, and writes all of its region.
  */
 const overwrites = (kernel: Kernel): boolean => {
   switch (kernel.kind) {

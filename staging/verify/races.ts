@@ -5,7 +5,7 @@ import { meet, repeatBoxes, type Box } from './boxes'
 import { fail, instructionFault, operandFault, placeText, rangeText, type Place } from './fault'
 
 /**
- * How far each engine has come, as one of them knows it (Fidge, Mattern: vector clocks); positions
+ * A vector clock: how far each engine has come, as one of them knows it (Fidge, Mattern); positions
  * as in `engines`.
  */
 type Clock = [number, number, number]
@@ -73,7 +73,7 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
   const mayBeCopied = (space: string, [from, to]: readonly [number, number]): boolean =>
     spaces[['arena', 'host', 'exchange'].indexOf(space)]!.some((range) => range[0] < to && from < range[1])
 
-  /** Whether any iteration of an access may meet a copy. */
+  /** Tells whether any iteration of an access may meet a copy. */
   const meetsCopies = new Map<Access, boolean>()
   const isRelevant = (access: Access): boolean => {
     const known = meetsCopies.get(access)
@@ -86,7 +86,7 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
 
   const clocks: Clock[] = engines.map(() => [0, 0, 0])
   const recorded = new Map<number, Clock>()
-  /** What each engine did that some other has not waited for yet, in order. */
+  /** Work of each engine that some other has not waited for yet, in order. */
   const history: Done[][] = engines.map(() => [])
   const indices = [0, 0, 0]
   let steps = 0
@@ -154,8 +154,8 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
   }
 
   /**
-   * As a write of the compute engine: whoever is not done before, or begins without waiting for it,
-   * is in its way.
+   * Checks a remapping as a write of the compute engine: whoever is not done before, or begins
+   * without waiting for it, is in its way.
    */
   const remap = ({ place, mapping: { address, bytes } }: Extract<Event, { readonly kind: 'map' | 'unmap' }>): void => {
     const time = ++clocks[0]![0]!

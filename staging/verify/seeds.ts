@@ -5,7 +5,10 @@ import { bytesOfBox, subtract, type Box } from './boxes'
 import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'
 import { WrittenBytes } from './initialised'
 
-/** How a loss reads its target: each row or element enters the loss once, and its gradient once. */
+/**
+ * Operands by which a loss reads its target: each row or element enters the loss once, and its
+ * gradient once.
+ */
 const targetOperands: { readonly [K in KernelKind]?: string } = {
   softmaxCrossEntropyForward: 'labels',
   softmaxCrossEntropyBackward: 'labels',
@@ -21,11 +24,11 @@ interface Parts {
   /** Whose accesses they are, in words. */
   readonly reader: string
   readonly touched: WrittenBytes
-  /** Where tiles sum pixels, each element of the sum is touched once for each of so many. */
+  /** Number of times that each element of a sum is touched where tiles sum pixels. */
   readonly times: number
   /**
-   * Of all accesses over all iterations; `times` the store's bytes where each is touched as often
-   * as it must.
+   * Bytes of all accesses over all iterations; `times` the store's bytes where each is touched as
+   * often as it must.
    */
   bytes: number
 }
@@ -46,12 +49,12 @@ const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly
   }
 }
 
-/** What a kernel that reduces pixels makes of them. */
+/** The operand that a kernel which reduces pixels makes of them. */
 const reducedOperands: { readonly [K in KernelKind]?: string } = { globalAveragePoolForward: 'sum', globalMaxPoolForward: 'destination' }
 
 /**
- * Whether a kernel makes the gradient of a normalisation's input of that of its output, in its
- * place: only then is it one to seed from.
+ * Tells whether a kernel makes the gradient of a normalisation's input of that of its output, in
+ * its place: only then is it one to seed from.
  */
 const completes = ({ kind }: Kernel, { store, range }: Access, all: readonly Access[]): boolean =>
   kind === 'normaliseBackward' &&

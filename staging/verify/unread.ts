@@ -7,7 +7,7 @@ import { fail, operandFault, rangeText, type Place } from './fault'
  */
 const anyOutput: readonly string[] = ['maxPoolForward']
 
-/** What a kernel adds to, and makes another output of. */
+/** Operands that a kernel adds to, and makes another output of. */
 const alsoRead: { readonly [kernel: string]: string } = { globalMaxPoolForward: 'maxima' }
 
 /**

@@ -125,7 +125,7 @@ const withSession = async <A>(
     return exchange
   }
   const [restored, batch] = [createStepIo(program.restore), createStepIo(program.step)]
-  const isExchanged = (wanted: string): boolean => program.step.exchanged.some(({ name }) => name === wanted)
+  const isExchanged = (wanted: string): boolean => program.step.stepIo.some(({ name }) => name === wanted)
   const give = ({ input, target }: Execution['batch']): void => {
     batch.view('input').set(input)
     if (isExchanged('target')) batch.view('target').set(target)
@@ -138,7 +138,7 @@ const withSession = async <A>(
   }
   const stepper: Stepper = {
     step: (index, learningRate) => run('step', batch, index, learningRate),
-    save: async () => tensorsOf(await run('save', createStepIo(program.save)), program.save.exchanged),
+    save: async () => tensorsOf(await run('save', createStepIo(program.save)), program.save.stepIo),
     measuredPeakBytes: () => session.measuredPeakBytes(),
     measuredHostPeakBytes: () => session.measuredHostPeakBytes()
   }
@@ -172,7 +172,7 @@ export const gradientsOfEach = async <A>(
   return withSession(execution, values, staged, async ({ step, save, measuredPeakBytes, measuredHostPeakBytes }, index) => {
     const exchange = await step(0, 0)
     const running = [...(await save())].filter(([name]) => /\.running_(mean|var)$/.test(name))
-    const entries = staged.program.step.exchanged.filter(({ name }) => name.startsWith('grad.'))
+    const entries = staged.program.step.stepIo.filter(({ name }) => name.startsWith('grad.'))
     const found: Gradients = {
       loss: exchange.view('loss')[0]!,
       tensors: new Map([...tensorsOf(exchange, entries), ...running.map(([name, tensor]) => [`after.${name}`, tensor] as const)]),

@@ -3,7 +3,7 @@ import { equal, ok } from 'uvu/assert'
 import { silu, type AnyLayer, type ArgsOf, type Layers, type Model } from '../../dsl'
 import { builtIn } from '../../models'
 import { deviceModel, type DeviceName } from '../../native'
-import { buildGraph, fusedTiledAxes, type Graph, type Segment } from '../../staging'
+import { buildGraph, fusibleTileAxes, type Graph, type Segment } from '../../staging'
 import type { Parameter } from '../../staging/graph/graph'
 import { ownedExtent, segmentTiling } from '../../staging/graph/tiling'
 import { fastDevices, testsDevice } from '../devices'
@@ -87,7 +87,7 @@ const cutAtStatistics = (graph: Graph): readonly Segment[] => {
   const starts = graph.nodes.flatMap(({ op }, position) => (position > 0 && op === 'batchNorm' ? [position] : []))
   return [0, ...starts].map((from, index) => {
     const to = starts[index] ?? graph.nodes.length
-    const allowed = fusedTiledAxes(graph, { from, to })
+    const allowed = fusibleTileAxes(graph, { from, to })
     const count = (axis: 'H' | 'W', most: number): number =>
       allowed.includes(axis) ? Math.min(most, ownedExtent(graph.nodes[to - 1]!, axis)) : 1
     const wanted = { B: 1, H: count('H', 3), W: count('W', 2) }

@@ -88,7 +88,7 @@ test('after a run that was interrupted while memory was mapped, the next one beg
       device: 'reference',
       program: {
         ...program,
-        save: { code: [map(page, 2 * page, page), bring(page), hand(page, 128), unmap(page, page)], exchangeBytes: 256, exchanged: [] }
+        save: { code: [map(page, 2 * page, page), bring(page), hand(page, 128), unmap(page, page)], exchangeBytes: 256, stepIo: [] }
       },
       arenaBytes: 3 * page
     })

@@ -75,9 +75,9 @@ export const programOf = ({
   buffers,
   hostBuffers: hostBytes === 0 ? [] : [{ name: 'the host pool', offset: 0, bytes: hostBytes, role: 'local', kind: 'workspace' }],
   persistentTensors: [],
-  step: { code, exchangeBytes, exchanged: [] },
-  restore: { code: [], exchangeBytes: 0, exchanged: [] },
-  save: { code: [], exchangeBytes: 0, exchanged: [] }
+  step: { code, exchangeBytes, stepIo: [] },
+  restore: { code: [], exchangeBytes: 0, stepIo: [] },
+  save: { code: [], exchangeBytes: 0, stepIo: [] }
 })
 
 export const right = <A>(result: E.Either<DeviceError, A>): A => {

@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
-import { fusedTiledAxes } from '../../staging/graph/tiling'
+import { fusibleTileAxes } from '../../staging/graph/tiling'
 import { fastDevices, onFastDevices, testsDevice } from '../devices'
 import { gradients, must, type Execution, type Gradients } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
@@ -114,7 +114,7 @@ const single = (ops: number): readonly Segment[] =>
 
 /** Tiles of all ops together, along what they can be tiled along. */
 const mostTiles = ({ model, input }: Execution, ops: number): Segment['grid'] => {
-  const axes = fusedTiledAxes(must(buildGraph(model, input!)), { from: 0, to: ops })
+  const axes = fusibleTileAxes(must(buildGraph(model, input!)), { from: 0, to: ops })
   const count = (axis: 'B' | 'H' | 'W', tiles: number): number => (axes.includes(axis) ? tiles : 1)
   return { B: count('B', 3), H: count('H', 2), W: count('W', 2) }
 }

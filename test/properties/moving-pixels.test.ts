@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { createKernelTimer } from '../../native'
-import { buildGraph, fusedTiledAxes, keyOfKernel, verify, type Graph, type Grid, type Segment } from '../../staging'
+import { buildGraph, fusibleTileAxes, keyOfKernel, verify, type Graph, type Grid, type Segment } from '../../staging'
 import { validateGrid, segmentTiling } from '../../staging/graph/tiling'
 import { bf16Devices, fastDevices, onFastDevices, testsDevice } from '../devices'
 import { gradients, must, outputs, stageFor, type Execution } from '../golden/execute'
@@ -71,7 +71,7 @@ const grids: readonly Grid[] = [1, 2].flatMap((B) => [1, 2, 3, 5].flatMap((H) =>
 /** All tilings of the ops before `end`; each op behind them is a segment. */
 const tilings = (graph: Graph, end: number): readonly (readonly Segment[])[] => {
   const span = { from: 0, to: end }
-  const axes = fusedTiledAxes(graph, span)
+  const axes = fusibleTileAxes(graph, span)
   return grids
     .filter((grid) => (['B', 'H', 'W'] as const).every((axis) => grid[axis] === 1 || axes.includes(axis)))
     .filter((grid) => validateGrid(graph, span, grid) === undefined && segmentTiling(graph, span, grid) !== undefined)

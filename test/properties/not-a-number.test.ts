@@ -19,7 +19,7 @@ import {
 import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { deviceModel } from '../../native'
 import { buildGraph, type Segment } from '../../staging'
-import { fusedTiledAxes } from '../../staging/graph/tiling'
+import { fusibleTileAxes } from '../../staging/graph/tiling'
 import { classes, gradients, must } from '../golden/execute'
 
 const layers: readonly AnyLayer[] = [
@@ -125,7 +125,7 @@ for (const { name, on } of ways.filter(({ on }) => testsDevice(on.device)))
     const last = before.length + 1
     const model = { name: 'net', layers: [...before, relu, conv2d({ out: 2, k: 1 }), meanSquaredError] }
     const graph = must(buildGraph(model, input))
-    const axes = fusedTiledAxes(graph, { from: 0, to: last + 2 })
+    const axes = fusibleTileAxes(graph, { from: 0, to: last + 2 })
     const grids = [{ B: 1, H: 1, W: 1 }, ...(axes.length === 3 ? [{ B: input[0]!, H: 2, W: 3 }] : [])]
     for (const grid of grids)
       test(`a rectifier makes 0 of negative infinities, and of infinite gradients there: ${name}, ${where}, ${grid.H * grid.W * grid.B} tiles`, async () => {

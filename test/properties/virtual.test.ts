@@ -3,7 +3,7 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
-import { leastCudaChunk, referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
+import { minCudaChunk, referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
 import { withoutRandomness } from '../../staging/ops/build-graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
@@ -20,7 +20,7 @@ const chunkSizes = fc.constantFrom(4096, 4096, 16384)
 /** A GPU, where there is one, maps larger ones. */
 const onDevices = fc.oneof(
   fc.tuple(fc.constantFrom(...devices), chunkSizes),
-  ...(testsDevice('cuda') ? [fc.constant([{ name: 'cuda', precision: 'float32' }, leastCudaChunk] as const)] : [])
+  ...(testsDevice('cuda') ? [fc.constant([{ name: 'cuda', precision: 'float32' }, minCudaChunk] as const)] : [])
 )
 
 const inChunks = (pageBytes: number): PlacementChoice => ({ allocator: 'virtual', pageBytes })

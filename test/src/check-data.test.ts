@@ -122,11 +122,11 @@ test('10,000 headers take seconds, and aborting is heard at once', async () => {
 
 test('images that are not read, and folders in folders, are told', async () => {
   const data = copyOf('others')
-  for (const name of ['dark/slide.svs', 'dark/other.SVS', 'light/a.ndpi', 'light/notes.txt', 'beside.png', 'readme.md'])
+  for (const name of ['dark/slide.mrxs', 'dark/other.MRXS', 'light/a.ndpi', 'light/notes.txt', 'beside.png', 'readme.md'])
     writeFileSync(at('others', name), '')
   mkdirSync(at('others', 'light', 'more'))
   assert.equal(await noticesOf({ data }), [
-    `${data}: left out are 1 *.png (beside.png), 2 *.svs (dark/other.SVS, …), 1 *.ndpi (light/a.ndpi), 1 subfolder (light/more); ` +
+    `${data}: left out are 1 *.png (beside.png), 2 *.mrxs (dark/other.MRXS, …), 1 *.ndpi (light/a.ndpi), 1 subfolder (light/more); ` +
       'what is read are PNG, JPEG, TIFF and WebP files in one folder a class'
   ])
   assert.is((await noticesOf({ data, validation: 0.5 })).length, 1)

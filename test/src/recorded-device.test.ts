@@ -18,7 +18,7 @@ import {
   toPlanFile,
   planFileText,
   withProfile,
-  recording,
+  createRecording,
   referenceModel,
   stage,
   findUnrecorded,
@@ -41,7 +41,7 @@ const network = model({ name: 'blocks', layers: [...block(8), ...block(16), ...b
 
 /** The stand-in as it is planned for on its own machine. */
 const { answers } = gpuDouble()
-const asked = recording(answers)
+const asked = createRecording(answers)
 const linkBytesPerSecond = { toDevice: 2e10, toHost: 3e10 }
 const base = gpuModel(asked, { threads: 1, linkBytesPerSecond })
 
@@ -83,7 +83,7 @@ test('the plan from the file is the plan on the GPU, byte for byte', async () =>
 
 test('a GPU that was recorded in bf16 is planned for in bf16, byte for byte', async () => {
   const { answers } = gpuDouble('bf16')
-  const asked = recording(answers)
+  const asked = createRecording(answers)
   const device = withProfile(gpuModel(asked, { threads: 1, linkBytesPerSecond }), { kernels: [], linkBytesPerSecond })
   const inBf16 = must(stage(must(stageRequest(setup, objective, imageSource, device))))
   const { staged } = await valueOf(makePlan({ ...here, device: { ...file, precision: 'bf16', ...asked.recorded(), kernels: [] } }))

@@ -112,6 +112,34 @@ test('a comparison has a point for each strategy and budget', async () => {
   )
 })
 
+test('a trace has a span for each thing that an engine does, one at a time, and counts live bytes', async () => {
+  const { staged } = await valueOf(makePlan({ ...asked, trace: at('trace.json') }))
+  const { traceEvents } = JSON.parse(readFileSync(at('trace.json'), 'utf8')) as { readonly traceEvents: readonly Event[] }
+  type Event = {
+    readonly ph: string
+    readonly tid: number
+    readonly ts: number
+    readonly dur: number
+    readonly args: Readonly<Record<string, unknown>>
+  }
+  const spans = traceEvents.filter(({ ph }) => ph === 'X')
+  const names = traceEvents.filter(({ ph, tid }) => ph === 'M' && tid > 0).map(({ tid, args }) => [tid, args['name']])
+  assert.equal(names, [
+    [1, 'compute'],
+    [2, 'to-device'],
+    [3, 'to-host']
+  ])
+  assert.ok(spans.length > 20 && spans.every(({ tid, dur }) => tid >= 1 && tid <= 3 && dur >= 0))
+  for (const [index, span] of spans.entries()) {
+    const before = spans[index - 1]
+    if (before?.tid === span.tid) assert.ok(before.ts + before.dur <= span.ts + 1e-6)
+  }
+  const ends = Math.max(...spans.map(({ ts, dur }) => ts + dur)) / 1e3
+  assert.ok(Math.abs(ends / staged.plan.predicted.stepMilliseconds - 1) < 0.01, `${ends}`)
+  const counted = traceEvents.filter(({ ph }) => ph === 'C').map(({ args }) => Number(args['bytes']))
+  assert.ok(Math.max(...counted) <= staged.program.peakBytes && Math.max(...counted) > staged.program.peakBytes / 2)
+})
+
 test('a page that cannot be written, or would be written over the plan, is refused before anything is planned', async () => {
   assert.match((await failureOf(plan({ ...asked, report: at('missing/page.html') }))).message, /missing\/page\.html: cannot be written/)
   assert.not.ok(existsSync(at('missing')))

@@ -1,4 +1,6 @@
-/** Images in tiles: levels, windows, resampling, training and prediction by window, and bad ones. */
+/**
+ * Images in tiles: levels, windows, resampling, training and prediction by window, and bad ones.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -109,7 +111,9 @@ test('what has no tiles is not read by window, and has one level', async () => {
   assert.match(await of({ micronsPerPixel: 1 }), /plain\.png does not say how many micrometres a pixel is: give --level instead of --mpp$/)
 })
 
-/** Antialiased bilinear by its definition: a triangle as wide as the coarser pixel on either side. */
+/**
+ * Antialiased bilinear by its definition: a triangle as wide as the coarser pixel on either side.
+ */
 const resampled = (pixels: Uint8Array, stored: Extent2, extent: Extent2): readonly number[] => {
   const weightsOf = (from: number, to: number): readonly (readonly number[])[] =>
     Array.from({ length: to }, (_, index) => {
@@ -194,8 +198,7 @@ test('training by window gives the bits of training on the same images decoded w
   assert.is(cropBytes, 2 * 2 * 32 * 16 * 3)
   assert.is(whole.cropBytes, undefined)
   const [tiled, png] = [await valueOf(readDataset(at('tiles.csv'))), await valueOf(readDataset(at('png.csv')))]
-  const countsOf = ({ examples }: typeof tiled) =>
-    examples.map(({ label }) => typeof label !== 'number' && { ...label, path: '' })
+  const countsOf = ({ examples }: typeof tiled) => examples.map(({ label }) => typeof label !== 'number' && { ...label, path: '' })
   assert.equal(countsOf(tiled), countsOf(png))
 })
 
@@ -240,7 +243,8 @@ const writeDamaged = async (name: string): Promise<void> => {
 
 test('a tile that cannot be decoded is named by its place; --skip-bad draws another crop and counts', async () => {
   await writeDamaged('damaged.tif')
-  const place = /^the image .*damaged\.tif cannot be read at rows \d+ to \d+, columns \d+ to \d+: .*; it is cut or damaged there, so store it anew or leave it out/
+  const place =
+    /^the image .*damaged\.tif cannot be read at rows \d+ to \d+, columns \d+ to \d+: .*; it is cut or damaged there, so store it anew or leave it out/
   writeFileSync(at('damaged.csv'), 'path,label\ndamaged.tif,0\ndamaged.tif,1\n')
   const training = { ...options, model: small, input: [2, 3, 32, 32] as const, data: at('damaged.csv'), steps: 12 } as const
   const failure = await failureOf(train(training))

@@ -96,7 +96,9 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
     ]
     return fields.filter((field) => field !== undefined)
   }
-  /** Answers where the directory lies, and where in its bytes the place of the next one is written. */
+  /**
+   * Answers where the directory lies, and where in its bytes the place of the next one is written.
+   */
   const putDirectory = (fields: readonly Field[]): { readonly at: number; readonly bytes: Buffer; readonly next: number } => {
     const [countBytes, entryBytes] = isBig ? [8, 20] : [2, 12]
     const places = fields.map(([, type, values]) => {

@@ -20,7 +20,7 @@ import {
   type OffloadRequest,
   type Schedule
 } from '../../staging/chain'
-import { leastIdle } from '../../staging/chain/least-idle'
+import { minimizeIdle } from '../../staging/chain/least-idle'
 import { backwardBytes, forwardBytes } from '../../staging/chain/memory'
 import { discretise } from '../../staging/chain/slots'
 import { propertyRuns } from '../property-runs'
@@ -82,7 +82,7 @@ test('DYNPROG is optimal in its relaxation: no set of up to 8 stages has a short
   propertyOf(200, 8, 9, (chain, memory) => {
     const best = Math.min(...allSets(chain.stages.length).map((set) => orderedSchedule(chain, memory, set, 'bytes')?.makespan ?? Infinity))
     // A slot is a byte: nothing is rounded.
-    const { idle, sets } = leastIdle(discretise(chain, memory, memory))
+    const { idle, sets } = minimizeIdle(discretise(chain, memory, memory))
     close(computeMilliseconds(chain) + idle, best, 'the least idle time')
     for (const set of sets) close(orderedSchedule(chain, memory, set, 'bytes')!.makespan, best, 'a set with it')
   })
@@ -92,7 +92,7 @@ test('nor has any order of transfers, interrupted at any byte, while offloads co
   // Lemma 3 says so of any order. Some small chains gain a millisecond by prefetching before the
   // last offload, which it overlooks.
   propertyOf(30, 4, 3, (chain, memory) => {
-    const { idle } = leastIdle(discretise(chain, memory, memory))
+    const { idle } = minimizeIdle(discretise(chain, memory, memory))
     close(computeMilliseconds(chain) + idle, exhaustiveMakespan(chain, memory, { release: 'bytes', offloadsFirst: true }), 'the makespan')
   })
 })

@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
-import { buildGraph, fusedTiledAxes, referenceModel, type Graph, type Objective } from '../../staging'
+import { buildGraph, fusibleTileAxes, referenceModel, type Graph, type Objective } from '../../staging'
 import type { Source } from '../../staging/lowering/scope/scope'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { createModelScope } from '../../staging/lowering/segment/create-scope'
@@ -42,7 +42,7 @@ test('segments that are alike are estimated as each would be by itself', () => {
       const alike = spans.filter((span) => span.from > first && likeness(span) === likeness(spans[first]!)).at(-1)
       if (alike === undefined) return
       shared += 1
-      const images = fusedTiledAxes(graph, alike).includes('B') ? draw(1, 2) : 1
+      const images = fusibleTileAxes(graph, alike).includes('B') ? draw(1, 2) : 1
       const decisions = { grid: { B: images, H: 1, W: 1 }, recompute: draw(0, 1) === 1, reorder: 'once' } as const
       const figures = (segment: ReturnType<typeof estimate>) => segment && [segment.nanoseconds(), segment.bytes()]
       figures(estimate({ ...spans[first]!, ...decisions }))

@@ -1,12 +1,12 @@
 import type { Graph, Grid, Segment } from '../../staging'
-import { fusedTiledAxes } from '../../staging'
+import { fusibleTileAxes } from '../../staging'
 import type { TileAxis } from '../../staging/program/program'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from '../../staging/plans/host-tensors'
-import { endsOf, effectiveGrid, ownedExtent, segmentTiling } from '../../staging/graph/tiling'
+import { boundaryTensors, effectiveGrid, ownedExtent, segmentTiling } from '../../staging/graph/tiling'
 import type { Draw } from './random-nets'
 
 const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: readonly TileAxis[]): Grid => {
-  const allowed = fusedTiledAxes(graph, { from, to })
+  const allowed = fusibleTileAxes(graph, { from, to })
   const count = (axis: 'B' | 'H' | 'W'): number =>
     allowed.includes(axis) && axes.includes(axis) ? draw(1, Math.min(6, ownedExtent(graph.nodes[to - 1]!, axis))) : 1
   const grid = effectiveGrid(graph, { from, to }, { B: count('B'), H: count('H'), W: count('W') })
@@ -50,7 +50,7 @@ export const withRematerialization = (draw: Draw, graph: Graph, segments: readon
 /** These segments, with some of the tensors between them on the host. */
 export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment) => {
-    const positions = endsOf(graph, segment).outputs.map((tensor) => tensor - 1)
+    const positions = boundaryTensors(graph, segment).outputs.map((tensor) => tensor - 1)
     const hostTensors = positions.filter(
       (position) => validateHostTensor(graph, segments, segment, position) === undefined && draw(0, 3) > 0
     )

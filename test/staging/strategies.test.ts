@@ -17,7 +17,7 @@ import {
   type AnyLayer
 } from '../../dsl'
 import { builtIn } from '../../models'
-import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
+import { buildGraph, fusibleTileAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
 import { inOrder, hoistPoolAboveRelu } from '../../staging/graph/order'
 import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
 import { segmentTiling } from '../../staging/graph/tiling'
@@ -253,12 +253,12 @@ test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels m
   const built = buildGraph(model({ name: 'net', layers: [...convolutions.slice(0, 7), flatten, linear({ out: 2 })] }), image)
   assert.ok(isRight(built))
   if (!isRight(built)) return
-  assert.equal(fusedTiledAxes(built.right, { from: 0, to: 7 }), ['B', 'H', 'W'])
-  assert.equal(fusedTiledAxes(built.right, { from: 0, to: 9 }), ['B'])
+  assert.equal(fusibleTileAxes(built.right, { from: 0, to: 7 }), ['B', 'H', 'W'])
+  assert.equal(fusibleTileAxes(built.right, { from: 0, to: 9 }), ['B'])
   const pooled = buildGraph(model({ name: 'net', layers: convolutions }), image)
   if (!isRight(pooled)) throw new Error(pooled.left.message)
-  assert.equal(fusedTiledAxes(pooled.right, { from: 0, to: 8 }), ['B', 'H', 'W'])
-  assert.equal(fusedTiledAxes(pooled.right, { from: 0, to: 9 }), ['B'])
+  assert.equal(fusibleTileAxes(pooled.right, { from: 0, to: 8 }), ['B', 'H', 'W'])
+  assert.equal(fusibleTileAxes(pooled.right, { from: 0, to: 9 }), ['B'])
 })
 
 test('given segments are refused with the segment and the reason', () => {

@@ -74,7 +74,7 @@ const swap: readonly Instruction[] = [
 
 const withExchange = (one: Program): Program => ({
   ...one,
-  step: { ...one.step, exchanged: [{ name: 'out', type: 'float64', shape: [size / 8], offset: 0 }] }
+  step: { ...one.step, stepIo: [{ name: 'out', type: 'float64', shape: [size / 8], offset: 0 }] }
 })
 
 const refusal = (code: readonly Instruction[], reuse = true): string => {

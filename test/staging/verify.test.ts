@@ -178,8 +178,8 @@ const broken: readonly (readonly [string, Program, RegExp])[] = [
         ({ launch }) => sound.buffers[launch.operands[1]!.buffer!]!.name === 'velocity.3.weight'
       )!
       const dropped = drop(sound, 'restore', path)
-      const exchanged = sound.restore.exchanged.filter(({ offset }) => offset !== launch.operands[0]!.base)
-      return { ...dropped, restore: { ...dropped.restore, exchanged } }
+      const stepIo = sound.restore.stepIo.filter(({ offset }) => offset !== launch.operands[0]!.base)
+      return { ...dropped, restore: { ...dropped.restore, stepIo } }
     })(),
     /^step, instruction \d+ \(sgd\): velocity adds to bytes 0 \.\. 576 of "velocity\.3\.weight", which nothing writes before\.$/
   ],

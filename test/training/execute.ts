@@ -84,7 +84,7 @@ export const runSections = async (execution: Execution, objective: Training, act
         scores.push(exchange.view(loss.op === 'pixelCrossEntropy' ? 'classes' : 'scores'))
       }
     const saved = await run('save', createStepIo(program.save), 0)
-    const tensors = new Map(program.save.exchanged.map(({ name }) => [name, saved.view(name)]))
+    const tensors = new Map(program.save.stepIo.map(({ name }) => [name, saved.view(name)]))
     return { losses, norms, scores, tensors, staged, measuredPeakBytes: session.measuredPeakBytes() }
   } finally {
     session.close()

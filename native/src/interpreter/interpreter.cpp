@@ -177,7 +177,8 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
   while (true) {
     try {
       const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
-      const bool finished = !found || walk(section, *found, progress);
+      // A run that ended while it waited for an image is not replayed either.
+      const bool finished = found ? walk(section, *found, progress) : !progress.ended();
       engines_->end(finished);
       return finished;
     } catch (...) {

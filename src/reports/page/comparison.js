@@ -1,5 +1,11 @@
 /** @typedef {NonNullable<import('../report').Report['comparison']>} Comparison */
-/** @typedef {{ readonly strategy: string, readonly bytes: number, readonly milliseconds: number, readonly budget: number }} Point */
+/**
+ * @typedef {object} Point
+ * @property {string} strategy
+ * @property {number} bytes
+ * @property {number} milliseconds
+ * @property {number} budget
+ */
 
 /**
  * The points that no other beats in both memory and time, from small to large.
@@ -18,6 +24,12 @@ const frontOf = (points) => {
 
 /** Shapes of points, so that colour is not all that tells them apart. */
 const markers = ['circle', 'square', 'triangle', 'diamond']
+
+/** @param {number} index */
+const markerOf = (index) => {
+  const turns = Math.floor(index / lineColours.length)
+  return /** @type {string} */ (markers[(index + turns) % markers.length])
+}
 
 /**
  * @param {CanvasRenderingContext2D} ctx
@@ -83,13 +95,7 @@ const addComparison = (parent, { strategies, plans }) => {
       ctx.lineWidth = pixels
       for (const point of points.filter((one) => one.strategy === strategy)) {
         const { x, y } = place(point)
-        drawMarker(
-          ctx,
-          /** @type {string} */ (markers[Math.floor(index / lineColours.length + index) % markers.length]),
-          x,
-          y,
-          5.5 * pixels
-        )
+        drawMarker(ctx, markerOf(index), x, y, 5.5 * pixels)
         ctx.fill()
         ctx.stroke()
       }
@@ -140,7 +146,7 @@ const addComparison = (parent, { strategies, plans }) => {
   })
   chart.over.addEventListener('mouseleave', hideTip)
   const symbols = strategies.map((strategy, index) => {
-    const marker = /** @type {string} */ (markers[Math.floor(index / lineColours.length + index) % markers.length])
+    const marker = markerOf(index)
     const canvas = /** @type {HTMLCanvasElement} */ (
       element('canvas', { width: '28', height: '28', style: 'width:14px;height:14px;vertical-align:-2px' })
     )

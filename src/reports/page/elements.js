@@ -44,8 +44,15 @@ const hideTip = () => {
 }
 
 /**
+ * @typedef {object} LegendEntry
+ * @property {string} text
+ * @property {string} colour
+ * @property {'solid' | 'dashed'} [stroke]
+ */
+
+/**
  * A legend of swatches.
- * @param {readonly { readonly text: string, readonly colour: string, readonly stroke?: 'solid' | 'dashed' }[]} entries
+ * @param {readonly LegendEntry[]} entries
  */
 const legend = (entries) =>
   element(

@@ -17,7 +17,7 @@ const addEngines = (parent, step) => {
   const { spans, engines, texts } = step
   const duration = step.nanoseconds / 1e6
   const colours = texts.map(workColour)
-  /** Of an engine's row: the upper edge is at the engine's place counted from above. @param {number} engine */
+  /** The upper edge of an engine's row. @param {number} engine */
   const upper = (engine) => engines.length - engine - 0.12
   const thickness = 0.76
   /** @param {uPlot} u */

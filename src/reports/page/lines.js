@@ -19,7 +19,7 @@ const valueText = (unit, value) =>
  */
 const addLines = (parent, { title, unit, lines }) => {
   const data = uPlot.join(lines.map(({ x, y }) => /** @type {uPlot.AlignedData} */ ([[...x], [...y]])))
-  const place = element('div', {}, element('h3', {}, title))
+  const place = element('div', {}, element('h3', {}, unit === '' || unit === 'ms' || unit === 'bytes' ? title : `${title}, ${unit}`))
   parent.append(place)
   const chart = addChart(
     place,
@@ -29,7 +29,9 @@ const addLines = (parent, { title, unit, lines }) => {
       scales: { x: { time: false } },
       axes: [
         axis({ label: 'step', labelSize: 20, size: 32, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6] }),
-        unit === 'bytes' ? byteAxis() : axis({ size: gutter, values: (_, splits) => splits.map((one) => valueText(unit, one)) })
+        unit === 'bytes'
+          ? byteAxis()
+          : axis({ size: gutter, values: (_, splits) => splits.map((one) => valueText(unit === 'ms' ? unit : '', one)) })
       ],
       series: [
         {},

@@ -22,7 +22,10 @@ const factList = (facts) =>
 /** Rows of what is in memory at the peak; the smallest are added up. */
 const peakRows = 12
 
-/** @param {NonNullable<import('../report').Report['binding']>} binding @param {readonly string[]} kinds */
+/**
+ * @param {NonNullable<import('../report').Report['binding']>} binding
+ * @param {readonly string[]} kinds
+ */
 const bindingTable = ({ peak }, kinds) => {
   const all = peak.reduce((sum, { bytes }) => sum + bytes, 0)
   const rest = peak.slice(peakRows)

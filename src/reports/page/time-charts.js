@@ -1,7 +1,14 @@
 /** Charts that share one axis of time: zooming one zooms all of them. @type {uPlot[]} */
 const timeCharts = []
 
-/** All charts of the page, and how many of them share its width. @type {{ readonly chart: uPlot, readonly height: number, readonly beside: number }[]} */
+/**
+ * @typedef {object} SizedChart
+ * @property {uPlot} chart
+ * @property {number} height
+ * @property {number} beside How many share the width of the page.
+ */
+
+/** All charts of the page. @type {SizedChart[]} */
 const allCharts = []
 
 /** Pixels left of every chart, so that times stand above each other. */
@@ -51,10 +58,16 @@ const addChart = (parent, options, data, beside = 1) => {
 const zoomTo = (min, max) => timeCharts.forEach((chart) => chart.setScale('x', { min, max }))
 
 /**
+ * @typedef {object} TimeChartOptions
+ * @property {uPlot.Series[]} [series]
+ * @property {(range: readonly [number, number] | undefined) => void} [onZoom] Of the y axis.
+ */
+
+/**
  * A chart over the time of a step, in milliseconds; dragging zooms, a double click shows all again.
  * @param {HTMLElement} parent
  * @param {number} duration
- * @param {Omit<uPlot.Options, 'width' | 'series'> & { readonly series?: uPlot.Series[], readonly onZoom?: (range: readonly [number, number] | undefined) => void }} options
+ * @param {Omit<uPlot.Options, 'width' | 'series'> & TimeChartOptions} options
  * @param {uPlot.AlignedData} data
  */
 const addTimeChart = (parent, duration, { scales, axes = [], hooks, series, onZoom, ...options }, data) => {

@@ -5,7 +5,7 @@ import type { Builder } from '../ir/builder'
 
 /** An emitter that keeps nothing but the time of what it is told to emit. */
 export interface CostBuilder extends Builder {
-  /** Of all launches, or of those of a kind of kernel. */
+  /** Returns the nanoseconds of all launches, or of those of a kind of kernel. */
   readonly nanoseconds: (kind?: KernelKind) => number
 }
 

@@ -1,5 +1,5 @@
 import { gathersMoments } from '../../graph/statistics'
-import { endsOf } from '../../graph/tiling'
+import { boundaryTensors } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
 import { isRandom } from '../../ops'
 import type { ModelScope } from '../scope/scope'
@@ -33,7 +33,7 @@ export const structuralIds = ({ graph, layouts, parameters, requiresGrad }: Mode
         const side = reader < from ? '<' : '>'
         return gathersMoments(graph.nodes[reader]!) ? `${side}${nodes[reader]!}` : side
       }).join()
-    const inputs = endsOf(graph, span).inputs.map((tensor) => {
+    const inputs = boundaryTensors(graph, span).inputs.map((tensor) => {
       const extents = tensor === 0 ? graph.input : graph.nodes[tensor - 1]!.output
       return [from - tensor, tensor === 0, ...ofTensor(tensor), extents, readers(tensor)].join()
     })

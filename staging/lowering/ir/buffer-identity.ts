@@ -36,8 +36,9 @@ const ofTiles = {
 } as const
 
 /**
- * What of a tensor a buffer holds, where not a tile: all of it, on the device or on the host; its
- * copy on the host, or back from there; rows that a tile reads, takes, or leaves to the next one.
+ * The part of a tensor that a buffer holds, where not a tile: all of it, on the device or on the
+ * host; its copy on the host, or back from there; rows that a tile reads, takes, or leaves to the
+ * next one.
  */
 const forms = {
   tile: (tensor: string) => tensor,
@@ -60,7 +61,10 @@ export interface NodeBuffer {
   readonly form: BufferForm
 }
 
-/** What a buffer is for. Whoever asks what a buffer holds asks this; its text is for people. */
+/**
+ * The purpose of a buffer, as data. Whoever asks what a buffer holds asks this; its text is for
+ * people.
+ */
 export type BufferIdentity =
   | NodeBuffer
   | { readonly kind: keyof typeof ofParameter; readonly parameter: string }

@@ -21,7 +21,7 @@ export type UnplacedOperand =
   | { readonly space: 'arena'; readonly buffer: Buffer; readonly base: number; readonly strides: Strides }
   | { readonly space: 'exchange' | 'index'; readonly base: number; readonly strides: Strides }
 
-/** Bytes in a buffer of the arena, or of the host pool. */
+/** An operand in a buffer of the arena, or of the host pool. */
 export type InBuffer = Extract<UnplacedOperand, { readonly space: 'arena' }>
 
 /** A copy between the arena and the host pool before placement (see Copy in program.ts). */
@@ -45,11 +45,16 @@ export type UnplacedInstruction =
    */
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
-export const still: Strides = [0, 0, 0]
-export const none: UnplacedOperand = { space: 'none' }
-export const at = (buffer: Buffer, base = 0, strides: Strides = still): InBuffer => ({ space: 'arena', buffer, base, strides })
-export const exchangeOperand = (base: number, strides: Strides = still): UnplacedOperand => ({ space: 'exchange', base, strides })
-export const index = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
+export const zeroStrides: Strides = [0, 0, 0]
+export const noOperand: UnplacedOperand = { space: 'none' }
+export const arenaOperand = (buffer: Buffer, base = 0, strides: Strides = zeroStrides): InBuffer => ({
+  space: 'arena',
+  buffer,
+  base,
+  strides
+})
+export const exchangeOperand = (base: number, strides: Strides = zeroStrides): UnplacedOperand => ({ space: 'exchange', base, strides })
+export const indexOperand = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 
 /** An operand further on in its buffer. */
 export const offsetBy = (operand: UnplacedOperand, bytes: number, [b, h, w]: Strides): UnplacedOperand =>
@@ -103,8 +108,8 @@ export interface Builder {
   /** Runs `body` for tile indices 0 .. count - 1 of `axis`; a single tile needs no loop. */
   readonly loop: (axis: TileAxis, count: number, body: () => void) => void
   /**
-   * The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last
-   * runs by itself.
+   * Emits a loop with one body for even indices and one for odd ones, 0 and 1; of an odd count the
+   * last iteration runs by itself.
    */
   readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
   readonly code: () => readonly UnplacedInstruction[]

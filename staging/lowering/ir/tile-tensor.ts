@@ -5,8 +5,8 @@ import type { TileRun } from '../../graph/tiling'
 import type { Buffer, Strides, UnplacedOperand } from './builder'
 
 /**
- * Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to
- * tile, along B, H, W.
+ * The place of a tile's part of a tensor: first coordinates, sizes, and the advance from tile to
+ * tile, along B, H, W, in elements.
  */
 export interface Region {
   readonly from: Strides
@@ -38,19 +38,20 @@ export interface Part {
   readonly region: Region
 }
 
-/** What tiles bring from beyond the device: a part of the images, or of a tensor on the host. */
+/** The source of a prefetched buffer: a part of the images, or of a tensor on the host. */
 export type Origin = 'images' | WholeTensor
 
 /**
- * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while
- * the tile before it is computed; what it takes to the host goes while the next one is.
+ * One of the two slots of double buffering, which tiles take in turns. What a tile prefetches has
+ * places of its slot, and is loaded while the tile before it is computed; what it stores on the
+ * host goes while the next one is.
  */
 export interface BufferSlot {
   readonly places: ReadonlyMap<Origin, Buffer>
   /** Recorded by who computes, once a tile is computed. */
   readonly computed: number
   /** Recorded by the to-host engine, once all is gone that a tile takes. */
-  readonly gone: number
-  /** What is on its way to the host. */
-  readonly leaving: Buffer[]
+  readonly stored: number
+  /** Buffers on their way to the host. */
+  readonly storing: Buffer[]
 }

@@ -30,7 +30,7 @@ const timesOf = (sections: readonly (readonly UnplacedInstruction[])[]): readonl
  */
 interface Range extends Lifetime {
   readonly kind: 'persistent' | 'loop' | 'buffer'
-  /** By their places among the lifetimes, with their offsets in the range. */
+  /** Members by their index among the lifetimes, with their offsets in the range, in bytes. */
   readonly members: readonly { readonly index: number; readonly offset: number }[]
 }
 
@@ -99,7 +99,7 @@ const touchingOf = (sections: readonly (readonly UnplacedInstruction[])[], range
   return touching
 }
 
-/** What stands before an instruction of a section, or at its end. */
+/** The mappings that stand before an instruction of a section, or at its end. */
 interface Before {
   readonly unmapped: Instruction[]
   readonly mapped: Instruction[]
@@ -125,17 +125,17 @@ const instructionsOf = ({ unmapped, mapped, after, before }: Before, freshEvent:
 }
 
 /**
- * What stands before instructions at the top of a section's code, by their positions; its length
- * stands for its end.
+ * Instructions that stand before those at the top of a section's code, by their positions; its
+ * length stands for its end.
  */
 export type Insertions = ReadonlyMap<number, readonly Instruction[]>
 
 export interface PlacedInChunks {
-  /** Of each lifetime: its address. */
+  /** The address of each lifetime. */
   readonly offsets: readonly number[]
   readonly peakBytes: number
   readonly chunks: Chunks
-  /** Of each section. */
+  /** The insertions of each section. */
   readonly before: readonly Insertions[]
 }
 

@@ -1,7 +1,7 @@
 import type { Address, Instruction, Offset } from '../../program/program'
 import type { InBuffer, UnplacedOperand, UnplacedInstruction } from '../ir/builder'
 
-/** Where each virtual buffer lies, and its index in the Program's list, by its id. */
+/** The offset of each unplaced buffer, and its index in the Program's list, by its id. */
 export type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer: number }>
 
 export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): readonly Instruction[] => {

@@ -3,7 +3,7 @@ import type { Extents } from '../../graph/extents'
 import { extentsOfTensor } from '../../graph/graph'
 import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
 import type { BufferRole } from '../../program/program'
-import { at, type Builder, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, type Builder, type UnplacedOperand } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { boxStrides, addressOf, tensorBytes, tileFields } from './regions'
 import type { ModelScope } from './scope'
@@ -53,7 +53,7 @@ export const reorderTile = (builder: Builder, source: TileTensor, destination: T
 }
 
 export const freshTile = (scope: ModelScope, identity: BufferIdentity, extents: Extents, layout: Layout): TileTensor => ({
-  address: at(scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes))),
+  address: arenaOperand(scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes))),
   extents,
   layout
 })
@@ -111,5 +111,5 @@ export const wholeTensor = (
 ): WholeTensor => {
   const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
   const buffer = builder.buffer(identity, tensorBytes(layout, extents, activationBytes), role)
-  return { buffer, identity, address: at(buffer), extents, layout }
+  return { buffer, identity, address: arenaOperand(buffer), extents, layout }
 }

@@ -4,10 +4,10 @@ import type { UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters } from './parameter-tensor'
 
-/** One op on one tile. */
+/** The step of one op on one tile: the node, and the tiles that it reads and writes. */
 export interface Step<N extends Node = Node> {
   readonly node: N
-  /** Of the node in the graph. */
+  /** Position of the node in the graph. */
   readonly position: number
   /** Just what the op reads of each of its inputs. */
   readonly sources: readonly TileTensor[]
@@ -22,26 +22,29 @@ export interface Step<N extends Node = Node> {
   readonly parameters: NodeParameters | undefined
   /** Which input won each window of a max pool. */
   readonly indices: UnplacedOperand
-  /** Of the rectifier that runs with this op: times what is negative; 1 where there is none. */
+  /**
+   * Slope of the rectifier that runs with this op, by which negative results are multiplied; 1
+   * where there is none.
+   */
   readonly slope: number
   /**
-   * Whether this is a rectifier of which a normalisation before it does all the work, forward and
+   * True if this is a rectifier of which a normalisation before it does all the work, forward and
    * backward.
    */
   readonly fusedIntoPrevious: boolean
 }
 
-/** Of which op a step is, and the tiles that it reads and writes. */
+/** The node of a step, and the tiles that it reads and writes. */
 export type StepGeometry<N extends Node = Node> = Pick<Step<N>, 'node' | 'source' | 'destination' | 'rows' | 'columns'>
 
-/** What a step's backward reads and writes; absent ones are not wanted. */
+/** The gradients that a step's backward reads and writes; absent ones are not wanted. */
 export interface StepGradients {
   /** Gradient of the output tile; of a loss, nothing. */
   readonly destination: TileTensor | undefined
-  /** Of each input, and of the first one. */
+  /** The gradient of each input. */
   readonly sources: readonly (TileTensor | undefined)[]
   readonly source: TileTensor | undefined
-  /** In space none, as the bias, where the node does not learn. */
+  /** The gradient of the weight; in space none, as the bias, where the node is frozen. */
   readonly weight: UnplacedOperand
   readonly bias: UnplacedOperand
   /**

@@ -1,4 +1,4 @@
-import type { Learning } from '../../graph/objective'
+import type { TrainingParameters } from '../../graph/objective'
 import type { Layout } from '../../kernels/layout'
 import type { Buffer } from '../ir/builder'
 
@@ -8,14 +8,14 @@ export interface ParameterTensor {
   readonly buffer: Buffer
   readonly shape: readonly number[]
   readonly layout: Layout
-  /** What the gradient of the layer's input reads instead, where it differs. */
+  /** The layout that the gradient of the layer's input reads, where it differs. */
   readonly backwardLayout: Layout
   readonly groups: number
   readonly elements: number
-  /** Whether they are the weights of a convolution that the device also has by Winograd. */
+  /** True if they are the weights of a convolution that the device also has by Winograd. */
   readonly transformable: boolean
-  /** Undefined where it is frozen. */
-  readonly learning: Learning | undefined
+  /** How the parameter is trained; undefined where it is frozen. */
+  readonly learning: TrainingParameters | undefined
   /**
    * Its gradient over the micro-batches of an update, where the update has a section of its own.
    */

@@ -1,12 +1,12 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
 import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
-import { findLearning, hasSeparateUpdate, type Optimizer } from '../../graph/objective'
+import { findTrainingParameters, hasSeparateUpdate, type Optimizer } from '../../graph/objective'
 import { type Segment } from '../../plans/plan'
 import { tileCount } from '../../graph/span'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
-import { at, none, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, noOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { copyElements } from './copies'
 
 /** How a node's weights are stored, and as what the gradient of its input reads them. */
@@ -34,7 +34,7 @@ export const parameterTensors = (
     if (parameter === undefined) return undefined
     const { name, shape } = parameter
     const [out, inPerGroup = 1, height = 1, width = 1] = shape as readonly [number, number?, number?, number?]
-    const learning = isTrainable(parameter) ? findLearning(objective, name) : undefined
+    const learning = isTrainable(parameter) ? findTrainingParameters(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
     const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'persistent')
@@ -100,13 +100,13 @@ export const isCast = (scope: Pick<ModelScope, 'activationBytes' | 'parameterByt
  */
 export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
   const isStored = weight.layout === layout
-  if (!isCast(scope, weight)) return isStored ? at(weight.buffer) : reordered(scope, weight, layout)
+  if (!isCast(scope, weight)) return isStored ? arenaOperand(weight.buffer) : reordered(scope, weight, layout)
   const shared = isStored ? scope.castWeights.get(weight) : undefined
   if (shared !== undefined) return shared
   const { builder, activationBytes } = scope
   const count = elementsIn(weight, layout)
-  const copy = at(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, count * activationBytes))
-  const source = isStored ? at(weight.buffer) : reordered(scope, weight, layout)
+  const copy = arenaOperand(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, count * activationBytes))
+  const source = isStored ? arenaOperand(weight.buffer) : reordered(scope, weight, layout)
   builder.launch<'castWeights'>({ kind: 'castWeights', count }, { source, destination: copy })
   return copy
 }
@@ -119,10 +119,10 @@ const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number 
 }
 
 const reordered = ({ builder, parameterBytes }: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
-  const copy = at(
+  const copy = arenaOperand(
     builder.buffer({ kind: 'reordered-weights', parameter: weight.name, layout }, elementsIn(weight, layout) * parameterBytes)
   )
-  reorderParameter(builder, weight, [at(weight.buffer), weight.layout], [copy, layout])
+  reorderParameter(builder, weight, [arenaOperand(weight.buffer), weight.layout], [copy, layout])
   return copy
 }
 
@@ -153,9 +153,9 @@ export const updateParameter = (
   gradient: Buffer,
   state: readonly Buffer[]
 ): void => {
-  const operands = { weights: at(buffer), gradient: at(gradient) }
+  const operands = { weights: arenaOperand(buffer), gradient: arenaOperand(gradient) }
   const fields = { count: elements, ...learning! }
-  const [first = none, second = none] = state.map((part) => at(part))
+  const [first = noOperand, second = noOperand] = state.map((part) => arenaOperand(part))
   if (optimizer.kind === 'sgd')
     builder.launch<'sgd'>({ kind: 'sgd', ...fields, momentum: optimizer.momentum }, { ...operands, velocity: first })
   else

@@ -4,7 +4,7 @@ import { activationElements, channelBlock, layoutCode, type Layout } from '../..
 import type { KernelOf } from '../../kernels/kernels'
 import type { TileRun } from '../../graph/tiling'
 import type { ModelScope } from './scope'
-import { exchangeOperand, index, offsetBy, still, type Strides, type UnplacedOperand } from '../ir/builder'
+import { exchangeOperand, indexOperand, offsetBy, zeroStrides, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
 import { readInterval } from '../../graph/region'
 
@@ -20,24 +20,24 @@ const regionBy = (body: Body, tensor: number, interval: (run: TileRun) => Interv
   advance: triple(body, (run) => run.advances.get(tensor)!)
 })
 
-/** What a tile holds of a tensor. */
+/** Returns the region of a tensor that a tile holds, halo included. */
 export const regionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.held.get(tensor)!)
 
-/** What of a tensor a tile owns. */
+/** Returns the region of a tensor that a tile owns. */
 export const ownedRegionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.owned.get(tensor)!)
 
-/** What the segment's op `index` reads of a tensor. */
+/** Returns the region of a tensor that the segment's op `index` reads. */
 export const readRegionOf = (body: Body, index: number, tensor: number): Region =>
   regionBy(body, tensor, (run) => readInterval(run.readings[index]!, tensor))
 
 export const isSameRegion = (a: Region, b: Region): boolean =>
   [0, 1, 2].every((axis) => a.from[axis] === b.from[axis] && a.size[axis] === b.size[axis])
 
-/** Where a region lies in the tile that holds it. */
+/** Returns the place of a region in the tile that holds it. */
 export const within = (outer: Region, { from, size }: Region): Region => ({
   from: [from[0] - outer.from[0], from[1] - outer.from[1], from[2] - outer.from[2]],
   size,
-  advance: still
+  advance: zeroStrides
 })
 
 /** A region with all columns of its rows. */
@@ -61,7 +61,7 @@ const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<T
 const dot = (a: Strides, b: Strides): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
 
-/** Where a region of a tensor begins. */
+/** Returns the address at which a region of a tensor begins, in bytes. */
 export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
   const strides = elementStrides(whole)
   return offsetBy(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
@@ -103,7 +103,7 @@ export const boxStrides = ({ layout, extents: [, channels, height, width] }: Til
 
 export const allOf = (tensor: TileTensor): Part => {
   const [batch, , height, width] = tensor.extents
-  return { tensor, region: { from: still, size: [batch, height, width], advance: still } }
+  return { tensor, region: { from: zeroStrides, size: [batch, height, width], advance: zeroStrides } }
 }
 
 export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({
@@ -134,7 +134,7 @@ export const inExchange = (
 
 /** Absolute coordinates of a tile's first element, as index operands. */
 export const originOf = ({ from, advance }: Region) => ({
-  batchOrigin: index(from[0], [advance[0], 0, 0]),
-  rowOrigin: index(from[1], [0, advance[1], 0]),
-  columnOrigin: index(from[2], [0, 0, advance[2]])
+  batchOrigin: indexOperand(from[0], [advance[0], 0, 0]),
+  rowOrigin: indexOperand(from[1], [0, advance[1], 0]),
+  columnOrigin: indexOperand(from[2], [0, 0, advance[2]])
 })

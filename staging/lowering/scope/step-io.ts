@@ -1,6 +1,6 @@
 import { hasTarget, isTrainable, type Graph } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
-import { exchangedBytes, type Exchanged } from '../../program/program'
+import { stepIoElementBytes, type StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import { alignUp } from '../../placement/placement'
 import type { Objective } from '../../graph/objective'
@@ -16,7 +16,7 @@ interface Exchanging {
 
 interface IoLayout {
   readonly bytes: number
-  readonly entries: readonly Exchanged[]
+  readonly entries: readonly StepIoEntry[]
   readonly offsets: StepIo
 }
 
@@ -28,12 +28,11 @@ export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): 
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, classes, height, width] = loss.input
-  const target =
-    hasTarget(loss, 'labels')
-      ? ({ type: 'int32', shape: [batch] } as const)
-      : hasTarget(loss, 'pixel-labels')
-        ? ({ type: 'int32', shape: [batch, height, width] } as const)
-        : { type, shape: flat(loss.input) }
+  const target = hasTarget(loss, 'labels')
+    ? ({ type: 'int32', shape: [batch] } as const)
+    : hasTarget(loss, 'pixel-labels')
+      ? ({ type: 'int32', shape: [batch, height, width] } as const)
+      : { type, shape: flat(loss.input) }
   const float = source.kind === 'float'
   return layOut([
     { name: 'target', ...target },
@@ -86,12 +85,12 @@ export const layoutEvaluationIo = (exchanging: Exchanging): IoLayout => {
   ])
 }
 
-const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): IoLayout => {
-  const entries: Exchanged[] = []
+const layOut = (wanted: readonly Omit<StepIoEntry, 'offset'>[]): IoLayout => {
+  const entries: StepIoEntry[] = []
   let bytes = 0
   for (const entry of wanted) {
     entries.push({ ...entry, offset: bytes })
-    bytes += alignUp(entry.shape.reduce((product, extent) => product * extent, exchangedBytes(entry.type)))
+    bytes += alignUp(entry.shape.reduce((product, extent) => product * extent, stepIoElementBytes(entry.type)))
   }
   const offsets = new Map(entries.map(({ name, offset }) => [name, offset]))
   const offsetOf = (name: string): number => offsets.get(name) ?? 0

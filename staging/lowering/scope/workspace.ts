@@ -1,10 +1,10 @@
 import type { ConvolutionKernel, Kernel } from '../../kernels/kernels'
-import { at, none, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from './scope'
 
 /**
- * What a kernel that the device refuses counts as: more than any budget, so that plans with it do
- * not fit, and others tile.
+ * Bytes that a kernel that the device refuses counts as: more than any budget, so that plans with
+ * it do not fit, and others tile.
  */
 export const refusedBytes = 2 ** 46
 
@@ -27,5 +27,5 @@ export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'devic
 /** A fresh scratch operand for a kernel, or none where the device needs none. */
 export const scratchFor = ({ device, builder }: Pick<ModelScope, 'device' | 'builder'>, kernel: Kernel): UnplacedOperand => {
   const bytes = device.scratchBytes(kernel) ?? refusedBytes
-  return bytes === 0 ? none : at(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
+  return bytes === 0 ? noOperand : arenaOperand(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
 }

@@ -12,7 +12,7 @@ import type { HostGradient } from '../tile/host-gradients'
 import { updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
-import { broughtGradients, createHostGradients, storeGradientsToHost } from './host-gradients'
+import { prefetchGradients, createHostGradients, storeGradientsToHost } from './host-gradients'
 import { zeroInputGradients } from './input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
 import {
@@ -100,7 +100,7 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   const gradients = bindGradients(backward, weights, reductions, hostGradients)
   const { inside } = weights
   const runTile = (body: Body, slot: TileScope['slot']): void => emitTile(backward, { ...inside, slot }, body, kept, gradients)
-  emitTiles(scope, code, backward.pass, runTile, broughtGradients(backward, hostGradients))
+  emitTiles(scope, code, backward.pass, runTile, prefetchGradients(backward, hostGradients))
   if (isTiled) backward.finish(summedByTiles(backward))
   storeGradientsToHost(backward, hostGradients, reductions, inside)
   for (const tensor of ends.outputs) hostTensors.get(tensor)?.pending.forEach((one) => one.finish())

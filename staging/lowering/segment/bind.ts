@@ -2,13 +2,13 @@ import { wholeIdentity } from '../ir/buffer-identity'
 import { gathersMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
-import { endsOf, type SegmentTiling } from '../../graph/tiling'
+import { boundaryTensors, type SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
 import { createPasses, rematerializingPass } from '../tile/pass'
 import { emitForward } from './forward'
 import { bodiesOf, type SegmentCode } from './segment-code'
-import { expectPending, readingOf, regularRuns, createHostTensors, type IntervalOf } from '../tile/host-rows'
+import { addPendingReductions, readIntervals, regularRuns, createHostTensors, type IntervalOf } from '../tile/host-rows'
 import { wholeTensor } from '../scope/copies'
 import type { WholeTensor } from '../ir/tile-tensor'
 
@@ -29,15 +29,15 @@ export const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
 }
 
-interface Between {
+interface Boundaries {
   readonly boundaries: Map<number, Boundary>
   readonly hostTensors: ReadonlyMap<number, HostTensor>
 }
 
 /** Of the tensors that leave any of the segments. */
-export const allBetween = (scope: ModelScope, segments: readonly Segment[]): Between => {
+export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]): Boundaries => {
   const hostTensors = createHostTensors(scope, segments.flatMap(hostTensorsOf))
-  const leaving = new Set(segments.flatMap((segment) => endsOf(scope.graph, segment).outputs))
+  const leaving = new Set(segments.flatMap((segment) => boundaryTensors(scope.graph, segment).outputs))
   return {
     boundaries: boundariesOf(
       scope,
@@ -48,16 +48,16 @@ export const allBetween = (scope: ModelScope, segments: readonly Segment[]): Bet
 }
 
 /** A segment with its tiles, and with what stands between it and others. */
-export const bindSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, between: Between): SegmentCode => ({
+export const bindSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, between: Boundaries): SegmentCode => ({
   segment,
   bodies: bodiesOf(inBands(scope, segment, tiling, between.hostTensors)),
-  ends: endsOf(scope.graph, segment),
+  ends: boundaryTensors(scope.graph, segment),
   passIn: createPasses(scope, segment),
   ...between
 })
 
 /** Runs a segment forward once more, to new places. */
-const rematerializeSegment = (scope: ModelScope, code: SegmentCode, pass: Pass, { boundaries, hostTensors }: Between): void => {
+const rematerializeSegment = (scope: ModelScope, code: SegmentCode, pass: Pass, { boundaries, hostTensors }: Boundaries): void => {
   for (const tensor of code.ends.outputs) {
     const boundary = boundaries.get(tensor)
     if (boundary === undefined) hostTensors.get(tensor)!.reopen()
@@ -70,7 +70,7 @@ const rematerializeSegment = (scope: ModelScope, code: SegmentCode, pass: Pass, 
  * Segments forward once more, to new places, for the backward of the segment `before` which they
  * stand and for their own: what forward made is no longer there. What nothing reads is not made.
  */
-export const rematerialize = (scope: ModelScope, codes: readonly SegmentCode[], before: SegmentCode, between: Between): void => {
+export const rematerialize = (scope: ModelScope, codes: readonly SegmentCode[], before: SegmentCode, between: Boundaries): void => {
   const wanted = new Set<number>()
   const want = (code: SegmentCode, { isRead }: Pass): void => code.ends.inputs.filter(isRead).forEach((tensor) => wanted.add(tensor))
   // What is kept has its inputs, and what learns nothing has no backward.
@@ -90,22 +90,22 @@ export const rematerialize = (scope: ModelScope, codes: readonly SegmentCode[], 
 }
 
 /** Tiles of which each run leaves the same of the gradients that go to the host. */
-const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling, hostTensors: Between['hostTensors']): SegmentTiling => {
-  const bands = endsOf(graph, segment)
+const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling, hostTensors: Boundaries['hostTensors']): SegmentTiling => {
+  const bands = boundaryTensors(graph, segment)
     .inputs.filter((tensor) => hostTensors.get(tensor)?.gradient !== undefined)
     .flatMap((tensor) => {
       const held: IntervalOf = (run) => run.held.get(tensor)!
       const normalising = graph.readers[tensor]!.filter((reader) => reader < segment.to && gathersMoments(graph.nodes[reader]!))
-      return [held, ...normalising.map((reader) => readingOf(segment, reader, tensor))].map((intervalOf) => ({ tensor, intervalOf }))
+      return [held, ...normalising.map((reader) => readIntervals(segment, reader, tensor))].map((intervalOf) => ({ tensor, intervalOf }))
     })
   return bands.length === 0 ? tiling : { ...tiling, H: regularRuns(graph, segment, tiling.H, bands) }
 }
 
 /** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
 export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
-  const { inputs, outputs } = endsOf(scope.graph, segment)
+  const { inputs, outputs } = boundaryTensors(scope.graph, segment)
   const hostTensors = createHostTensors(scope, endsOnHost(scope.graph, segment, streamed))
-  outputs.forEach((tensor) => expectPending(scope, hostTensors.get(tensor), tensor))
+  outputs.forEach((tensor) => addPendingReductions(scope, hostTensors.get(tensor), tensor))
   return bindSegment(scope, segment, tiling, {
     boundaries: boundariesOf(
       scope,

@@ -1,11 +1,11 @@
 import type { TileRun } from '../../graph/tiling'
-import { at } from '../ir/builder'
+import { arenaOperand } from '../ir/builder'
 import type { Body, Region, WholeTensor } from '../ir/tile-tensor'
 import { ownedRegionOf, readRegionOf, regionOf, tensorBytes } from '../scope/regions'
 import type { SegmentScope } from '../scope/scope'
 import { completeRows, seedsOf, type HostGradient } from '../tile/host-gradients'
-import { bandsOf, gradientOf, readingOf } from '../tile/host-rows'
-import { broughtBand, type Brought } from './double-buffering'
+import { computeBands, hostGradientOf, readIntervals } from '../tile/host-rows'
+import { prefetchRows, type PrefetchedTensor } from './double-buffering'
 import { finishReduction, type Reductions } from './reductions'
 import type { SegmentBackward } from './segment-backward'
 
@@ -17,12 +17,12 @@ type Contribution = Pick<HostGradient, 'tensor' | 'position' | 'whole' | 'isFirs
  */
 const createHostGradient = ({ scope, code }: SegmentBackward, { tensor, position, whole, isFirst }: Contribution): HostGradient => {
   const { segment, bodies } = code
-  const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readingOf(segment, position, tensor)
+  const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readIntervals(segment, position, tensor)
   const runs = bodies.map(({ runs: [, rows] }) => rows)
-  const bands = bandsOf(scope.graph, runs, tensor, intervalOf)
+  const bands = computeBands(scope.graph, runs, tensor, intervalOf)
   const [batch, channels] = whole.extents
   const columns = intervalOf(bodies[0]!.runs[2])
-  const rows = Math.max(...bands.map(({ strip }) => strip))
+  const rows = Math.max(...bands.map(({ overlapRows }) => overlapRows))
   const strip =
     rows === 0
       ? undefined
@@ -48,21 +48,24 @@ export const createHostGradients = (backward: SegmentBackward, { waiting }: Redu
   })
   const ofOutputs = waiting.map((position) => {
     const tensor = graph.nodes[position]!.inputs[0]!
-    const whole: WholeTensor = gradientOf(scope, code.hostTensors.get(tensor)!, position)
+    const whole: WholeTensor = hostGradientOf(scope, code.hostTensors.get(tensor)!, position)
     return createHostGradient(backward, { tensor, position, whole, isFirst: true })
   })
   return [...ofInputs, ...ofOutputs]
 }
 
 /** What the tiles of a backward read of gradients on the host. */
-export const broughtGradients = ({ scope, code }: SegmentBackward, hostGradients: readonly HostGradient[]): readonly Brought[] => {
+export const prefetchGradients = (
+  { scope, code }: SegmentBackward,
+  hostGradients: readonly HostGradient[]
+): readonly PrefetchedTensor[] => {
   const seeds = code.ends.outputs.flatMap((tensor) => {
     const hostTensor = code.hostTensors.get(tensor)
     return hostTensor === undefined
       ? []
-      : seedsOf(hostTensor).map((whole) => broughtBand(scope, whole, (body) => ownedRegionOf(body, tensor)))
+      : seedsOf(hostTensor).map((whole) => prefetchRows(scope, whole, (body) => ownedRegionOf(body, tensor)))
   })
-  const added = hostGradients.flatMap((one) => (one.isFirst ? [] : [broughtBand(scope, one.whole, (body) => completeRows(one, body))]))
+  const added = hostGradients.flatMap((one) => (one.isFirst ? [] : [prefetchRows(scope, one.whole, (body) => completeRows(one, body))]))
   return [...seeds, ...added]
 }
 
@@ -82,7 +85,7 @@ export const storeGradientsToHost = (
     hostTensor.pending.push({
       position,
       dy: whole,
-      sums: at(reductions.sums.get(position)!),
+      sums: arenaOperand(reductions.sums.get(position)!),
       slope: backward.pass.negativeSlopeOf(position),
       scope: inside,
       finish: () => finishReduction(backward, reductions, position)

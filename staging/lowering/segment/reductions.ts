@@ -1,6 +1,6 @@
 import { tileIdentity, wholeIdentity } from '../ir/buffer-identity'
 import type { Normalisation } from '../../graph/statistics'
-import { at, none, type Buffer, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, noOperand, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
 import { imagesApart, rowsOfTile, sumBytes } from '../../ops/moment-addresses'
 import { trainableTensors } from '../scope/parameters'
@@ -58,7 +58,7 @@ const createPending = (backward: SegmentBackward, position: number): readonly Pe
   if (scope.graph.readers[tensor]!.length === 1) return [{ position, tensor, dy: whole }]
   const identity = wholeIdentity('output-gradient', node.name)
   const buffer = scope.builder.buffer(identity, whole.buffer.bytes)
-  return [{ position, tensor, dy: { ...whole, buffer, identity, address: at(buffer) } }]
+  return [{ position, tensor, dy: { ...whole, buffer, identity, address: arenaOperand(buffer) } }]
 }
 
 /** Before the tiles: zeroed places for what they add up. */
@@ -82,12 +82,12 @@ export const prepareReductions = (backward: SegmentBackward): Reductions => {
 export const sumsAt = (backward: SegmentBackward, { sums }: Reductions, position: number, region: Region): UnplacedOperand => {
   const buffer = sums.get(position)
   const { statistics, input } = nodeAt(backward, position)
-  return buffer === undefined ? none : rowsOfTile(at(buffer), statistics, region, input[1] * sumBytes)
+  return buffer === undefined ? noOperand : rowsOfTile(arenaOperand(buffer), statistics, region, input[1] * sumBytes)
 }
 
 /** The gradients of a normalisation's parameters, once its sums are complete. */
 export const finishReduction = ({ scope, sumOf, finish }: SegmentBackward, { sums }: Reductions, position: number): void => {
-  emitReductionParameters(scope, position, at(sums.get(position)!), { sumOf })
+  emitReductionParameters(scope, position, arenaOperand(sums.get(position)!), { sumOf })
   finish(trainableTensors(scope.parameters[position]))
 }
 
@@ -101,7 +101,7 @@ export const finishReductions = (backward: SegmentBackward, reductions: Reductio
     if (wait !== undefined) {
       const { tensor, gradient } = code.boundaries.get(wait.tensor)!
       const slope = pass.negativeSlopeOf(position)
-      emitPendingGradient(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: at(buffer), slope })
+      emitPendingGradient(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: arenaOperand(buffer), slope })
     }
     finishReduction(backward, reductions, position)
   }

@@ -12,7 +12,7 @@ export interface SegmentBackward {
   readonly code: SegmentCode
   /** How its tiles run forward where nothing was kept, and what was done where it was. */
   readonly pass: Pass
-  /** Whether the segment is the last, whose forward pass this is too. */
+  /** True if the segment is the last, whose forward pass this is too. */
   readonly isLast: boolean
   readonly isTiled: boolean
   readonly positions: readonly number[]
@@ -66,6 +66,6 @@ export const inputGradientOf = ({ scope, code }: SegmentBackward, tensor: number
   return tensor === 0 ? 'exchange' : code.boundaries.get(tensor)?.gradient
 }
 
-/** Whether no segment's backward before this one contributes to the gradient of an input. */
+/** Tells whether no segment's backward before this one contributes to the gradient of an input. */
 export const isFirstToContribute = ({ scope, code }: SegmentBackward, tensor: number): boolean =>
   scope.graph.readers[tensor]!.every((reader) => reader < code.segment.to)

@@ -1,5 +1,5 @@
 import type { SegmentTiling } from '../../graph/tiling'
-import { at, type Buffer } from '../ir/builder'
+import { arenaOperand, type Buffer } from '../ir/builder'
 import type { Body } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'
 import type { BoundSegment, Pass } from '../tile/bound-segment'
@@ -24,4 +24,4 @@ export const bodiesOf = ({ B, H, W }: SegmentTiling): readonly Body[] =>
 
 /** Zeroes all of a buffer. */
 export const zeroBuffer = ({ builder }: Pick<ModelScope, 'builder'>, buffer: Buffer): void =>
-  builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
+  builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })

@@ -6,7 +6,7 @@ import { transformWeights, type SharedTransforms } from './winograd'
 /** What of a pass over a segment is made, or decided, before its tiles. */
 export interface BeforeTiles extends Pick<SegmentScope, 'castWeights' | 'sums'> {
   readonly transforms: SharedTransforms
-  /** Whether the pass runs the op at a position. */
+  /** Tells whether the pass runs the op at a position. */
   readonly runs: (position: number) => boolean
 }
 

@@ -1,7 +1,7 @@
 import { forEvaluation } from '../../ops/build-graph'
 import { hasTarget } from '../../graph/graph'
 import { elementsOf } from '../../graph/extents'
-import { allBetween } from '../segment/bind'
+import { createBoundaries } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import { exchangeOperand, type Builder } from '../ir/builder'
 import { layoutEvaluationIo, exportsLoss } from '../scope/step-io'
@@ -20,7 +20,7 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
   const graph = forEvaluation(training.graph)
   const scope: ModelScope = { ...training, builder, stepIo, graph, moments: createMoments({ graph, builder }) }
   const loss = graph.nodes[graph.nodes.length - 1]!
-  const between = allBetween(
+  const between = createBoundaries(
     scope,
     codes.map(({ segment }) => segment)
   )

@@ -5,7 +5,7 @@ import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
 /** A step's code with the positions at which its timepoints begin (see SwapInterval in plan.ts). */
 export interface StepCode {
   readonly code: readonly UnplacedInstruction[]
-  /** Of the graph; there are twice as many timepoints. */
+  /** Number of nodes of the graph; there are twice as many timepoints. */
   readonly nodes: number
   readonly timepoints: ReadonlyMap<number, number>
 }
@@ -22,7 +22,7 @@ export const positionOf = ({ code, timepoints }: StepCode, timepoint: number): n
 
 /** A tensor that backward reads and forward made; positions in the step's code. */
 export interface SavedTensor {
-  /** As plans name it. */
+  /** Name of the tensor, as plans have it. */
   readonly name: string
   readonly identity: NodeBuffer
   readonly buffer: Buffer
@@ -70,8 +70,8 @@ const collectUses = (code: readonly UnplacedInstruction[], { kernels }: Pick<Poo
 }
 
 /**
- * What a swapSchedule can name (see SwapInterval in plan.ts); statistics and copies of parts stay
- * on the device.
+ * Kinds of tensors that a swapSchedule can name (see SwapInterval in plan.ts); statistics and
+ * copies of parts stay on the device.
  */
 const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
 
@@ -79,8 +79,8 @@ const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
   savedKinds.includes(identity.kind) && 'node' in identity && (identity.form === 'tile' || identity.form === 'whole')
 
 /**
- * What a step keeps from forward to backward, in the order in which it is made: all that may wait
- * on the host between.
+ * Returns the tensors that a step saves from forward to backward, in the order in which they are
+ * made: all that may wait on the host between.
  */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
   const turn = positionOf(step, step.nodes)

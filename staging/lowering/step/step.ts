@@ -1,12 +1,12 @@
 import { elementsOf } from '../../graph/extents'
 import { hasSeparateUpdate } from '../../graph/objective'
 import type { SwapSchedule, Segment } from '../../plans/plan'
-import type { Exchanged } from '../../program/program'
+import type { StepIoEntry } from '../../program/program'
 import { segmentTiling } from '../../graph/tiling'
-import { allBetween, bindSegment, rematerialize } from '../segment/bind'
+import { createBoundaries, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { at, createBuilder, exchangeOperand, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { arenaOperand, createBuilder, exchangeOperand, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { emitEvaluation } from './evaluate'
 import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
@@ -17,25 +17,25 @@ import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
 import { withSwaps } from './swap'
-import { emitUpdate, updateExchange } from './update'
+import { emitUpdate, updateStepIo } from './update'
 
 /** A section before placement. */
 export interface UnplacedSection {
   readonly name: 'step' | 'update' | 'evaluate'
   readonly code: readonly UnplacedInstruction[]
-  readonly exchange: { readonly bytes: number; readonly entries: readonly Exchanged[] }
+  readonly exchange: { readonly bytes: number; readonly entries: readonly StepIoEntry[] }
 }
 
 /** The segments of a step, with what stands between them. */
-export interface Bound {
+export interface BoundSegments {
   readonly segments: readonly SegmentCode[]
   /** Runs segments forward once more, for the backward of the one that follows them. */
   readonly rematerialize: (codes: readonly SegmentCode[], before: SegmentCode) => void
 }
 
 /** Segments with their tiles and the boundaries between them. */
-export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): Bound => {
-  const between = allBetween(scope, segments)
+export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): BoundSegments => {
+  const between = createBoundaries(scope, segments)
   const bound = segments.map((segment) => {
     const tiling = segmentTiling(scope.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
@@ -50,7 +50,7 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
  */
 const emitStep = (
   scope: ModelScope,
-  { segments, rematerialize }: Bound,
+  { segments, rematerialize }: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[]
 ): StepCode => {
   const { builder, objective, stepIo, graph, parameterBytes } = scope
@@ -60,7 +60,7 @@ const emitStep = (
       return reorderParameter(
         builder,
         parameter,
-        [at(gradient), parameter.layout],
+        [arenaOperand(gradient), parameter.layout],
         [exchangeOperand(stepIo.gradient(parameter.name)), 'plain']
       )
     if (objective.kind === 'train' && parameter.gradient === undefined)
@@ -85,7 +85,7 @@ const emitStep = (
 export const emitSections = (
   scope: ModelScope,
   pool: Pool,
-  bound: Bound,
+  bound: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[],
   swapSchedule: SwapSchedule
 ): readonly UnplacedSection[] => {
@@ -102,7 +102,7 @@ export const emitSections = (
   if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
     emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), statesOf(persistentTensors))
-    sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
+    sections.push({ name: 'update', code: update.code(), exchange: updateStepIo(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }

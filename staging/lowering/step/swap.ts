@@ -1,9 +1,12 @@
 import type { SwapSchedule } from '../../plans/plan'
 import type { Engine } from '../../program/program'
-import { at, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
+import { arenaOperand, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
 import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
 
-/** Why a tensor cannot wait on the host as decided; `timepointText` says a timepoint in words. */
+/**
+ * Returns one sentence on why a tensor cannot wait on the host as decided; `timepointText` says a
+ * timepoint in words.
+ */
 export const validateSwapIntervals = (
   step: StepCode,
   pool: Pick<Pool, 'kernels'>,
@@ -11,7 +14,7 @@ export const validateSwapIntervals = (
   timepointText: (timepoint: number) => string
 ): string | undefined => {
   const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
-  /** Where each tensor is read first after its last interval. */
+  /** The timepoint at which each tensor is read first after its last interval. */
   const back = new Map<string, number>()
   for (const { tensor, swapOut, freed, swapIn } of swapSchedule) {
     const found = kept.get(tensor)
@@ -44,17 +47,17 @@ interface PlacedInterval {
   readonly swapOut: number
   readonly freed: number
   readonly swapIn: number
-  /** Where it is read first after that. */
+  /** The timepoint at which it is read first after that. */
   readonly wanted: number
   readonly host: Buffer
-  /** What comes back. */
+  /** The buffer into which it is swapped in. */
   readonly again: Buffer
   /** Absent where the host has it from the interval before. */
   readonly left: number | undefined
   readonly arrived: number
 }
 
-/** What stands before the instruction at `position`. */
+/** Returns the instructions that stand before the one at `position`. */
 const insertedAt = (position: number, intervals: readonly PlacedInterval[], freshEvent: () => number): readonly UnplacedInstruction[] => {
   /** Copies that begin once computing has come here. */
   const started = (
@@ -75,8 +78,8 @@ const insertedAt = (position: number, intervals: readonly PlacedInterval[], fres
           rowBytes: bytes,
           deviceRowStride: bytes,
           hostRowStride: bytes,
-          device: at(device),
-          host: at(interval.host)
+          device: arenaOperand(device),
+          host: arenaOperand(interval.host)
         },
         { kind: 'record', engine, event }
       ]

@@ -1,7 +1,7 @@
-import { type Exchanged, type Section } from '../../program/program'
+import { type StepIoEntry, type Section } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import type { ModelScope } from '../scope/scope'
-import { at, createBuilder, exchangeOperand, type Builder, type Pool } from '../ir/builder'
+import { arenaOperand, createBuilder, exchangeOperand, type Builder, type Pool } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'
 import type { UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
@@ -18,18 +18,18 @@ export const transferSection = (
   direction: 'restore' | 'save'
 ): Section => {
   const builder: Builder = createBuilder(pool)
-  const entries: Exchanged[] = []
+  const entries: StepIoEntry[] = []
   let offset = 0
   for (const { name, role, parameter, buffer } of persistentTensors) {
     if (role === 'gradient') {
-      if (direction === 'restore') builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
+      if (direction === 'restore') builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
       continue
     }
-    const [inside, outside] = [[at(buffer), parameter.layout] as const, [exchangeOperand(offset), 'plain'] as const]
+    const [inside, outside] = [[arenaOperand(buffer), parameter.layout] as const, [exchangeOperand(offset), 'plain'] as const]
     if (direction === 'restore') reorderParameter(builder, parameter, outside, inside)
     else reorderParameter(builder, parameter, inside, outside)
     entries.push({ name, type: parameterType(device.precision), shape: parameter.shape, offset })
     offset += parameter.shape.reduce((product, extent) => product * extent, parameterBytes)
   }
-  return { code: resolve(builder.code(), placed), exchangeBytes: offset, exchanged: entries }
+  return { code: resolve(builder.code(), placed), exchangeBytes: offset, stepIo: entries }
 }

@@ -1,20 +1,20 @@
-import type { Exchanged } from '../../program/program'
+import type { StepIoEntry } from '../../program/program'
 import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { at, exchangeOperand, type Buffer, type Builder } from '../ir/builder'
+import { arenaOperand, exchangeOperand, type Buffer, type Builder } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'
 
 const normBytes = 8
 
-/** What the section `update` hands out where gradients are clipped: their norm before that. */
-export const updateExchange = ({ clipNorm }: Training): { readonly bytes: number; readonly entries: readonly Exchanged[] } =>
+/** Entries of the section `update` where gradients are clipped: their norm before that. */
+export const updateStepIo = ({ clipNorm }: Training): { readonly bytes: number; readonly entries: readonly StepIoEntry[] } =>
   clipNorm === undefined
     ? { bytes: 0, entries: [] }
     : { bytes: normBytes, entries: [{ name: 'gradientNorm', type: 'float64', shape: [1], offset: 0 }] }
 
 /**
- * One update of the parameters that learn from the gradients that the steps before it left in the
- * arena, which start at zero again.
+ * Emits one update of the trained parameters from the gradients that the steps before it left in
+ * the arena, which start at zero again.
  */
 export const emitUpdate = (
   builder: Builder,
@@ -22,18 +22,21 @@ export const emitUpdate = (
   parameters: readonly ParameterTensor[],
   stateOf: (parameter: ParameterTensor) => readonly Buffer[]
 ): void => {
-  const sumSquares = at(builder.buffer({ kind: 'gradient-norm' }, normBytes))
+  const sumSquares = arenaOperand(builder.buffer({ kind: 'gradient-norm' }, normBytes))
   if (clipNorm !== undefined) {
     builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
     for (const { elements, gradient } of parameters)
-      builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: at(gradient!), sum: sumSquares })
+      builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: arenaOperand(gradient!), sum: sumSquares })
     builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchangeOperand(0) })
   }
   for (const parameter of parameters) {
     const { elements, gradient } = parameter
     if (clipNorm !== undefined)
-      builder.launch<'clipGradient'>({ kind: 'clipGradient', count: elements, maxNorm: clipNorm }, { sumSquares, gradient: at(gradient!) })
+      builder.launch<'clipGradient'>(
+        { kind: 'clipGradient', count: elements, maxNorm: clipNorm },
+        { sumSquares, gradient: arenaOperand(gradient!) }
+      )
     updateParameter(builder, optimizer, parameter, gradient!, stateOf(parameter))
-    builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: at(gradient!) })
+    builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: arenaOperand(gradient!) })
   }
 }

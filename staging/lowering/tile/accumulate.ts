@@ -1,7 +1,7 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import type { Node } from '../../graph/graph'
 import type { Segment } from '../../plans/plan'
-import { at } from '../ir/builder'
+import { arenaOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
 import { runForward, loweringOf } from '../../ops'
 import { castTile, zeroTile } from '../scope/copies'
@@ -10,22 +10,22 @@ import { sliceOf, tensorBytes } from '../scope/regions'
 import { isMixedPrecision, type ModelScope, type TileScope } from '../scope/scope'
 import type { Pass } from './bound-segment'
 
-/** Whether an op adds to its output, which is zeroed first. */
+/** Tells whether an op adds to its output, which is zeroed first. */
 export const accumulates = (node: Node): boolean => loweringOf(node).accumulates?.(node.args as never) === true
 
-/** Whether an op's output is complete only when all tiles of a segment have added to it. */
-export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesPixels(node)
+/** Tells whether an op's output is complete only when all tiles of a segment have added to it. */
+export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesSpatially(node)
 
-/** Whether the tiles of an image make an op's output together. */
-export const reducesPixels = ({ access }: Node): boolean => access.H.kind === 'reduce'
+/** Tells whether the tiles of an image make an op's output together. */
+export const reducesSpatially = ({ access }: Node): boolean => access.H.kind === 'reduce'
 
-/** Where an op adds to its output in the parameters' type. */
+/** Returns the tensor to which an op adds its output in the parameters' type. */
 export const sumTensor = (
   { builder, parameterBytes }: Pick<ModelScope, 'builder' | 'parameterBytes'>,
   name: string,
   extents: TileTensor['extents']
 ): TileTensor => ({
-  address: at(builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes))),
+  address: arenaOperand(builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes))),
   extents,
   layout: 'plain'
 })

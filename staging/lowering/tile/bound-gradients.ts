@@ -4,7 +4,7 @@ import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import type { HostGradient } from './host-gradients'
 import type { TilePass } from './tile-pass'
 
-/** Where gradients go that leave a segment's tiles. */
+/** The buffers of the gradients that leave a segment's tiles. */
 export interface BoundGradients {
   /**
    * The whole gradient of an input of the segment, 'exchange' for the network's own; undefined
@@ -12,18 +12,23 @@ export interface BoundGradients {
    */
   readonly inputOf: (tensor: number) => WholeTensor | 'exchange' | undefined
   /**
-   * Whether this segment's backward is the first to contribute to it, and tiles need not add to it.
+   * Tells whether this segment's backward is the first to contribute to it, and tiles need not add
+   * to it.
    */
   readonly isFirst: (tensor: number) => boolean
-  /** Of a normalisation whose moments go beyond a tile: the gradient of its output, in whole. */
+  /**
+   * Returns, for a normalisation whose moments go beyond a tile, the whole gradient of its output.
+   */
   readonly pendingOf: (position: number) => WholeTensor | 'host' | undefined
-  /** What goes to the host, band by band. */
+  /** Gradients that are stored on the host, band by band. */
   readonly hostGradients: readonly HostGradient[]
-  /** Of a normalisation: sums for the gradients of its parameters and input. */
+  /** Returns, for a normalisation, the sums for the gradients of its parameters and input. */
   readonly sumsAt: (position: number, region: Region) => UnplacedOperand
-  /** Where a parameter's gradient is summed over the tiles and micro-batches. */
+  /**
+   * Returns the buffer in which a parameter's gradient is summed over the tiles and micro-batches.
+   */
   readonly sumOf: (parameter: ParameterTensor) => Buffer
-  /** Whether several tiles add to the sums. */
+  /** True if several tiles add to the sums. */
   readonly partial: boolean
   /** Weights as the gradient of the input reads them. */
   readonly backwardWeights: (weight: ParameterTensor) => UnplacedOperand
@@ -31,7 +36,7 @@ export interface BoundGradients {
   readonly done: (parameters: NodeParameters) => void
 }
 
-/** Where a tile's gradient of a parameter goes. */
+/** The place to which a tile's gradient of a parameter goes. */
 export interface ParameterTarget {
   readonly address: UnplacedOperand
   /** Adds what was written to the sum over tiles and micro-batches. */
@@ -42,10 +47,10 @@ export interface ParameterTarget {
 export interface BackwardTile extends Omit<TilePass, 'pass'> {
   readonly gradients: BoundGradients
   readonly targetOf: (parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget
-  /** By tensor: what its readers have contributed so far. */
+  /** Gradients that a tensor's readers have contributed so far, by tensor. */
   readonly received: Map<number, TileTensor>
   /**
-   * By position: gradients of the outputs of normalisations that wait on the host for all of it.
+   * Gradients of the outputs of normalisations that wait on the host for all of it, by position.
    */
   readonly waiting: Map<number, TileTensor>
   /** Inputs of the segment to whose gradients the tile has contributed. */

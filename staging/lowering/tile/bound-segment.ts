@@ -1,5 +1,5 @@
 import type { Segment } from '../../plans/plan'
-import type { Ends } from '../../graph/tiling'
+import type { BoundaryTensors } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
 import type { UnplacedOperand } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'
@@ -16,9 +16,9 @@ export interface Boundary {
  */
 export interface BoundSegment {
   readonly segment: Segment
-  readonly ends: Ends
+  readonly ends: BoundaryTensors
   readonly boundaries: ReadonlyMap<number, Boundary>
-  /** Those of them that are on the host instead. */
+  /** Boundary tensors that are on the host instead. */
   readonly hostTensors: ReadonlyMap<number, HostTensor>
   /**
    * A pass over it, in any mode but that of making outputs once more, which depends on what is
@@ -51,9 +51,9 @@ export interface HostTensor {
   readonly gradient: WholeTensor | undefined
   /** Takes a new place for the tensor, which is made once more. */
   readonly reopen: () => void
-  /** What backward has come across so far. */
+  /** Gradients that backward has come across so far and that normalisations have left to do. */
   readonly pending: PendingGradient[]
-  /** Whether a segment's backward has written to the gradient. */
+  /** True if a segment's backward has written to the gradient. */
   isWritten: boolean
 }
 
@@ -65,28 +65,30 @@ export interface HostTensor {
 export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'rematerialize' | 'evaluate'
 
 /**
- * What each op of a segment does in a pass over it, whatever the tile. Positions are those of nodes
+ * A pass over a segment: what each op does in it, whatever the tile. Positions are those of nodes
  * in the graph.
  */
 export interface Pass {
   readonly mode: ForwardMode
   readonly runs: (position: number) => boolean
-  /** Whether the op's backward reads its input as this pass leaves it. */
+  /** Tells whether the op's backward reads its input as this pass leaves it. */
   readonly readsInput: (position: number) => boolean
-  /** Whether the pass reads a tensor at all. */
+  /** Tells whether the pass reads a tensor at all. */
   readonly isRead: (tensor: number) => boolean
-  /** Whether a tensor is written to where it lies between segments. */
+  /** Tells whether a tensor is written to where it lies between segments. */
   readonly writes: (tensor: number) => boolean
   /** The op that may overwrite a tensor with its own output. */
   readonly inPlaceConsumerOf: (tensor: number) => number | undefined
-  /** Whether a rectifier is applied by the op before it. */
+  /** Tells whether a rectifier is applied by the op before it. */
   readonly fuses: (position: number) => boolean
   /**
-   * Whether it is one of which a normalisation before it does all the work, forward and backward.
+   * Tells whether it is one of which a normalisation before it does all the work, forward and
+   * backward.
    */
   readonly isFusedIntoPrevious: (position: number) => boolean
   /**
-   * What the op multiplies negative results by, for the rectifier after it; 1 where there is none.
+   * Returns the slope by which the op multiplies negative results, for the rectifier after it; 1
+   * where there is none.
    */
   readonly negativeSlopeOf: (position: number) => number
 }

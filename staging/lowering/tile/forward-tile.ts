@@ -14,15 +14,15 @@ import type { TilePass } from './tile-pass'
 
 /** A tile on its way forward. */
 export interface ForwardTile extends TilePass {
-  /** Where each tensor that the tile makes goes. */
+  /** The place of each tensor that the tile makes. */
   readonly outputBuffers: ReadonlyMap<number, UnplacedOperand>
-  /** What is there so far of each tensor. */
+  /** The tile of each tensor so far. */
   readonly tiles: Map<number, TileTensor>
 }
 
 /**
- * What a tile holds of a tensor on the host, which passes in whole rows; `allocate` is where it
- * goes when it is copied for this tile alone.
+ * Copies a tile's region of a tensor on the host to the device, in whole rows; `allocate` is where
+ * it goes when it is copied for this tile alone.
  */
 const copyRegionToDevice = (scope: TileScope, { tensor }: HostTensor, region: Region, allocate: () => TileTensor): TileTensor => {
   const rows = wholeRows(tensor, region)
@@ -87,7 +87,7 @@ const packedPart = (scope: TileScope, tile: TileTensor, region: Region, reader: 
   return copy
 }
 
-/** What the op at a position reads of each of its inputs. */
+/** Returns the tiles that the op at a position reads of each of its inputs. */
 export const operandTiles = (tile: ForwardTile, position: number): readonly TileTensor[] => {
   const { scope, bound, body, pass } = tile
   const { name, inputs } = scope.graph.nodes[position]!

@@ -1,7 +1,7 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import { isLoss } from '../../graph/graph'
 import { tileCount } from '../../graph/span'
-import { at, none, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import { indicesKernelOf, runForward } from '../../ops'
 import type { Step, StepGeometry } from '../scope/op-step'
 import { readRegionOf, regionExtents, regionOf } from '../scope/regions'
@@ -16,7 +16,9 @@ import type { TilePass } from './tile-pass'
 /** A place for the indices that forward writes for backward. */
 const createIndices = ({ builder, device }: TileScope, step: StepGeometry): UnplacedOperand => {
   const kernel = indicesKernelOf(step)
-  return kernel === undefined ? none : at(builder.buffer(tileIdentity('indices', step.node.name), device.indicesBytes(kernel)))
+  return kernel === undefined
+    ? noOperand
+    : arenaOperand(builder.buffer(tileIdentity('indices', step.node.name), device.indicesBytes(kernel)))
 }
 
 /** The op at a position, its operands fetched and its output given a place. */

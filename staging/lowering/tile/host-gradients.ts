@@ -1,9 +1,9 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import type { Normalisation } from '../../graph/statistics'
 import type { TileScope } from '../scope/scope'
-import { at, still, type Buffer } from '../ir/builder'
+import { arenaOperand, zeroStrides, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
-import { copyRowsToDevice, copyRowsToHost, type Band } from './host-rows'
+import { copyRowsToDevice, copyRowsToHost, type RowBand } from './host-rows'
 import type { HostTensor } from './bound-segment'
 import { allOf, regionExtents } from '../scope/regions'
 import { freshTile, zeroTile, copyPart } from '../scope/copies'
@@ -15,19 +15,19 @@ import type { Body, Part, Region, TileTensor, WholeTensor } from '../ir/tile-ten
  */
 export interface HostGradient {
   readonly tensor: number
-  /** Of the normalisation. */
+  /** Position of the normalisation. */
   readonly position: number | undefined
   readonly whole: WholeTensor
-  /** What a tile has of it. */
+  /** Returns the region that a tile has of the gradient. */
   readonly regionOf: (body: Body) => Region
-  /** Whether other segments have contributed before. */
+  /** True if other segments have contributed before. */
   readonly isFirst: boolean
-  readonly bandOf: (body: Body) => Band
+  readonly bandOf: (body: Body) => RowBand
   /** Rows that tiles leave to the next one. */
   readonly strip: Buffer | undefined
 }
 
-/** What tiles bring of tensors on the host to seed their backward. */
+/** Returns the tensors on the host that tiles prefetch to seed their backward. */
 export const seedsOf = ({ tensor, gradient, pending, isWritten }: HostTensor): readonly WholeTensor[] =>
   gradient === undefined
     ? []
@@ -37,7 +37,10 @@ export const seedsOf = ({ tensor, gradient, pending, isWritten }: HostTensor): r
         ...pending.flatMap(({ dy }) => (dy === gradient ? [] : [dy]))
       ]
 
-/** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
+/**
+ * Loads the rows of a gradient on the host that a tile owns, and applies what normalisations have
+ * left to be done.
+ */
 export const seedFromHost = (scope: TileScope, hostTensor: HostTensor, owned: Region): TileTensor => {
   const { builder } = scope
   const { tensor, gradient, pending, isWritten } = hostTensor
@@ -78,12 +81,12 @@ export const completeRows = ({ whole, regionOf, isFirst, bandOf }: HostGradient,
 export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, tile: TileTensor): void => {
   const { whole, isFirst, bandOf, strip } = outgoing
   const { builder, activationBytes } = scope
-  const { lead, before, rows, strip: left } = bandOf(body)
+  const { lead, before, rows, overlapRows: left } = bandOf(body)
   const [batch, channels, height, width] = tile.extents
   const rowsFrom = (from: number, count: number, column = 0): Region => {
-    return { from: [0, from, column], size: [batch, count, width], advance: still }
+    return { from: [0, from, column], size: [batch, count, width], advance: zeroStrides }
   }
-  const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
+  const inStrip = (count: number): Part => allOf({ ...tile, address: arenaOperand(strip!), extents: [batch, channels, count, width] })
   if (before > 0) copyPart(builder, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, activationBytes)
   if (left > 0) copyPart(builder, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, activationBytes)
   const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }

@@ -10,7 +10,7 @@ import type { Interval } from '../../graph/interval'
 import type { TileRun } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
 import type { ModelScope, TileScope } from '../scope/scope'
-import { at, type InBuffer } from '../ir/builder'
+import { arenaOperand, type InBuffer } from '../ir/builder'
 import { sumBytes } from '../../ops/moment-addresses'
 import { addressOf, allOf, boxStrides, regionExtents } from '../scope/regions'
 import { wholeTensor } from '../scope/copies'
@@ -34,23 +34,26 @@ const createHostTensor = (scope: ModelScope, tensor: number): HostTensor => {
   return hostTensor
 }
 
-/** Of a segment by itself: what the normalisations that read its output will have left to it. */
-export const expectPending = (scope: ModelScope, hostTensor: HostTensor | undefined, tensor: number): void => {
+/**
+ * Notes, for a segment that is costed by itself, the work that normalisations that read its output
+ * will have left to it.
+ */
+export const addPendingReductions = (scope: ModelScope, hostTensor: HostTensor | undefined, tensor: number): void => {
   const { graph, builder } = scope
   if (hostTensor?.gradient === undefined) return
   hostTensor.isWritten = true
   for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
     const node = graph.nodes[position]!
-    const sums = at(builder.buffer(tileIdentity('sums', node.name), node.input[1] * sumBytes, 'statistics'))
-    hostTensor.pending.push({ position, dy: gradientOf(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })
+    const sums = arenaOperand(builder.buffer(tileIdentity('sums', node.name), node.input[1] * sumBytes, 'statistics'))
+    hostTensor.pending.push({ position, dy: hostGradientOf(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })
   }
 }
 
 /**
- * Where the gradient of a normalisation's output waits: in the place of its input's where nothing
- * else reads that.
+ * Returns the host tensor in which the gradient of a normalisation's output waits: in the place of
+ * its input's where nothing else reads that.
  */
-export const gradientOf = (scope: ModelScope, { gradient }: HostTensor, position: number): WholeTensor => {
+export const hostGradientOf = (scope: ModelScope, { gradient }: HostTensor, position: number): WholeTensor => {
   const { graph } = scope
   const [tensor] = graph.nodes[position]!.inputs
   return graph.readers[tensor!]!.length === 1
@@ -81,7 +84,7 @@ const copyBand = (
   })
 }
 
-/** What an engine does next begins only now, when computing has come here. */
+/** Makes an engine wait until computing has come here. */
 const beginNow = ({ builder }: ModelScope, engine: Copy['engine']): void => {
   const here = builder.freshEvent()
   builder.record('compute', here)
@@ -109,9 +112,9 @@ export const copyRowsToDevice = (
   const { builder, slot } = scope
   const extents = regionExtents(region, whole.extents[1])
   const place = slot?.places.get(whole)
-  const tile = place === undefined ? home(extents) : { address: at(place), extents, layout: whole.layout }
+  const tile = place === undefined ? home(extents) : { address: arenaOperand(place), extents, layout: whole.layout }
   if (slot === undefined || place === undefined) beginNow(scope, 'to-device')
-  else [slot.computed, slot.gone].forEach((event) => builder.wait('to-device', event))
+  else [slot.computed, slot.stored].forEach((event) => builder.wait('to-device', event))
   copyBand(scope, 'to-device', allOf(tile), whole, region, seed)
   awaitAll(scope, 'to-device')
   return tile
@@ -125,36 +128,39 @@ export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor,
   beginNow(scope, 'to-host')
   copyBand(scope, 'to-host', tile, whole, region)
   if (scope.slot === undefined) awaitAll(scope, 'to-host')
-  else scope.slot.leaving.push((tile.tensor.address as InBuffer).buffer)
+  else scope.slot.storing.push((tile.tensor.address as InBuffer).buffer)
 }
 
 /**
- * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all
+ * The rows of a tile's gradient that are complete, as each row of the host's is written once: all
  * before the next tile's first one, which still adds to what comes after.
  */
-export interface Band {
+export interface RowBand {
   /** Rows before the tile's that no tile reads. */
   readonly lead: number
   /** First rows of the tile to which tiles before it have added: the strip that they left. */
   readonly before: number
-  /** From the tile's first row to that of the next tile. */
+  /** Number of rows from the tile's first one to that of the next tile. */
   readonly rows: number
   /** Rows that are left to the next tile. */
-  readonly strip: number
+  readonly overlapRows: number
 }
 
 export type IntervalOf = (run: TileRun) => Interval
 
-/** What an op of a segment reads of one of its inputs. */
-export const readingOf =
+/**
+ * Returns a function to the interval of rows that an op of a segment reads of one of its inputs.
+ */
+export const readIntervals =
   ({ from }: Span, position: number, tensor: number): IntervalOf =>
   (run) =>
     readInterval(run.readings[position - from]!, tensor)
 
 /**
- * Of the tile at `index` of a run; all of the run's tiles have the same where the run is regular.
+ * Returns the band of the tile at `index` of a run; all of the run's tiles have the same where the
+ * run is regular.
  */
-const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): Band => {
+const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): RowBand => {
   const startOf = (at: number, tile: number): number => intervalOf(runs[at]!).from + tile * runs[at]!.advances.get(tensor)!
   const sizeOf = (at: number): number => intervalOf(runs[at]!).to - intervalOf(runs[at]!).from
   const [start, size] = [startOf(run, index), sizeOf(run)]
@@ -166,15 +172,16 @@ const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: nu
     lead: isFirst ? start : 0,
     before: isFirst ? 0 : Math.max(0, startOf(...previous) + sizeOf(previous[0]) - start),
     rows: end - start,
-    strip: Math.max(0, start + size - end)
+    overlapRows: Math.max(0, start + size - end)
   }
 }
 
-/** Of each run's tiles, which all have the same. */
-export const bandsOf = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: IntervalOf): readonly Band[] =>
+/** Returns the band of each run's tiles, which all have the same. */
+export const computeBands = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: IntervalOf): readonly RowBand[] =>
   runs.map((_, run) => bandAt(runs, run, 0, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
 
-const isSameBand = (a: Band, b: Band): boolean => a.lead === b.lead && a.before === b.before && a.rows === b.rows && a.strip === b.strip
+const isSameBand = (a: RowBand, b: RowBand): boolean =>
+  a.lead === b.lead && a.before === b.before && a.rows === b.rows && a.overlapRows === b.overlapRows
 
 /**
  * Runs of rows of which every tile has the same band of each of these: the first and the last of a
@@ -187,7 +194,7 @@ export const regularRuns = (
   bands: readonly { readonly tensor: number; readonly intervalOf: IntervalOf }[]
 ): readonly TileRun[] =>
   runs.flatMap((run, at) => {
-    const bandsAt = (index: number): readonly Band[] =>
+    const bandsAt = (index: number): readonly RowBand[] =>
       bands.map(({ tensor, intervalOf }) => bandAt(runs, at, index, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
     const differ = (a: number, b: number): boolean => bandsAt(a).some((band, index) => !isSameBand(band, bandsAt(b)[index]!))
     if (run.count === 1) return [run]

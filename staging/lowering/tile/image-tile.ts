@@ -1,5 +1,5 @@
 import type { TileScope } from '../scope/scope'
-import { at } from '../ir/builder'
+import { arenaOperand } from '../ir/builder'
 import { inExchange, originOf, regionExtents, tileFields } from '../scope/regions'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 
@@ -16,7 +16,7 @@ export const createImageTile = (
 ): TileTensor => {
   const place = slot?.places.get('images')
   const tile: TileTensor =
-    place === undefined ? allocate() : { address: at(place), extents: regionExtents(region, graph.input[1]), layout: layouts[0]! }
+    place === undefined ? allocate() : { address: arenaOperand(place), extents: regionExtents(region, graph.input[1]), layout: layouts[0]! }
   if (!wanted) return tile
   if (source.kind === 'float') {
     const { fields, address } = inExchange(tile, graph.input, region, stepIo.input, parameterBytes)

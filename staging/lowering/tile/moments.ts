@@ -4,7 +4,7 @@ import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
 import type { ModelScope } from '../scope/scope'
-import { at, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
@@ -29,7 +29,7 @@ const poolingIn = ({ graph }: ModelScope, { from, to }: Segment): readonly numbe
 export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
   [...gatheringFrom(scope, segment), ...poolingIn(scope, segment)].forEach((position) => {
     const buffer = scope.moments.get(position)!
-    zero(scope.builder, buffer, at(buffer))
+    zero(scope.builder, buffer, arenaOperand(buffer))
   })
 
 /**
@@ -61,7 +61,7 @@ export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: nu
   if (!isSameRegion(region, owned)) {
     const extents = regionExtents(owned, tile.extents[1])
     const buffer = builder.buffer({ kind: 'owned-part' }, tensorBytes(tile.layout, extents, activationBytes))
-    source = { address: at(buffer), extents, layout: tile.layout }
+    source = { address: arenaOperand(buffer), extents, layout: tile.layout }
     copyPart(builder, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
   }
   addMoments(scope, wanted, source, owned)
@@ -84,7 +84,7 @@ export const updateRunning = (scope: ModelScope, segment: Segment): void =>
     const { mean, variance } = parameters[position]!
     builder.launch<'updateRunning'>(
       { kind: 'updateRunning', channels: input[1], momentum: statistics.momentum },
-      { moments: at(moments.get(position)!), mean: at(mean!.buffer), variance: at(variance!.buffer) }
+      { moments: arenaOperand(moments.get(position)!), mean: arenaOperand(mean!.buffer), variance: arenaOperand(variance!.buffer) }
     )
   })
 
@@ -105,15 +105,15 @@ export const frozenMoments = (
       const { mean, variance } = parameters[position]!
       builder.launch<'momentsOfRunning'>(
         { kind: 'momentsOfRunning', channels: node.input[1] },
-        { mean: at(mean!.buffer), variance: at(variance!.buffer), moments: at(moments) }
+        { mean: arenaOperand(mean!.buffer), variance: arenaOperand(variance!.buffer), moments: arenaOperand(moments) }
       )
       return [[position, moments] as const]
     })
   )
 
 /**
- * Whether the gradient of a normalisation's input waits until that of its output is complete: its
- * moments go beyond a tile.
+ * Tells whether the gradient of a normalisation's input waits until that of its output is complete:
+ * its moments go beyond a tile.
  */
 export const isPending = ({ grid }: Segment, { statistics }: Normalisation): boolean =>
   statistics.gathered && !isWithinTile(statistics, grid)

@@ -1,13 +1,13 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import { isLoss, type Node } from '../../graph/graph'
-import { none, type UnplacedOperand } from '../ir/builder'
+import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
 import { freshTile } from '../scope/copies'
 import { isSameRegion, ownedRegionOf, readRegionOf, regionExtents, regionOf, sliceOf, viewOf } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
-import { reducesPixels } from './accumulate'
+import { reducesSpatially } from './accumulate'
 
 /** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
 export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
@@ -18,14 +18,14 @@ export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: P
 }
 
 /**
- * How an output of a tile, and its gradient, is seen in place: all tiles of a sum add to it and
- * read its gradient there.
+ * Returns the view of a tile's output, and of its gradient, in place: all tiles of a sum add to it
+ * and read its gradient there.
  */
 export const viewOfOutput = (scope: TileScope, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
-  reducesPixels(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
+  reducesSpatially(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
 
 /**
- * Where the output of each op of a tile goes: a whole tensor itself where that can be, else a
+ * Allocates the output of each op of a tile: a whole tensor itself where that can be, else a
  * buffer, shared by ops that work in place.
  */
 export const createOutputBuffers = ({ scope, bound, body, pass }: TilePass): ReadonlyMap<number, UnplacedOperand> => {
@@ -40,7 +40,7 @@ export const createOutputBuffers = ({ scope, bound, body, pass }: TilePass): Rea
       whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOfOutput(scope, node, whole, region) : undefined
     const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
     if (direct !== undefined) outputBuffers.set(tensor, direct.address)
-    else if (isLoss(node.op)) outputBuffers.set(tensor, none)
+    else if (isLoss(node.op)) outputBuffers.set(tensor, noOperand)
     else if (consumer !== undefined) outputBuffers.set(tensor, outputBuffers.get(consumer + 1)!)
     else
       outputBuffers.set(

@@ -1,12 +1,12 @@
 import { microBatches } from '../../graph/objective'
-import { at, none, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import { copyElements } from '../scope/copies'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
 import type { ModelScope } from '../scope/scope'
 import type { BoundGradients, ParameterTarget } from './bound-gradients'
 
-const nowhere: ParameterTarget = { address: none, add: () => undefined }
+const nowhere: ParameterTarget = { address: noOperand, add: () => undefined }
 
 /**
  * Where a tile's gradients of parameters go: to their sums at once, or beside them first where
@@ -18,7 +18,9 @@ export const parameterTargets = (
 ): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget) => {
   const adds = partial || microBatches(objective) > 1
   const ownBuffer = ({ name, elements }: ParameterTensor, role: 'local' | 'unwanted' = 'local'): UnplacedOperand =>
-    at(builder.buffer({ kind: partial ? 'tile-gradient' : 'micro-batch-gradient', parameter: name }, elements * parameterBytes, role))
+    arenaOperand(
+      builder.buffer({ kind: partial ? 'tile-gradient' : 'micro-batch-gradient', parameter: name }, elements * parameterBytes, role)
+    )
   return (parameters, role) => {
     const parameter = parameters?.[role]
     if (parameter === undefined) return nowhere
@@ -27,7 +29,7 @@ export const parameterTargets = (
       return role === 'weight' && trainableTensors(parameters).length > 0
         ? { ...nowhere, address: ownBuffer(parameter, 'unwanted') }
         : nowhere
-    const sum = at(sumOf(parameter))
+    const sum = arenaOperand(sumOf(parameter))
     if (!adds) return { ...nowhere, address: sum }
     const address = ownBuffer(parameter)
     return { address, add: () => copyElements(builder, parameter.elements, address, sum, 1) }

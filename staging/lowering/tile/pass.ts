@@ -6,8 +6,8 @@ import type { ModelScope } from '../scope/scope'
 import type { ForwardMode, Pass } from './bound-segment'
 
 /**
- * Whether an op's backward reads its input: for the gradient of its input, or of a weight that
- * learns.
+ * Tells whether an op's backward reads its input: for the gradient of its input, or of a weight
+ * that learns.
  */
 const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, position: number): boolean => {
   const node = graph.nodes[position]!
@@ -34,7 +34,8 @@ const readersInside = ({ scope, span: { from, to } }: Described, tensor: number)
 const leaves = ({ scope, span: { from, to } }: Described, tensor: number): boolean => tensor > from && isLiveAfter(scope.graph, tensor, to)
 
 /**
- * Whether the op is a rectifier whose input nothing else reads, and that the op before can apply.
+ * Tells whether the op is a rectifier whose input nothing else reads, and that the op before can
+ * apply.
  */
 const rectifies = ({ scope: { graph }, span }: Described, position: number): boolean => {
   const [tensor] = graph.nodes[position]!.inputs
@@ -47,7 +48,7 @@ const rectifies = ({ scope: { graph }, span }: Described, position: number): boo
   )
 }
 
-/** Whether the op before a rectifier does all of its work, forward and backward. */
+/** Tells whether the op before a rectifier does all of its work, forward and backward. */
 const isFusedIntoPrevious = (described: Described, position: number): boolean => {
   const { nodes } = described.scope.graph
   return rectifies(described, position) && loweringOf(nodes[nodes[position]!.inputs[0]! - 1]!).fusesRectifier === 'both'

@@ -1,5 +1,5 @@
 import type { Normalisation } from '../../graph/statistics'
-import { none, type UnplacedOperand } from '../ir/builder'
+import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
 import { imagesApart } from '../../ops/moment-addresses'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
@@ -27,7 +27,7 @@ const emitSourceGradient = (
   const { fields, operands } = normalisationKernel(scope, node, step.position, step.source, step.sourceRegion, step.slope)
   scope.builder.launch<'normaliseBackward'>(
     { kind: 'normaliseBackward', ...fields, add: 0 },
-    { ...operands, destinationGradient: destination.address, sums: node.statistics.gathered ? sums : none, sourceGradient }
+    { ...operands, destinationGradient: destination.address, sums: node.statistics.gathered ? sums : noOperand, sourceGradient }
   )
 }
 
@@ -40,7 +40,7 @@ export const emitReduction = (tile: BackwardTile, step: Step, destination: TileT
   const { position, source, sourceRegion } = step
   const node = step.node as Normalisation
   const sums = gradients.sumsAt(position, sourceRegion)
-  if (sums !== none) {
+  if (sums !== noOperand) {
     const { fields, operands } = normalisationKernel(scope, node, position, source, sourceRegion, step.slope)
     scope.builder.launch<'normaliseBackwardReduce'>(
       { kind: 'normaliseBackwardReduce', ...fields },

@@ -70,8 +70,8 @@ const finer = 1.5
 const worthFiner = 0.97
 
 /**
- * Of grids that load ahead the finer ones wait less, for the first tile's load and the last one's,
- * but do more in all: from the coarsest that fits on, as long as they get faster.
+ * Finds the fastest grid that prefetches. Finer ones wait less, for the first tile's load and the
+ * last one's, but do more in all: from the coarsest that fits on, as long as they get faster.
  */
 export const fastestAhead = (
   grids: readonly Grid[],

@@ -7,7 +7,7 @@ import { gathersMoments } from '../../graph/statistics'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
-import { checkpointPositions, isCut, outputBytes } from '../find-segments'
+import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../find-segments'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, segmentsOf, type Label } from './labels'
 import type { Search, Segmentation, Strategy } from '../strategy'
@@ -23,7 +23,7 @@ const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): num
 }
 
 /** Blocks between statistics that are computed again as one, at most. */
-const mostBlocks = 8
+const maxBlocks = 8
 
 /** Where segments may begin and end. */
 interface Spans {
@@ -56,7 +56,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
   const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
-  const ways = createSegmentOptions(search, positionsWithin(Infinity), {
+  const segmentOptions = createSegmentOptions(search, positionsWithin(Infinity), {
     tensorBytes,
     hasGradient,
     onHost: onHost ?? new Set(),
@@ -73,10 +73,10 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     labels.get(0)!.push({ residentBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of spans.positions)
       for (const to of spans.from(from)) {
-        const { leastNanoseconds, within } = ways({ from, to })
+        const { minNanoseconds, within } = segmentOptions({ from, to })
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
-          if (leastNanoseconds > slack) continue
+          if (minNanoseconds > slack) continue
           const available = target - residentBytes - before.residentBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
@@ -94,7 +94,9 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     const from = (start: number): readonly number[] => {
       const after = positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
       const barrier = after.find((position) => statistics.has(position)) ?? end
-      const cuts = isCut(graph, start) ? after.filter((position) => isCut(graph, position)).slice(0, mostBlocks) : []
+      const cuts = isSingleTensorBoundary(graph, start)
+        ? after.filter((position) => isSingleTensorBoundary(graph, position)).slice(0, maxBlocks)
+        : []
       // Tiles end where statistics are taken; beyond that only whole blocks are computed again.
       return after.filter((position) => position <= barrier || cuts.includes(position))
     }
@@ -102,7 +104,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     for (const start of [...positions.slice(0, -1)].reverse())
       leastNanoseconds.set(
         start,
-        Math.min(...from(start).map((to) => ways({ from: start, to }).leastNanoseconds + leastNanoseconds.get(to)!))
+        Math.min(...from(start).map((to) => segmentOptions({ from: start, to }).minNanoseconds + leastNanoseconds.get(to)!))
       )
     return { positions, from, leastNanoseconds }
   }

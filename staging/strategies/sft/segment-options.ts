@@ -5,7 +5,7 @@ import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
 import { endsOnHost } from '../../plans/host-tensors'
-import { crossing, endsOf } from '../../graph/tiling'
+import { liveTensors, boundaryTensors } from '../../graph/tiling'
 import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid-search'
 import { candidateGrids } from '../grids'
 import type { Search } from '../strategy'
@@ -13,7 +13,7 @@ import type { Search } from '../strategy'
 /** The ways between two positions. */
 export interface SegmentOptions {
   /** None takes less. */
-  readonly leastNanoseconds: number
+  readonly minNanoseconds: number
   /**
    * Those worth taking within `available` bytes; tiles only where they may take no more than
    * `tiledNanoseconds`.
@@ -39,7 +39,7 @@ export interface Boundaries {
  * Tiles of the images that are still loaded ahead: each is followed by itself when a Program is
  * verified.
  */
-const mostLoadedAhead = 4096
+const maxPrefetchTiles = 4096
 
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
   options
@@ -60,8 +60,8 @@ export const createSegmentOptions = (
   const tiled = requestedTiles(graph)
   const isFrozen = ({ to }: Span): boolean => to <= firstTrainable
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
-  const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : crossing(graph, position)))
-  const outputBytesOf = (span: Span): number => bytesOf(endsOf(graph, span).outputs)
+  const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : liveTensors(graph, position)))
+  const outputBytesOf = (span: Span): number => bytesOf(boundaryTensors(graph, span).outputs)
   /** Gradients of all tensors that live on either side of a segment. */
   const gradientBytes = ({ from, to }: Span): number =>
     bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
@@ -85,8 +85,8 @@ export const createSegmentOptions = (
     }
   }
   const optionOf = (segment: Segment): Option | undefined => {
-    const hostTensors = endsOf(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
-    const estimated = segment.prefetch === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment, onHost)
+    const hostTensors = boundaryTensors(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
+    const estimated = segment.prefetch === true && tileCount(segment.grid) > maxPrefetchTiles ? undefined : estimate(segment, onHost)
     return estimated && asOption(hostTensors.length === 0 ? segment : { ...segment, hostTensors }, estimated)
   }
 
@@ -159,10 +159,10 @@ export const createSegmentOptions = (
     }
     const endBytes = endBytesOf(span)
     /** Of the whole alone where bands may pass beside it. */
-    const leastOf = (option: Option | undefined): number =>
+    const minNanoseconds = (option: Option | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     return {
-      leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => leastOf(fastest?.()))),
+      minNanoseconds: Math.min(...[kept, again].map(([fastest]) => minNanoseconds(fastest?.()))),
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
         const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
@@ -184,8 +184,8 @@ export const createSegmentOptions = (
   const known = new Map<string, SegmentOptions>()
   return (span) => {
     const key = `${span.from},${span.to}`
-    const ways = known.get(key) ?? open(span)
-    known.set(key, ways)
-    return ways
+    const options = known.get(key) ?? open(span)
+    known.set(key, options)
+    return options
   }
 }
