@@ -89,6 +89,7 @@ const stagingMayImport = {
     'lowering/segment',
     'lowering/step',
     'lowering/tile',
+    'ops',
     'placement',
     'plans',
     'program'
