@@ -73,7 +73,10 @@ test('a part of the installation that is missing is a sentence', () => {
       /^the native addon is not installed: run npm install @tilefold\/linux-\w+@[\d.]+, or build it here with .*\.\n$/
     )
     const training = ['train', 'vgg11', '--input', '1x3x64x64', '--data', join(root, 'examples', 'data')]
-    refused(run(project, command, training), /: the package sharp, which reads images, is not installed: run npm install sharp@0\.35.*\.\n$/)
+    refused(
+      run(project, command, training),
+      /: the package sharp, which reads images, is not installed: run npm install sharp@0\.35.*\.\n$/
+    )
   } finally {
     renameSync(away, addon)
   }
