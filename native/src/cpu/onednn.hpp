@@ -26,8 +26,8 @@ Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t 
 std::optional<Descriptor> weightDescriptor(const Convolution& c);
 Descriptor vectorDescriptor(std::int64_t count);
 
-// Seen with 2.6.3; 3.7.2 no longer does.
-constexpr bool countsIn32Bits = DNNL_VERSION_MAJOR < 3;
+// Seen with 2.6.3 and 3.1.1; 3.7.2 no longer does.
+constexpr bool countsIn32Bits = DNNL_VERSION_MAJOR < 3 || (DNNL_VERSION_MAJOR == 3 && DNNL_VERSION_MINOR < 7);
 
 // Of all three directions, each of which reads what it needs. A dilation of 1 is none.
 struct ConvolutionDescriptors {
