@@ -69,6 +69,7 @@ const stagingMayImport = {
   'lowering/segment': ['devices', 'graph', 'kernels', 'lowering/ir', 'lowering/scope', 'lowering/tile', 'ops', 'plans', 'program'],
   'lowering/placement': ['lowering/ir', 'placement', 'plans', 'program'],
   'lowering/step': [
+    'devices',
     'graph',
     'kernels',
     'lowering/ir',
@@ -89,6 +90,7 @@ const stagingMayImport = {
     'lowering/segment',
     'lowering/step',
     'lowering/tile',
+    'ops',
     'placement',
     'plans',
     'program'
@@ -96,6 +98,7 @@ const stagingMayImport = {
   lowering: [
     'devices',
     'graph',
+    'kernels',
     'lowering/ir',
     'lowering/placement',
     'lowering/scope',

@@ -25,6 +25,7 @@ const buildTimeline = ({ stages, output }: Chain): Timeline => {
     })),
     turn: stages.length,
     residentBytes: 0,
+    refusedKernel: undefined,
     tensors: stages.map(({ name, x }, i) => ({
       name,
       identity: { kind: 'output', node: name, form: 'tile' },

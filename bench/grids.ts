@@ -18,7 +18,7 @@ import { toPlanFile, planFileText } from '../staging'
 import type { Grid } from '../staging/graph/span'
 import { type Contender, type Skipped, startTilefold } from './contender'
 import { type GridPlan, plansByGrid } from './plans-by-grid'
-import { benchObjective, must, requestFor } from './request'
+import { must, requestFor } from './request'
 import { discardedText, interleaved } from './rounds'
 
 interface Row {
@@ -32,18 +32,13 @@ interface Row {
 const textOf = ({ B, H, W }: Grid): string => `${B}x${H}x${W}`
 
 /** The first is the chosen one. */
-const measure = async (
-  plans: readonly GridPlan[],
-  options: readonly string[],
-  momentum: number,
-  rounds: number
-): Promise<readonly Row[]> => {
+const measure = async (plans: readonly GridPlan[], options: readonly string[], rounds: number): Promise<readonly Row[]> => {
   const folder = mkdtempSync(join(tmpdir(), 'tilefold-grids-'))
   try {
     const started: (Contender | Skipped)[] = []
     for (const [index, { grid, staged }] of plans.entries()) {
       const path = join(folder, `${index}.json`)
-      writeFileSync(path, planFileText(toPlanFile(staged, benchObjective(momentum)), { kind: 'json' }))
+      writeFileSync(path, planFileText(toPlanFile(staged), { kind: 'json' }))
       started.push(await startTilefold(textOf(grid), [...options, '--plan', path]))
     }
     const contenders = started.filter((one): one is Contender => 'step' in one)
@@ -52,7 +47,7 @@ const measure = async (
     if (failed !== undefined) throw new Error(`the plan with tiles ${failed.name} does not run: ${failed.reason}`)
     return taken.map(({ steps, medianMs, discarded }, index) => ({
       grid: plans[index]!.grid,
-      predictedMs: plans[index]!.staged.plan.predicted.stepMilliseconds,
+      predictedMs: plans[index]!.staged.predicted.stepMilliseconds,
       medianMs,
       stepMs: steps.map(({ ms }) => ms),
       discarded
@@ -108,7 +103,7 @@ const main = async (): Promise<void> => {
   const { nodes } = plans.chosen.staged.graph
   const layers = `${model}, ${nodes[plans.segment.from]!.name} to ${nodes[plans.segment.to - 1]!.name}`
   const options = ['--model', model, '--size', size, '--threads', threads, '--batch', batch, '--momentum', momentum, '--fraction', fraction]
-  const rows = await measure([plans.chosen, ...plans.others], options, Number(momentum), Number(values.rounds))
+  const rows = await measure([plans.chosen, ...plans.others], options, Number(values.rounds))
   process.stdout.write(`${values.json ? JSON.stringify({ layers, rows }) : report(rows, layers)}\n`)
 }
 

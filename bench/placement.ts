@@ -8,7 +8,6 @@
  * from its least to what plain needs. `virtual` has pages as chunks for files; Programs are lowered
  * for it, with chunks of 64 KiB and of what CUDA maps at least.
  */
-import { createPlan } from '../staging/plans/plan'
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -19,11 +18,11 @@ import { readBuffers } from '../src/commands/research/buffer-file'
 import { defaultPageSize } from '../src/commands/research/place'
 import { formatBytes, formatMilliseconds } from '../src/text/format'
 import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLive, referenceModel, unusableFreeSpace } from '../staging'
-import type { Lowering } from '../staging/lowering/segment/create-scope'
+import { lower, type Lowered } from '../staging/lowering'
 import { alignment } from '../staging/placement/placement'
 import { minCudaChunk } from '../staging/placement/virtual'
-import { createCandidate, createPlanSearches, type Candidate } from '../staging/search'
-import { decide } from '../staging/stage'
+import { createPlanSearches } from '../staging/search'
+import { decide, type Decision } from '../staging/decide'
 import { planners, type Planner } from '../staging/strategies'
 
 /** Bytes of the public instances that have a capacity. */
@@ -95,19 +94,12 @@ const requestFor = (network: string, size: number): StageRequest => ({
   source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 })
 
-const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering: Lowering, chosen: Candidate): ProgramRow => {
-  const { order, segments, swapSchedule } = chosen
+const rowOf = (network: string, strategy: Planner, budgetBytes: number, { graph, device }: Decision, chosen: Lowered): ProgramRow => {
   const [lifetimes, peakBytes] = [chosen.lifetimes(), chosen.peakBytes()]
   const placed = (name: 'best-fit' | 'gtbm') => allocators[name](lifetimes, { alignment })
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
   const inChunks = (chunkBytes: number): number =>
-    ratioOf(
-      createCandidate(
-        lowering,
-        createPlan(order, segments, { swapSchedule, placement: { allocator: 'virtual', pageBytes: chunkBytes } })
-      ).peakBytes(),
-      lifetimes
-    )
+    ratioOf(lower(graph, { ...chosen.plan, placement: { allocator: 'virtual', pageBytes: chunkBytes } }, device).peakBytes(), lifetimes)
   const ratio = ratioOf(peakBytes, lifetimes)
   const isOptimal = (): boolean => {
     const searched = allocators.static(lifetimes, { alignment })
@@ -135,18 +127,19 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering
 /** A strategy's Programs, from its least budget to all that plain needs; each of them once. */
 function* programRows(network: string, size: number, chosen: readonly Planner[]): Generator<ProgramRow> {
   const request = requestFor(network, size)
-  const { lowering, plain } = must(decide(request))
+  const decision = must(decide(request))
+  const { graph, device, plain } = decision
   for (const strategy of chosen) {
-    const answers = createPlanSearches(lowering, plain).by(strategy)
+    const answers = createPlanSearches(graph, device, plain).by(strategy)
     const least = answers.least()
     if (least === undefined) continue
-    const seen = new Set<Candidate>()
+    const seen = new Set<Lowered>()
     for (const share of [0, 1 / 4, 1 / 2, 3 / 4, 1]) {
       const budget = Math.floor(least.budget + share * Math.max(0, plain.peakBytes() - least.budget))
       const candidate = answers.within(budget)
       if (candidate === undefined || seen.has(candidate)) continue
       seen.add(candidate)
-      yield rowOf(network, strategy, budget, lowering, candidate)
+      yield rowOf(network, strategy, budget, decision, candidate)
     }
   }
 }

@@ -1,12 +1,13 @@
-import { type StageRequest, type Staged, stage } from '../staging'
-import { withExactKernels, withFastestFirst } from '../staging/devices/algorithms'
-import { buildGraph } from '../staging/ops/build-graph'
+import { type DeviceModel, type StageRequest, type Staged, stage } from '../staging'
+import { planningDevice } from '../staging/devices/algorithms'
+import { buildGraph, createStepGraph } from '../staging/ops/build-graph'
 import type { Graph } from '../staging/graph/graph'
-import type { Lowering } from '../staging/lowering/segment/create-scope'
+import type { StepGraph } from '../staging/graph/step-graph'
+import { lower, type Lowered } from '../staging/lowering'
 import { sourceOrder, inOrder } from '../staging/graph/order'
-import { createPlan, type Segment } from '../staging/plans/plan'
+import type { Segment } from '../staging/plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../staging/graph/span'
-import { type Candidate, createCandidate, createPlanSearches } from '../staging/search'
+import { createPlanSearches } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
 import { segmentMultiplyAdds, segmentTiling } from '../staging/graph/tiling'
@@ -34,7 +35,7 @@ const largestTiled = (graph: Graph, segments: readonly Segment[]): Segment | und
 }
 
 /** The graph that asks for a segment and its tiles as a model's `checkpoint` and `tile` do. */
-const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
+const asking = (graph: StepGraph, { from, to }: Span, grid: Grid): StepGraph => ({
   ...graph,
   directives: [
     ...[from, to].filter((at) => at > 0 && at < graph.nodes.length).map((at) => ({ kind: 'checkpoint' as const, at })),
@@ -46,10 +47,11 @@ const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
  * The candidate, or the same with weights reordered by each tile for itself, where that fits and is
  * faster.
  */
-const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Span, budget: number): Candidate => {
-  const segments = candidate.segments.map((one): Segment => (one.from === from ? { ...one, reorder: 'each-tile' } : one))
-  const other = createCandidate(lowering, createPlan(candidate.order, segments))
-  return other.peakBytes() <= budget && other.milliseconds() < candidate.milliseconds() ? other : candidate
+const betterReordered = (graph: StepGraph, device: DeviceModel, lowered: Lowered, { from }: Span, budget: number): Lowered => {
+  const { order, segments } = lowered.plan
+  const reordered = segments.map((one): Segment => (one.from === from ? { ...one, reorder: 'each-tile' } : one))
+  const other = lower(graph, { order, segments: reordered }, device)
+  return other.peakBytes() <= budget && other.milliseconds() < lowered.milliseconds() ? other : lowered
 }
 
 /**
@@ -58,27 +60,27 @@ const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Spa
  * to take at most `within` times as long. Undefined where nothing is tiled.
  */
 export const plansByGrid = (request: StageRequest & { readonly input: readonly number[] }, within: number): GridPlans | undefined => {
-  const { model, input, device, objective, source, exactKernels } = request
+  const { model, input, objective, source } = request
   const staged = must(stage(request))
-  const { order, segments, predicted } = staged.plan
-  const budget = staged.plan.budget ?? Infinity
-  const graph = must(buildGraph(model, input))
+  const { predicted, budget = Infinity } = staged
+  const { order, segments } = staged.plan
+  const graph = createStepGraph(must(buildGraph(model, input)), objective, source)
   const ordered = inOrder(graph, order)
   const segment = largestTiled(ordered, segments)
   if (segment === undefined) return undefined
-  const lowering: Lowering = { graph, device: withFastestFirst(exactKernels ? withExactKernels(device) : device), objective, source }
-  const plain = createCandidate(lowering, createPlan(sourceOrder(graph), wholeGraph(graph)))
+  const device = planningDevice(request.device, request.exactKernels)
+  const plain = lower(graph, { order: sourceOrder(graph), segments: wholeGraph(graph) }, device)
   const isChosen = ({ B, H, W }: Grid): boolean => B === segment.grid.B && H === segment.grid.H && W === segment.grid.W
   const others = candidateGrids(ordered, segment, false)
     .filter((grid) => !isChosen(grid))
     .flatMap((grid) => {
-      const answer = createPlanSearches({ ...lowering, graph: asking(graph, segment, grid) }, plain)
+      const answer = createPlanSearches(asking(graph, segment, grid), device, plain)
         .by('sft')
         .within(budget)
-      return answer === undefined ? [] : [{ grid, best: betterReordered(lowering, answer, segment, budget) }]
+      return answer === undefined ? [] : [{ grid, best: betterReordered(graph, device, answer, segment, budget) }]
     })
     .filter(({ best }) => best.milliseconds() <= within * predicted.stepMilliseconds)
     .sort((a, b) => a.best.milliseconds() - b.best.milliseconds())
-    .map(({ grid, best: { order, segments } }) => ({ grid, staged: must(stage({ ...request, given: { order, segments } })) }))
+    .map(({ grid, best }) => ({ grid, staged: must(stage({ ...request, given: best.plan })) }))
   return { segment, chosen: { grid: segment.grid, staged }, others }
 }

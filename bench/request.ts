@@ -3,8 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { builtIn } from '../models'
 import { type Failure, inputFailure } from '../src/failure'
-import { imageSource, stageRequest } from '../src/plans/plan-network'
-import type { Objective, StageRequest, StrategyName } from '../staging'
+import { buildSetupGraph, imageSource, planRequest } from '../src/plans/plan-network'
+import type { Objective, PlanRequest, StageRequest, StrategyName } from '../staging'
 
 /**
  * What is benchmarked: a training step of a built-in model (head gap, two classes) on square
@@ -69,7 +69,7 @@ export const requestFor = ({
       ...(link === undefined ? {} : { link }),
       ...(exactKernels && { exactKernels: true as const })
     })),
-    E.chain((setup) => stageRequest(setup, benchObjective(momentum), imageSource)),
-    E.map((request) => ({ ...request, input }))
+    E.chain((setup) => buildSetupGraph(setup, benchObjective(momentum), imageSource)),
+    E.chain((built) => E.map((request: PlanRequest) => ({ ...request, model: built.setup.model, input }))(planRequest(built)))
   )
 }

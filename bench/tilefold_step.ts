@@ -17,8 +17,8 @@ import { createStepIo } from '../src/running/step-io'
 import { initialise } from '../src/weights/initialise'
 import { loadPlan } from '../src/plans/plan-file'
 import { parseRate } from '../src/options/sizes'
-import { checkPlanFile, stage, strategyNames } from '../staging'
-import { benchModel, must, requestFor } from './request'
+import { buildRequestGraph, checkPlanFile, stage, strategyNames } from '../staging'
+import { must, requestFor } from './request'
 
 const say = (values: object): void => void process.stdout.write(`${JSON.stringify(values)}\n`)
 
@@ -56,10 +56,10 @@ const main = async (): Promise<void> => {
       ...(link !== undefined && { link })
     })
   )
-  const given = file === undefined ? {} : { given: must(checkPlanFile({ ...benchModel(values.model), input: request.input }, file)) }
+  const given = file === undefined ? {} : { given: must(checkPlanFile(must(buildRequestGraph(request)), request.input, file)) }
   const staged = must(stage({ ...request, ...given }))
-  const { program, graph, plan } = staged
-  const arenaBytes = plan.budget ?? program.peakBytes
+  const { program, graph, budget, predicted } = staged
+  const arenaBytes = budget ?? program.peakBytes
   const before = process.memoryUsage.rss()
   const session = must(openSession({ device: 'cpu', program, arenaBytes, ...(link !== undefined && { linkBytesPerSecond: link }) }))
 
@@ -75,8 +75,8 @@ const main = async (): Promise<void> => {
     ready: true,
     version: 'Tilefold',
     arenaBytes,
-    predictedMs: plan.predicted.stepMilliseconds,
-    haloOverhead: plan.predicted.haloOverhead
+    predictedMs: predicted.stepMilliseconds,
+    haloOverhead: predicted.haloOverhead
   })
 
   let step = 0

@@ -17,17 +17,16 @@ export { model, modelOf, type Model } from './model'
 export { checkpoint, checkpointWithin, input, named, net, seq, type Listed, type Named, type Sequence, type Within } from './net'
 export { validateOptionNames } from './option-names'
 export * from './layers'
+export type { Plan, PlanGrid, PlanPlacement, PlanSegment, PlanSwapInterval } from './plan/plan'
 export {
   planStrategies,
   strategyNames,
-  type Plan,
   type PlanFigures,
-  type PlanGrid,
-  type PlanSwapInterval,
-  type PlanPlacement,
-  type PlanSegment,
+  type PlanFile,
+  type PlanFileSegment,
+  type PlanStrategy,
   type StrategyName
-} from './plan/plan'
+} from './plan/plan-file'
 export { earlierNames } from './plan/earlier-names'
 export { isBroadcast } from './ops/joins'
 export { planFor } from './plan/plan-for'

@@ -100,8 +100,8 @@ const draw = (request: StageRequest): string => {
     { title: `budget ${mebibytes(budget)}`, within: { strategy: 'auto', budget: { bytes: budget } } }
   ] as const
   const drawn = panels.map(({ title, within }) => {
-    const { plan, program } = must(stage({ ...request, ...within }))
-    return { title, peak: plan.predicted.peakDeviceBytes, ...staysOf(program, request.device) }
+    const { predicted, program } = must(stage({ ...request, ...within }))
+    return { title, peak: predicted.peakDeviceBytes, ...staysOf(program, request.device) }
   })
   const [bytes, milliseconds] = [Math.max(...drawn.map(({ peak }) => peak)), Math.max(...drawn.map((one) => one.milliseconds))]
   const y = (offset: number): number => top + height * (1 - offset / bytes)

@@ -1,9 +1,11 @@
 import * as E from 'fp-ts/Either'
 import { layerText, validateOrder, validateSegments, type UnnamedSegment } from '../dsl'
 import { inputError, type StagingError } from './error'
+import type { DeviceModel } from './devices/device-model'
 import type { Graph } from './graph/graph'
+import type { StepGraph } from './graph/step-graph'
 import { createPool } from './lowering/ir/builder'
-import { createModelScope, type Lowering } from './lowering/segment/create-scope'
+import { createModelScope } from './lowering/segment/create-scope'
 import { lowerStep } from './lowering/step/step'
 import { validateSwapIntervals } from './lowering/step/swap'
 import { transformablePositions } from './lowering/segment/winograd'
@@ -46,12 +48,6 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
     : E.left(inputError(`${graph.model} on ${graph.input.join('x')}: tile: ${mistake}, or a larger input.`))
 }
 
-/** The decisions that are taken as they are, in place of a strategy's plan. */
-export interface PlanOverride extends Pick<Plan, 'order' | 'segments'>, Partial<Pick<Plan, 'swapSchedule' | 'placement'>> {
-  /** Name of the strategy in the resulting plan; the request's where absent. */
-  readonly strategy?: string
-}
-
 /** A segment as plan files write it: layers by their names. */
 const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
@@ -67,7 +63,8 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
  * it, and segments that follow each other from the first op to the last and are tiled only where
  * that is exact. The sentences are those of the plan's types.
  */
-export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverride): E.Either<StagingError, PlanOverride> => {
+export const checkPlan = (graph: Graph, plan: Plan): E.Either<StagingError, Plan> => {
+  const { order, segments } = plan
   const misplaced = validateOrder(graph.nodes, order)
   if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
   const running = inOrder(graph, order)
@@ -89,7 +86,7 @@ export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverrid
   if (moved !== undefined) return E.left(inputError(`${moved}.`))
   const blind = segments.find((segment) => segmentTiling(running, segment, segment.grid) === undefined)
   return blind === undefined
-    ? E.right({ order, segments })
+    ? E.right(plan)
     : E.left(
         inputError(
           `segment ${blind.from}..${blind.to}: some of its tiles see nothing but padding; take fewer tiles.`,
@@ -103,12 +100,12 @@ export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverrid
  * them; the graph is in the given order.
  */
 export const validateWinograd = (
-  lowering: Lowering,
-  segments: readonly Segment[],
+  graph: StepGraph,
+  { segments }: Plan,
+  device: DeviceModel,
   exactKernels: true | undefined
 ): StagingError | undefined => {
-  const { graph, device } = lowering
-  const possible = new Set(transformablePositions(createModelScope(lowering, createPool())))
+  const possible = new Set(transformablePositions(createModelScope(graph, device, createPool())))
   const asked = segments.flatMap((segment) => (segment.winograd ?? []).map((position) => ({ segment, position })))
   const wrong = asked.find(({ position }) => !possible.has(position))
   if (wrong === undefined) return undefined
@@ -123,9 +120,13 @@ export const validateWinograd = (
  * Tensors that cannot wait on the host as given: when they are made and read, lowering says. The
  * graph is in the given order.
  */
-export const validateSwapSchedule = (lowering: Lowering, { segments, swapSchedule = [] }: PlanOverride): StagingError | undefined => {
+export const validateSwapSchedule = (
+  graph: StepGraph,
+  { segments, swapSchedule = [] }: Plan,
+  device: DeviceModel
+): StagingError | undefined => {
   if (swapSchedule.length === 0) return undefined
-  const { step, pool } = lowerStep(lowering, segments)
-  const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(lowering.graph, timepoint))
+  const { step, pool } = lowerStep(graph, device, segments)
+  const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(graph, timepoint))
   return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }

@@ -9,12 +9,14 @@ import type { KernelKind } from './kernels/kernels'
 import { lazy } from './memoize'
 import type { Buffer } from './lowering/ir/builder'
 import { segmentTimer } from './lowering/cost/estimate'
-import type { Lowering } from './lowering/segment/create-scope'
+import { lower, type Lowered } from './lowering'
 import { microBatches } from './graph/objective'
-import { type MemoryPlan, type Segment } from './plans/plan'
+import type { Segment } from './plans/plan'
 import { tileCount, untiled } from './graph/span'
-import { createCandidate, type PlanSearch, type Candidate } from './search'
-import { decide, planOf, type StageRequest } from './stage'
+import type { PlanSearch } from './search'
+import { decideGraph, type Decision } from './decide'
+import { predictPlan, type PredictedPlan } from './stage'
+import { buildRequestGraph, type PlanRequest, type StageRequest } from './request'
 import type { Program } from './program/program'
 import { hostTensorsOf } from './plans/host-tensors'
 
@@ -58,12 +60,11 @@ export interface SegmentCost {
   readonly loadingSavingMilliseconds: number
 }
 
-export interface Explanation {
-  readonly plan: MemoryPlan
-  /** Of the plan; made when asked for. */
+/** Why a plan is as it is, in figures. */
+export interface Explanation extends PredictedPlan {
+  /** The Program of the plan, which is made when asked for. */
   readonly program: () => Program
-  readonly graph: Graph
-  /** Whether the decisions were given, so that no budget changes them. */
+  /** Whether the plan was given, so that no budget changes it. */
   readonly isGiven: boolean
   /**
    * The layer that has the most bytes at the peak, parameters and optimizer state aside; absent
@@ -126,20 +127,13 @@ interface SegmentTime {
  * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment
  * that makes one has a part in what its readers do, so that the whole step tells what changes.
  */
-const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
-  const { graph, segments } = chosen
+const timesOf = ({ graph: written, device, chosen: { graph, plan } }: Decision): ((place: number) => (segment: Segment) => SegmentTime) => {
+  const { segments } = plan
   const onHost = new Set(segments.flatMap(hostTensorsOf))
-  const timer = segmentTimer({ ...lowering, graph }, onHost)
-  const times = microBatches(lowering.objective)
+  const timer = segmentTimer(graph, device, onHost)
+  const times = microBatches(graph.objective)
   const ofStep = (place: number, segment: Segment): number =>
-    Math.round(
-      1e6 *
-        createCandidate(lowering, {
-          ...chosen,
-          segments: Object.assign([...segments], { [place]: segment }),
-          swapSchedule: []
-        }).milliseconds()
-    )
+    Math.round(1e6 * lower(written, { ...plan, segments: segments.with(place, segment), swapSchedule: [] }, device).milliseconds())
   return (place) => {
     const alone = times * timer(segments[place]!).nanoseconds()
     const present = lazy(() => ofStep(place, segments[place]!))
@@ -175,7 +169,7 @@ const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean,
 /** Budgets looked at on the way to the fastest plan, evenly in their logarithms. */
 const looks = 12
 
-const other = (present: Candidate, budgetBytes: number, { peakBytes, milliseconds }: Candidate): OtherBudget => ({
+const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds }: Lowered): OtherBudget => ({
   budgetBytes,
   peakDeviceBytes: peakBytes(),
   stepMilliseconds: milliseconds(),
@@ -183,7 +177,7 @@ const other = (present: Candidate, budgetBytes: number, { peakBytes, millisecond
 })
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
-const largerThan = (present: Candidate, budget: number, answers: PlanSearch): readonly OtherBudget[] => {
+const largerThan = (present: Lowered, budget: number, answers: PlanSearch): readonly OtherBudget[] => {
   const fastest = answers.within(unlimitedBytes)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
@@ -196,37 +190,42 @@ const largerThan = (present: Candidate, budget: number, answers: PlanSearch): re
   })
 }
 
-const smallerThan = (present: Candidate, answers: PlanSearch): OtherBudget | undefined => {
+const smallerThan = (present: Lowered, answers: PlanSearch): OtherBudget | undefined => {
   const candidate = answers.within(present.peakBytes() - 1)
   return candidate && other(present, present.peakBytes() - 1, candidate)
 }
 
 /**
- * Why a plan is as it is, in figures: pure, and as deterministic as the plan. Fails as staging
- * does.
+ * Why the plan for a graph, as `buildRequestGraph` builds it, is as it is, in figures: pure, and as
+ * deterministic as the plan. Fails as `stageGraph` does.
  */
-export const explain = (request: StageRequest): E.Either<StagingError, Explanation> =>
+export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<StagingError, Explanation> =>
   pipe(
-    decide(request),
-    E.map((decided): Explanation => {
-      const { lowering, chosen, answers } = decided
+    decideGraph(graph, request),
+    E.map((decision): Explanation => {
+      const { graph, device, chosen, answers } = decision
+      const { segments, swapSchedule = [] } = chosen.plan
       const live = listLive(chosen.graph, chosen.liveAtPeak())
-      const times = timesOf(lowering, chosen)
+      const times = timesOf(decision)
       return {
-        plan: planOf(request, decided),
+        ...predictPlan(request, decision),
         program: chosen.program,
-        graph: lowering.graph,
         isGiven: answers === undefined,
         bindingLayer: bindingLayerOf(live),
         live,
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
-        larger: answers === undefined ? [] : largerThan(chosen, decided.budget ?? Infinity, answers),
+        larger: answers === undefined ? [] : largerThan(chosen, decision.budget ?? Infinity, answers),
         smaller: answers && smallerThan(chosen, answers),
-        segments: chosen.segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
+        segments: segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
-          chosen.swapSchedule.length === 0
-            ? 0
-            : chosen.milliseconds() - createCandidate(lowering, { ...chosen, swapSchedule: [] }).milliseconds()
+          swapSchedule.length === 0 ? 0 : chosen.milliseconds() - lower(graph, { ...chosen.plan, swapSchedule: [] }, device).milliseconds()
       }
     })
+  )
+
+/** As `explainGraph`, of a model. Fails as `stage` does. */
+export const explain = (request: StageRequest): E.Either<StagingError, Explanation> =>
+  pipe(
+    buildRequestGraph(request),
+    E.chain((graph) => explainGraph(graph, request))
   )

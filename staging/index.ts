@@ -1,5 +1,4 @@
 export { cudnnAlgorithm, rotated180Algorithm } from './devices/algorithms'
-export type { PlanOverride } from './check-plan'
 export {
   computeMilliseconds,
   decodeChain,
@@ -25,8 +24,9 @@ export {
   type DescribedDevice,
   type DeviceFile
 } from './devices/file-model'
-export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
-export { buildGraph, withLoss } from './ops/build-graph'
+export { explain, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
+export { buildGraph, withClassWeights } from './ops/build-graph'
+export { graphHash } from './ops/graph-hash'
 export { hasTarget, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
@@ -46,7 +46,7 @@ export { unusableFreeSpace } from './placement/unusable-free-space'
 export { minCudaChunk } from './placement/virtual'
 export { profile, withProfile, type Profile, type ProfiledModel, type TimeSource } from './devices/profile'
 export { swapScheduleTexts } from './plans/timepoints'
-export { memoryPlan, type SwapInterval, type MemoryPlan, type PlacementChoice, type SwapSchedule, type Segment } from './plans/plan'
+export type { Plan, PlanPlacement, Segment, SwapInterval, SwapSchedule } from './plans/plan'
 export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
 export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plan-file'
@@ -57,9 +57,10 @@ export type { DevicePrecision, Precision } from './kernels/precision'
 export { createRecording, findUnrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
-export { buildRequestGraph, stage, stageEach, type Budget, type StageChoice, type StageRequest, type Staged } from './stage'
+export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type StageRequest } from './request'
+export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
 export type { Objective, Optimizer, ParameterGroup, Training } from './graph/objective'
-export type { Source } from './lowering/scope/scope'
+export type { Source, StepGraph } from './graph/step-graph'
 export { verify, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusibleTileAxes } from './graph/tiling'

@@ -1,6 +1,6 @@
-import * as E from 'fp-ts/Either'
-import { pipe } from 'fp-ts/function'
-import type { StagingError } from './error'
+import { planningDevice } from './devices/algorithms'
+import { createStepGraph } from './ops/build-graph'
+import type { Graph } from './graph/graph'
 import { bindAlone } from './lowering/segment/bind'
 import type { ModelScope } from './lowering/scope/scope'
 import { createBuilder, createPool, type Buffer, type Pool, type UnplacedInstruction } from './lowering/ir/builder'
@@ -13,7 +13,7 @@ import { tensorBytes } from './lowering/scope/regions'
 import { maxLive } from './placement/placement'
 import { computeLifetimes } from './placement/lifetimes'
 import { nanoseconds } from './devices/simulate'
-import { loweringFor, type StageRequest } from './stage'
+import type { PlanRequest } from './request'
 import { segmentTiling } from './graph/tiling'
 import { untiled, type Span } from './graph/span'
 import type { Chain, Stage } from './chain/chain'
@@ -40,7 +40,8 @@ interface Measured extends Omit<Stage, 'x' | 'y'> {
 const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured => {
   const builder = createBuilder(pool)
   const inside: ModelScope = { ...scope, builder }
-  const { graph, objective, device } = scope
+  const { graph, device } = scope
+  const { objective } = graph
   const segment = { from, to, grid: untiled, recompute: false, reorder: 'once' } as const
   const code = bindAlone(inside, segment, segmentTiling(graph, segment, untiled)!, new Set())
   const after = code.boundaries.get(to)
@@ -74,7 +75,7 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
   }
 }
 
-const residentBytesOf = ({ parameters, objective, parameterBytes }: ModelScope): number => {
+const residentBytesOf = ({ graph: { objective }, parameters, parameterBytes }: ModelScope): number => {
   const bytes = (tensors: readonly { readonly elements: number }[]): number =>
     tensors.reduce((sum, { elements }) => sum + elements * parameterBytes, 0)
   const learning = parameters.flatMap(trainableTensors)
@@ -89,29 +90,26 @@ const residentBytesOf = ({ parameters, objective, parameterBytes }: ModelScope):
 /**
  * The chain of a model's training step on a device, as the paper sees one: untiled, by direct
  * kernels. A stage is an op with those after it that work in place; what it keeps for its backward
- * (which elements won a pool) goes with its output. The link is as fast as its slower way. Fails as
- * staging does for a layer that refuses its input.
+ * (which elements won a pool) goes with its output. The link is as fast as its slower way.
  */
 export const buildChain = (
-  request: Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source'>
-): E.Either<StagingError, ModelChain> =>
-  pipe(
-    loweringFor(request),
-    E.map((lowering) => {
-      const pool = createPool()
-      const scope = createModelScope(lowering, pool)
-      const { graph, device } = lowering
-      const measured = stageSpans(graph).map((span) => measure(scope, pool, span))
-      const input = { x: tensorBytes(scope.layouts[0]!, graph.input, scope.activationBytes), y: 0 }
-      const outputs = measured.map(({ output }) => output)
-      return {
-        chain: {
-          name: graph.model,
-          stages: measured.map(({ name, u_F, u_B, ex_F, ex_B }, i) => ({ name, u_F, u_B, ...(outputs[i - 1] ?? input), ex_F, ex_B })),
-          output: outputs.at(-1)!,
-          beta: Math.min(device.linkBytesPerSecond.toDevice, device.linkBytesPerSecond.toHost)
-        },
-        residentBytes: residentBytesOf(scope)
-      }
-    })
-  )
+  sourceGraph: Graph,
+  request: Pick<PlanRequest, 'device' | 'objective' | 'source' | 'exactKernels'>
+): ModelChain => {
+  const graph = createStepGraph(sourceGraph, request.objective, request.source)
+  const device = planningDevice(request.device, request.exactKernels)
+  const pool = createPool()
+  const scope = createModelScope(graph, device, pool)
+  const measured = stageSpans(graph).map((span) => measure(scope, pool, span))
+  const input = { x: tensorBytes(scope.layouts[0]!, graph.input, scope.activationBytes), y: 0 }
+  const outputs = measured.map(({ output }) => output)
+  return {
+    chain: {
+      name: graph.model,
+      stages: measured.map(({ name, u_F, u_B, ex_F, ex_B }, i) => ({ name, u_F, u_B, ...(outputs[i - 1] ?? input), ex_F, ex_B })),
+      output: outputs.at(-1)!,
+      beta: Math.min(device.linkBytesPerSecond.toDevice, device.linkBytesPerSecond.toHost)
+    },
+    residentBytes: residentBytesOf(scope)
+  }
+}

@@ -1,34 +1,33 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { checkPlan, layerText, type Model, type Plan } from '../dsl'
-import type { PlanOverride } from './check-plan'
+import { checkPlan as checkNamedPlan, layerText, type PlanFile, type Shape } from '../dsl'
 import { inputError, type StagingError } from './error'
-import { buildGraph } from './ops/build-graph'
+import type { Graph } from './graph/graph'
 import { graphHash } from './ops/graph-hash'
 import { parseSwapSchedule, swapScheduleTexts } from './plans/timepoints'
-import type { Objective } from './graph/objective'
 import { objectiveText } from './graph/objective-text'
-import { memoryPlan, staticPlacement } from './plans/plan'
+import type { Plan } from './plans/plan'
 import type { Staged } from './stage'
 
 const roundFigure = (value: number): number => Number(value.toPrecision(6))
 
 /** A staged plan as a file holds it. */
-export const toPlanFile = ({ sourceGraph, graph, plan, program }: Staged, objective: Objective): Plan => {
-  const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
-  const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
+export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan, predicted, program }: Staged): PlanFile => {
+  const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = predicted
+  const { order, segments, swapSchedule = [], placement } = plan
+  const nameAt = (position: number): string => graph.nodes[order[position]!]!.name
   return {
-    model: plan.model,
-    input: plan.input,
+    model: graph.model,
+    input: graph.input,
     layers: sourceGraph.nodes.map(({ op, args }) => layerText(op, args)),
-    order: plan.order,
-    strategy: plan.strategy,
-    device: { name: plan.device, precision: program.precision, threads: program.threads },
-    objective: objectiveText(objective),
-    graph: plan.graphHash,
-    budget: plan.budget,
+    order,
+    strategy,
+    device: { name: device, precision: program.precision, threads: program.threads },
+    objective: objectiveText(graph.objective),
+    graph: graphHash(sourceGraph),
+    budget: budget ?? null,
     peak: peakDeviceBytes,
-    segments: plan.segments.map(({ from, to, winograd, hostTensors, ...decisions }) => ({
+    segments: segments.map(({ from, to, winograd, hostTensors, ...decisions }) => ({
       from,
       to,
       checkpoint: nameAt(to - 1),
@@ -36,8 +35,8 @@ export const toPlanFile = ({ sourceGraph, graph, plan, program }: Staged, object
       ...(winograd && { winograd: winograd.map(nameAt) }),
       ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
     })),
-    ...(plan.swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule) }),
-    ...(plan.placement.allocator === 'virtual' && { placement: plan.placement }),
+    ...(swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, order, swapSchedule) }),
+    ...(placement && { placement }),
     predicted: {
       peakHostBytes,
       plainPeakBytes,
@@ -47,42 +46,37 @@ export const toPlanFile = ({ sourceGraph, graph, plan, program }: Staged, object
 }
 
 /**
- * The decisions of a plan for this model and its own input, where it has one. Fails with the
- * sentence of what differs: the model, a layer, the input, or, where people can see no difference,
- * the names that the graph's hash knows.
+ * The plan that a file has for a graph; `own` is the input [B, C, H, W] that its model asks for,
+ * where it does. Fails with the sentence of what differs: the model, a layer, the input, or, where
+ * people can see no difference, the names that the graph's hash knows.
  */
-export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, PlanOverride> =>
+export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFile): E.Either<StagingError, Plan> =>
   pipe(
-    buildGraph(model, plan.input.length === 4 ? plan.input : (model.input ?? plan.input)),
-    E.chain((graph) =>
-      pipe(
-        plan.model === model.name
-          ? checkPlan(graph.nodes, model.input, plan)
-          : E.left(`model: the model is ${model.name}, the plan for ${plan.model}`),
-        E.mapLeft((mistake) => inputError(`${mistake}.`)),
-        E.filterOrElse(
-          () => graphHash(graph) === plan.graph,
-          () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
-        ),
-        E.map(({ order, segments, swapSchedule = [], placement = staticPlacement, strategy }) => {
-          const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
-          return {
-            order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, prefetch, hostTensors, rematerialize }) => ({
-              ...{ from, to, grid, recompute, reorder },
-              ...(workspace !== undefined && { workspace }),
-              ...(prefetch && { prefetch }),
-              ...(rematerialize && { rematerialize }),
-              ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) }),
-              ...(hostTensors && { hostTensors: hostTensors.map(positionOf).sort((a, b) => a - b) })
-            })),
-            swapSchedule: parseSwapSchedule(graph, order, swapSchedule),
-            placement,
-            strategy
-          }
-        })
-      )
-    )
+    file.model === graph.model
+      ? checkNamedPlan(graph.nodes, own, file)
+      : E.left(`model: the model is ${graph.model}, the plan for ${file.model}`),
+    E.mapLeft((mistake) => inputError(`${mistake}.`)),
+    E.filterOrElse(
+      () => graphHash(graph) === file.graph,
+      () => inputError(`the layers of ${graph.model} have other names than when the plan was made; plan it anew.`)
+    ),
+    E.map(({ order, segments, swapSchedule, placement }) => {
+      const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
+      const positionsOf = (names: readonly string[]): readonly number[] => names.map(positionOf).sort((a, b) => a - b)
+      return {
+        order,
+        segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, prefetch, hostTensors, rematerialize }) => ({
+          ...{ from, to, grid, recompute, reorder },
+          ...(workspace !== undefined && { workspace }),
+          ...(prefetch && { prefetch }),
+          ...(rematerialize && { rematerialize }),
+          ...(winograd && { winograd: positionsOf(winograd) }),
+          ...(hostTensors && { hostTensors: positionsOf(hostTensors) })
+        })),
+        ...(swapSchedule && { swapSchedule: parseSwapSchedule(graph, order, swapSchedule) }),
+        ...(placement && { placement })
+      }
+    })
   )
 
 /**
@@ -113,7 +107,7 @@ const literal = (value: unknown, json: boolean): string => {
 }
 
 /** The text of a plan file: a field a line, a layer a line, a segment a line. */
-export const planFileText = (plan: Plan, form: PlanFileForm): string => {
+export const planFileText = (plan: PlanFile, form: PlanFileForm): string => {
   const json = form.kind === 'json'
   const listed = (items: readonly unknown[], remarks: readonly string[]): string =>
     `[\n${items.map((item, place) => `    ${literal(item, json)}${place < items.length - 1 ? ',' : ''}${remarks[place] ?? ''}`).join('\n')}\n  ]`

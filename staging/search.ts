@@ -1,20 +1,21 @@
 import { segmentEstimator } from './lowering/cost/estimate'
 import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
-import type { Lowering } from './lowering/segment/create-scope'
+import type { DeviceModel } from './devices/device-model'
+import type { StepGraph } from './graph/step-graph'
+import type { KernelKind } from './kernels/kernels'
+import { unlimitedBytes } from './lowering/scope/workspace'
+import type { LeastPlan } from './budget-errors'
 import { microBatches } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
 import { buildTimeline } from './lowering/cost/timeline'
 import { alignment } from './placement/placement'
-import { createPlan, staticPlacement, type PlacementChoice, type Plan } from './plans/plan'
+import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
-import type { Decisions, CandidateEstimate, Search, Segmentation, Strategy } from './strategies/strategy'
+import type { PlanEstimate, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
-
-/** A plan with its exact peak and predicted time. */
-export interface Candidate extends Lowered, Plan {}
 
 /** What a strategy answers to budgets in bytes. */
 export interface PlanSearch {
@@ -22,24 +23,19 @@ export interface PlanSearch {
    * The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger
    * budget.
    */
-  readonly within: (budget: number, slowest?: number) => Candidate | undefined
+  readonly within: (budget: number, slowest?: number) => Lowered | undefined
   /** The smallest budget for which there is an answer, and that answer. */
-  readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
+  readonly least: () => LeastPlan | undefined
+  /** Where there is no answer to any budget: a kernel that the device refuses, if that is why. */
+  readonly refusedKernel: () => KernelKind | undefined
   /**
    * The fewest bytes on the host with which anything fits the budget; undefined where nothing does.
    */
   readonly leastHost: (budget: number) => number | undefined
 }
 
-/** A plan, lowered; `lowering` has the graph as written. */
-export const createCandidate = (lowering: Lowering, plan: Plan): Candidate => {
-  // A candidate is a plan too, whose answers are of another lowering.
-  const { order, segments, swapSchedule, placement } = plan
-  return { ...lower(lowering, plan), order, segments, swapSchedule, placement }
-}
-
-const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
-  candidates.reduce<Candidate | undefined>(
+const fastestOf = (candidates: readonly Lowered[]): Lowered | undefined =>
+  candidates.reduce<Lowered | undefined>(
     (fastest, one) => (fastest === undefined || one.milliseconds() < fastest.milliseconds() ? one : fastest),
     undefined
   )
@@ -51,25 +47,30 @@ const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
 const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
 
 /** A prospect that is lowered when it comes into question. */
-interface Lowerable extends Omit<CandidateEstimate, 'decisions' | 'nanoseconds'> {
+interface Lowerable extends Omit<PlanEstimate, 'plan' | 'nanoseconds'> {
   /** What it takes at least. */
   readonly milliseconds: () => number
-  readonly lowered: () => Candidate
+  readonly lowered: () => Lowered
 }
 
 /** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
 const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): PlanSearch => {
   const prospects = lazy(all)
-  const mayFit = lazy(() => prospects().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
-  const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Candidate): boolean =>
-    mayLieIn(budget, liveBytes()) && mayLieIn(hostBudget, liveHostBytes()) && peakBytes() <= budget && hostBytes() <= hostBudget
+  const mayRun = lazy(() => prospects().filter(({ refusedKernel }) => refusedKernel === undefined))
+  const mayFit = lazy(() => mayRun().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
+  const isWithin = (budget: number, { refusedKernel, liveBytes, liveHostBytes, peakBytes, hostBytes }: Lowered): boolean =>
+    refusedKernel() === undefined &&
+    mayLieIn(budget, liveBytes()) &&
+    mayLieIn(hostBudget, liveHostBytes()) &&
+    peakBytes() <= budget &&
+    hostBytes() <= hostBudget
   const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
     [...among].sort((a, b) => bytes(a) - bytes(b))
   return {
     within: (budget, slowest = Infinity) => {
       if (budget < leastBytes) return undefined
       const small = mayFit().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
-      let best: Candidate | undefined
+      let best: Lowered | undefined
       for (const { milliseconds, lowered } of small.sort((a, b) => a.milliseconds() - b.milliseconds())) {
         const mayBeBest = (time: number): boolean => (best === undefined ? time <= slowest : time < best.milliseconds())
         if (!mayBeBest(milliseconds())) break
@@ -78,20 +79,28 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
       return best
     },
     least: () => {
-      let least: Candidate | undefined
+      let least: Lowered | undefined
       for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, mayFit())) {
         const most = (least?.peakBytes() ?? Infinity) - 1
         if (!mayLieIn(most, deviceBytes)) break
         if (isWithin(most, lowered())) least = lowered()
       }
-      return least && { budget: least.peakBytes(), candidate: least }
+      return least && { budget: least.peakBytes(), lowered: least }
+    },
+    refusedKernel: () => {
+      for (const { refusedKernel, lowered } of prospects()) {
+        const refused = refusedKernel ?? lowered().refusedKernel()
+        if (refused !== undefined) return refused
+      }
+      return undefined
     },
     leastHost: (budget) => {
-      const small = prospects().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
+      const small = mayRun().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
       let least: number | undefined
       for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
         if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break
-        if (mayLieIn(budget, lowered().liveBytes()) && lowered().peakBytes() <= budget)
+        const { refusedKernel, liveBytes, peakBytes } = lowered()
+        if (refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
           least = Math.min(least ?? Infinity, lowered().hostBytes())
       }
       return least
@@ -118,15 +127,16 @@ const ahead = 4
 const ladderAnswers = (
   search: Search,
   segmentations: (target: number) => readonly Segmentation[],
-  lowered: (segments: Segmentation) => Candidate,
-  mostBytes: number
+  lowered: (segments: Segmentation) => Lowered,
+  mostBytes: number,
+  refusedKernel: () => KernelKind | undefined
 ): PlanSearch => {
   const targets: number[] = []
   for (let rest = firstTarget; rest < 2 * mostBytes; rest *= targetRatio) targets.push(search.residentBytes + Math.floor(rest))
   const top = targets.length - 1
-  const known = new Map<number, readonly Candidate[]>()
+  const known = new Map<number, readonly Lowered[]>()
   const segmentationsAt = (rung: number): readonly Segmentation[] => segmentations(targets[rung]!)
-  const candidatesAt = (rung: number): readonly Candidate[] => {
+  const candidatesAt = (rung: number): readonly Lowered[] => {
     const candidates = known.get(rung) ?? segmentationsAt(rung).map(lowered)
     known.set(rung, candidates)
     return candidates
@@ -138,11 +148,13 @@ const ladderAnswers = (
   /** The smallest budget that starts at this rung or above. */
   const reaching = (rung: number): number => (rung <= ahead ? 0 : targets[rung - ahead - 1]! + 1)
 
-  const within = (budget: number): Candidate | undefined => {
+  const within = (budget: number): Lowered | undefined => {
     for (let rung = startFor(budget); rung >= 0; rung--) {
       const candidates = candidatesAt(rung)
       if (candidates.length === 0) return undefined
-      const fitting = candidates.find(({ liveBytes, peakBytes }) => mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
+      const fitting = candidates.find(
+        ({ refusedKernel, liveBytes, peakBytes }) => refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
+      )
       if (fitting !== undefined) return fitting
     }
     return undefined
@@ -150,6 +162,7 @@ const ladderAnswers = (
   return {
     within,
     leastHost: (budget) => within(budget)?.hostBytes(),
+    refusedKernel,
     least: () => {
       let [low, high] = [0, top]
       while (low < high) {
@@ -157,11 +170,11 @@ const ladderAnswers = (
         if (segmentationsAt(middle).length > 0) high = middle
         else low = middle + 1
       }
-      let least: { readonly budget: number; readonly candidate: Candidate } | undefined
+      let least: LeastPlan | undefined
       for (let rung = low; rung <= top && (least === undefined || reaching(rung) < least.budget); rung++)
         for (const candidate of candidatesAt(rung)) {
           const budget = Math.max(candidate.peakBytes(), reaching(rung))
-          if (least === undefined || budget < least.budget) least = { budget, candidate }
+          if (least === undefined || budget < least.budget) least = { budget, lowered: candidate }
         }
       return least
     }
@@ -172,19 +185,21 @@ const ladderAnswers = (
  * What strategies ask of a graph in an order; answers are remembered over all that want the same
  * one.
  */
-const searches = (written: Lowering, residentBytes: number): ((order: Order) => Search) => {
+const createSearches = (written: StepGraph, device: DeviceModel, residentBytes: number): ((order: Order) => Search) => {
   const known = new Map<string, Search>()
   return (order) => {
     const found = known.get(order.join())
     if (found !== undefined) return found
-    const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-    const variants = lazy(() => createVariants(lowering))
+    const graph = inOrder(written, order)
+    const variants = lazy(() => createVariants(graph, device))
     const search: Search = {
-      lowering,
+      order,
+      graph,
+      device,
       residentBytes,
-      estimate: segmentEstimator(lowering),
+      estimate: segmentEstimator(graph, device),
       variants: (span) => variants()(span),
-      timeline: (segments) => buildTimeline(lowering, segments)
+      timeline: (segments) => buildTimeline(graph, device, segments)
     }
     known.set(order.join(), search)
     return search
@@ -192,54 +207,54 @@ const searches = (written: Lowering, residentBytes: number): ((order: Order) => 
 }
 
 const createStrategySearch = (
-  written: Lowering,
+  written: StepGraph,
   strategy: Strategy,
   searchIn: (order: Order) => Search,
-  plain: Candidate,
+  plain: Lowered,
   hostBudget: number,
-  placement: PlacementChoice
+  placement: PlanPlacement | undefined
 ): PlanSearch => {
-  const order = strategy.order(written.graph)
-  const search = searchIn(order)
-  const { lowering } = search
-  const known = new Map<string, Candidate>()
-  const lowered = ({ segments, swapSchedule }: Decisions): Candidate => {
-    const key = JSON.stringify([segments, swapSchedule])
-    const candidate = known.get(key) ?? createCandidate(written, { order, segments, swapSchedule, placement })
-    known.set(key, candidate)
-    return candidate
-  }
-  const onDevice = (segments: Segmentation): Candidate => lowered({ segments, swapSchedule: [] })
-  const wholeBytes = (): number => search.residentBytes + largestTensorBytes(lowering)
-  const milliseconds = (nanoseconds: number): number => (microBatches(lowering.objective) * nanoseconds) / 1e6
+  const search = searchIn(strategy.order(written))
+  const { order, graph, device, residentBytes } = search
+  const lowered = memoize(
+    ({ segments, swapSchedule = [] }: Plan) => JSON.stringify([segments, swapSchedule]),
+    ({ segments, swapSchedule = [] }) =>
+      lower(written, { order, segments, ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }, device)
+  )
+  const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
+  const wholeBytes = (): number => residentBytes + largestTensorBytes(graph, device)
+  const milliseconds = (nanoseconds: number): number => (microBatches(graph.objective) * nanoseconds) / 1e6
   switch (strategy.kind) {
     case 'fixed': {
       const estimated = (segments: Segmentation): number =>
         milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
       // What every plan does beside its segments.
-      const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(lowering.graph)))
-      const bytesOf = leastBytesEstimator(lowering, search.residentBytes)
+      const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))
+      const bytesOf = leastBytesEstimator(graph, device, residentBytes)
       return fixedAnswers(hostBudget, wholeBytes(), () =>
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
           hostBytes: 0,
           milliseconds: lazy(() => common() + estimated(segments)),
+          refusedKernel: undefined,
           lowered: () => onDevice(segments)
         }))
       )
     }
     case 'swapping':
-      return fixedAnswers(hostBudget, strategy.tiles === true ? search.residentBytes : wholeBytes(), () =>
-        strategy.all(search).map(({ decisions, nanoseconds, ...bytes }) => ({
+      return fixedAnswers(hostBudget, strategy.tiles === true ? residentBytes : wholeBytes(), () =>
+        strategy.all(search).map(({ plan, nanoseconds, ...bytes }) => ({
           ...bytes,
           milliseconds: () => milliseconds(nanoseconds()),
-          lowered: lazy(() => lowered(decisions()))
+          lowered: lazy(() => lowered(plan()))
         }))
       )
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
-      const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))
-      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plain.peakBytes(), onDevice(fastest!).liveBytes()))
+      const [segments] = withVariants(search.variants, wholeGraph(graph))
+      const { refusedKernel, liveBytes } = onDevice(segments!)
+      const mostBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
+      return ladderAnswers(search, strategy.within(search), onDevice, mostBytes, refusedKernel)
     }
   }
 }
@@ -248,11 +263,11 @@ const createStrategySearch = (
  * Milliseconds of the fastest kernels, run once each in the better order, without a map or a
  * transfer: no plan takes less.
  */
-export const lowerBound = (written: Lowering): number => {
-  const order = hoistPoolAboveRelu(written.graph)
-  const lowering = { ...written, graph: inOrder(written.graph, order) }
-  const [fastest] = withVariants(createVariants(lowering), wholeGraph(lowering.graph))
-  return createCandidate(written, createPlan(order, fastest!)).milliseconds()
+export const lowerBound = (written: StepGraph, device: DeviceModel): number => {
+  const order = hoistPoolAboveRelu(written)
+  const graph = inOrder(written, order)
+  const [fastest] = withVariants(createVariants(graph, device), wholeGraph(graph))
+  return lower(written, { order, segments: fastest! }, device).milliseconds()
 }
 
 /** What all strategies answer for a model on a device; what one has found out serves the others. */
@@ -272,7 +287,7 @@ const fastestAnswers = (all: readonly (PlanSearch & Pick<Strategy, 'kind'>)[], l
   const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
   return {
     within: (budget) => {
-      const found = new Map<PlanSearch, Candidate | undefined>()
+      const found = new Map<PlanSearch, Lowered | undefined>()
       let slowest = Infinity
       for (const answers of guidedFirst) {
         // Where nothing can be faster, nothing need be swapped.
@@ -286,10 +301,8 @@ const fastestAnswers = (all: readonly (PlanSearch & Pick<Strategy, 'kind'>)[], l
     least: () =>
       all
         .flatMap((answers) => answers.least() ?? [])
-        .reduce<ReturnType<PlanSearch['least']>>(
-          (least, one) => (least === undefined || one.budget < least.budget ? one : least),
-          undefined
-        ),
+        .reduce<LeastPlan | undefined>((least, one) => (least === undefined || one.budget < least.budget ? one : least), undefined),
+    refusedKernel: () => all.map((answers) => answers.refusedKernel()).find((kernel) => kernel !== undefined),
     leastHost: (budget) =>
       all
         .flatMap((answers) => answers.leastHost(budget) ?? [])
@@ -297,26 +310,30 @@ const fastestAnswers = (all: readonly (PlanSearch & Pick<Strategy, 'kind'>)[], l
   }
 }
 
-/** `plain` is the model's plain plan. */
+/**
+ * The searches of all strategies for plans of a graph on a device. `plain` is its plain plan,
+ * lowered; `hostBudget` in bytes, without a limit and without swapping where absent.
+ */
 export const createPlanSearches = (
-  written: Lowering,
-  plain: Candidate,
+  graph: StepGraph,
+  device: DeviceModel,
+  plain: Lowered,
   hostBudget?: number,
-  placement: PlacementChoice = staticPlacement
+  placement?: PlanPlacement
 ): PlanSearches => {
-  const searchIn = searches(written, plain.residentBytes)
+  const searchIn = createSearches(graph, device, plain.residentBytes)
   const answersBy = memoize(
     (name: Planner) => name,
     (name) => ({
       kind: strategies[name].kind,
-      ...createStrategySearch(written, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
+      ...createStrategySearch(graph, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
     })
   )
   const mayTake = (name: Planner): boolean =>
     strategies[name].partOf === undefined &&
-    (written.graph.directives.length === 0 || strategies[name].obeysDirectives) &&
+    (graph.directives.length === 0 || strategies[name].obeysDirectives) &&
     (hostBudget !== undefined || strategies[name].kind !== 'swapping')
-  const leastMilliseconds = lazy(() => lowerBound(written))
+  const leastMilliseconds = lazy(() => lowerBound(graph, device))
   const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), leastMilliseconds))
   return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }
 }

@@ -1,13 +1,13 @@
 import type { Lte, Mul } from '../shapes/arithmetic'
 import type { Entries, Entry } from '../flat/entries'
 import type { FlatExtents } from '../flat/extents'
-import type { PlanSegment } from './plan'
+import type { PlanFileSegment } from './plan-file'
 import type { ShowSegment } from './checked-segments'
 import type { Summing } from '../shapes/segment'
 import type { Shape } from '../shapes/shape'
 import type { Invalid } from '../typing/tensor'
 
-type Segments = readonly PlanSegment[]
+type Segments = readonly PlanFileSegment[]
 
 /**
  * Gives the sentence on why segments have more tiles than there are images, rows or columns at
@@ -24,7 +24,7 @@ export type CheckedGrids<E, O extends readonly number[], L, S extends Shape, G e
     : unknown
 
 type ClearlyEnough = 32
-type MayExceed<G extends PlanSegment['grid'], S extends Shape> = [
+type MayExceed<G extends PlanFileSegment['grid'], S extends Shape> = [
   Lte<G['B'], S[0] & number>,
   G['H'] extends 1 ? true : Lte<Mul<ClearlyEnough, G['H']>, S[2] & number>,
   G['W'] extends 1 ? true : Lte<Mul<ClearlyEnough, G['W']>, S[3] & number>
@@ -38,7 +38,7 @@ type GridsIn<E extends Entries, O extends readonly number[], X extends readonly 
     : unknown
 }
 
-type MoreTiles<E extends Entries, O extends readonly number[], X extends readonly unknown[], G extends PlanSegment> =
+type MoreTiles<E extends Entries, O extends readonly number[], X extends readonly unknown[], G extends PlanFileSegment> =
   LastOf<G['to'], E> extends infer Last extends Entry
     ? EndOf<G['to'], O, X> extends infer Y extends Shape
       ? MoreAlong<G['grid']['B'], 'B', Y[0], 'images', Last> extends infer Sentence extends string

@@ -2,7 +2,8 @@ import type { Lte } from '../shapes/arithmetic'
 import type { Entries, Entry, Flat, KnownEntries, WithLoss } from '../flat/entries'
 import type { MaxPool } from '../ops'
 import type { Model } from '../model'
-import type { Plan, PlanFigures, PlanSwapInterval, PlanPlacement, planPrecisions, planStrategies } from './plan'
+import type { PlanSwapInterval, PlanPlacement } from './plan'
+import type { PlanFigures, PlanFile, planPrecisions, planStrategies } from './plan-file'
 import type { EarlierPlacementFields, EarlierPlanFields, PlanInFile } from './earlier-names'
 import type { CheckedGrids } from './checked-grids'
 import type { InOrder, CheckedOrder } from './checked-order'
@@ -20,13 +21,13 @@ export type PartialPlan = Partial<PlanInFile>
  * wrong. What staging and plan-rules.ts do at run time, with the same sentences; where a type is
  * wider than one value, only run time knows.
  */
-export type CheckedPlan<M extends Model, P> = [keyof P] extends [keyof Plan | keyof EarlierPlanFields]
+export type CheckedPlan<M extends Model, P> = [keyof P] extends [keyof PlanFile | keyof EarlierPlanFields]
   ? [Missing<P>] extends [never]
     ? P extends PlanInFile
       ? CheckedFields<M, P>
       : unknown
     : Invalid<`${Missing<P>} is missing`>
-  : UnknownFields<Omit<P, keyof EarlierPlanFields>, Plan, 'a plan has no field'>
+  : UnknownFields<Omit<P, keyof EarlierPlanFields>, PlanFile, 'a plan has no field'>
 
 type RequiredFields = readonly [
   ...['model', 'input', 'layers', 'order', 'strategy', 'device', 'objective', 'graph', 'budget', 'peak', 'segments', 'predicted']
@@ -53,7 +54,7 @@ type CheckedFields<M extends Model, P extends PlanInFile> =
 interface CheckedHeader<M extends Model, P extends PlanInFile> {
   readonly model: CheckedName<M['name'], P['model']>
   readonly strategy: OneOf<'strategy', P['strategy'], typeof planStrategies>
-  readonly device: UnknownFields<P['device'], Plan['device'], 'the device has no field'> & {
+  readonly device: UnknownFields<P['device'], PlanFile['device'], 'the device has no field'> & {
     readonly precision: OneOf<'device.precision', P['device']['precision'], typeof planPrecisions>
   }
   readonly objective: CheckedObjective<P['objective']>

@@ -1,14 +1,15 @@
 import type { Add, Lte, Whole } from '../shapes/arithmetic'
 import type { Entries, Entry } from '../flat/entries'
 import type { Convolution } from '../ops'
-import type { PlanGrid, PlanSegment } from './plan'
+import type { PlanGrid } from './plan'
+import type { PlanFileSegment } from './plan-file'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
 import type { Unchecked, UnknownFields } from './sentences'
 import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
 import type { Invalid } from '../typing/tensor'
 
-type Segments = readonly PlanSegment[]
+type Segments = readonly PlanFileSegment[]
 
 /**
  * Gives one sentence on why segments do not cover the layers, which stand in the order in which
@@ -29,7 +30,7 @@ type SegmentsFrom<
   F extends readonly unknown[],
   At extends number = 0,
   Passed extends readonly unknown[] = readonly []
-> = S extends readonly [infer G extends PlanSegment, ...infer Rest extends Segments]
+> = S extends readonly [infer G extends PlanFileSegment, ...infer Rest extends Segments]
   ? number extends G['from'] | G['to']
     ? unknown
     : FieldError<G, At, Rest, E, F> extends infer Y
@@ -39,20 +40,20 @@ type SegmentsFrom<
       : never
   : unknown
 
-export type ShowSegment<G extends PlanSegment> = `segment ${G['from']}..${G['to']}`
+export type ShowSegment<G extends PlanFileSegment> = `segment ${G['from']}..${G['to']}`
 /** Fields that a segment does not have. */
-type FieldError<G extends PlanSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
+type FieldError<G extends PlanFileSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
   keyof G
-] extends [keyof PlanSegment | keyof EarlierSegmentFields]
+] extends [keyof PlanFileSegment | keyof EarlierSegmentFields]
   ? [keyof G['grid']] extends [keyof PlanGrid | 'C']
     ? SegmentError<G, At, After, E, F>
     : { readonly grid: UnknownFields<G['grid'], PlanGrid, 'a grid has no dimension'> }
-  : UnknownFields<Omit<G, keyof EarlierSegmentFields>, PlanSegment, 'a segment has no field'>
+  : UnknownFields<Omit<G, keyof EarlierSegmentFields>, PlanFileSegment, 'a segment has no field'>
 
 type EndsEarly<To extends number, End extends number> = `the segments end at ${To}, but the model has ${End} layers, its loss included`
 
 type SegmentError<
-  G extends PlanSegment,
+  G extends PlanFileSegment,
   At extends number,
   After extends Segments,
   E extends Entries,
@@ -78,7 +79,7 @@ type SegmentError<
 /** Dimensions of more than one tile; asking for C is refused by name. */
 export type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends G[D] ? never : D }[keyof G] & (Dim | 'C')
 
-type GridError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
+type GridError<G extends PlanFileSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
   Whole<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
     ? [Tiled<G['grid']>] extends [never]
       ? CheckpointError<G, E, F>
@@ -131,7 +132,7 @@ type StatisticsError<X extends Entry, From extends number, K extends number, D e
 type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back extends number] ? Back : 0
 type Untileable<X extends Entry, D extends string> = `cannot tile along ${ShowDims<D>}; ${X[1]} needs the statistics of the whole`
 
-type CheckpointError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
+type CheckpointError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
   ? PrefetchError<G, E, F>
   : NameBefore<G['to'], E> extends infer Last extends string
     ? G['checkpoint'] extends Last
@@ -146,7 +147,7 @@ export type NameBefore<To extends number, E extends Entries> = (readonly [unknow
   : never
 
 /** Gives one sentence on why a segment has nothing to prefetch, if that is so. */
-type PrefetchError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+type PrefetchError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly prefetch: true
   readonly grid: Untiled
 }
@@ -162,7 +163,7 @@ export interface Untiled {
  * Gives one sentence on why a segment cannot run these of its layers by Winograd, at the names that
  * are wrong, if that is so.
  */
-type WinogradError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+type WinogradError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly winograd: infer W extends readonly [string, ...string[]]
 }
   ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
@@ -205,7 +206,7 @@ type One<Word extends string> = Word extends 's1' | 's1x1' | 'd1' | 'd1x1' | 'g1
       : false
     : true
 
-type WinogradRefusal<G extends PlanSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
+type WinogradRefusal<G extends PlanFileSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
   ? unknown
   : Extract<E[number], readonly [Name, ...unknown[]]> extends infer X
     ? [X] extends [Entry]
@@ -223,7 +224,7 @@ type NamesWithin<E extends Entries, F extends readonly unknown[], K, To, Names =
   ? Names
   : NamesWithin<E, F, F[K & number], To, Names | E[K & number][0]>
 /** Gives one sentence on why a segment has no layer of this name, if that is so. */
-type NotInSegment<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
+type NotInSegment<G extends PlanFileSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
   ? unknown
   : Name extends E[number][0]
     ? Invalid<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
@@ -233,7 +234,7 @@ type NotInSegment<G extends PlanSegment, Name extends string, E extends Entries,
  * Gives one sentence on why a segment cannot run forward again before the backward of the one that
  * follows, if that is so.
  */
-type RematerializeError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
+type RematerializeError<G extends PlanFileSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly rematerialize: true
 }
   ? IsBeforeLast<After> extends true
@@ -259,7 +260,7 @@ type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
  * Gives one sentence on why outputs of these of a segment's layers cannot leave it for the host in
  * bands of rows, at the names that are wrong, if that is so.
  */
-type HostTensorError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+type HostTensorError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly hostTensors: infer W extends readonly [string, ...string[]]
 }
   ? NamesWithin<E, F, G['from'], G['to']> extends infer Names extends string
@@ -270,6 +271,6 @@ type HostTensorError<G extends PlanSegment, E extends Entries, F extends readonl
       }
     : never
   : unknown
-type CheckedHostRows<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
+type CheckedHostRows<G extends PlanFileSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
   ? unknown
   : Invalid<`${ShowSegment<G>}: hostTensors: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>

@@ -1,4 +1,5 @@
-import type { PlanFigures, Plan, PlanPlacement, PlanSegment, PlanSwapInterval } from './plan'
+import type { PlanPlacement, PlanSwapInterval } from './plan'
+import type { PlanFigures, PlanFile, PlanFileSegment } from './plan-file'
 
 /** Fields of a plan by the names that they had in earlier versions. */
 export interface EarlierPlanFields {
@@ -27,8 +28,8 @@ export interface EarlierPlacementFields {
  * first words of tensors in its swap schedule.
  */
 export const earlierNames: {
-  readonly plan: Readonly<Record<keyof EarlierPlanFields, keyof Plan>>
-  readonly segment: Readonly<Record<keyof EarlierSegmentFields, keyof PlanSegment>>
+  readonly plan: Readonly<Record<keyof EarlierPlanFields, keyof PlanFile>>
+  readonly segment: Readonly<Record<keyof EarlierSegmentFields, keyof PlanFileSegment>>
   readonly placement: Readonly<Record<keyof EarlierPlacementFields, keyof PlanPlacement>>
   readonly tensor: Readonly<Record<string, string>>
 } = {
@@ -39,15 +40,17 @@ export const earlierNames: {
 }
 
 /** A segment as a file may write it. */
-export interface SegmentInFile extends PlanSegment, EarlierSegmentFields {}
+export interface SegmentInFile extends PlanFileSegment, EarlierSegmentFields {}
 
 /** A placement as a file may write it. */
 export type PlacementInFile = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
 
 /**
- * A plan as a file may write it, with figures that it may not have: for those there are sentences.
+ * A plan as a file may write it, with a strategy and figures that there may not be: for those there
+ * are sentences.
  */
-export interface PlanInFile extends Omit<Plan, 'predicted' | 'segments' | 'placement'>, EarlierPlanFields {
+export interface PlanInFile extends Omit<PlanFile, 'strategy' | 'predicted' | 'segments' | 'placement'>, EarlierPlanFields {
+  readonly strategy: string
   readonly predicted: PlanFigures & object
   readonly segments: readonly SegmentInFile[]
   readonly placement?: PlacementInFile

@@ -1,5 +1,3 @@
-import type { Shape } from '../shapes/shape'
-
 /** Tile counts along batch, height and width. */
 export interface PlanGrid {
   readonly B: number
@@ -7,12 +5,13 @@ export interface PlanGrid {
   readonly W: number
 }
 
-/** The half-open range [from, to) of a plan's `order`, which runs tile by tile. */
-export interface PlanSegment {
+/**
+ * The half-open range [from, to) of a plan's `order`, which runs tile by tile. `Place` is how a
+ * layer is told: by its name, or by its position in `order`.
+ */
+export interface PlanSegment<Place = string> {
   readonly from: number
   readonly to: number
-  /** Name of the segment's last layer: its output is what is kept. */
-  readonly checkpoint: string
   readonly grid: PlanGrid
   /**
    * false keeps what backward needs, true computes it again; what is tiled is computed again, save
@@ -20,15 +19,15 @@ export interface PlanSegment {
    */
   readonly recompute: boolean
   /**
-   * Weights that backward wants in another layout are copied once, or by each tile for itself,
-   * which takes time and leaves memory.
+   * Weights that are read in another layout than they are stored in, or rounded, are copied once
+   * for all tiles, or by each tile for itself, which takes time and leaves memory.
    */
   readonly reorder: 'once' | 'each-tile'
   /**
-   * Names of the convolutions that run by Winograd, which is faster, takes more memory and rounds
+   * The convolutions that run by Winograd, which is faster, takes more memory and rounds
    * differently; the others run directly.
    */
-  readonly winograd?: readonly string[]
+  readonly winograd?: readonly Place[]
   /**
    * Bytes of scratch memory that a convolution may take: each takes the fastest algorithm within
    * them, and the direct one where this is absent.
@@ -41,10 +40,10 @@ export interface PlanSegment {
    */
   readonly prefetch?: true
   /**
-   * Names of layers whose outputs leave the segment for the host, where they and their gradients
-   * are: tiles store and load bands of their rows.
+   * The layers whose outputs leave the segment for the host, where they and their gradients are:
+   * tiles store and load bands of their rows.
    */
-  readonly hostTensors?: readonly string[]
+  readonly hostTensors?: readonly Place[]
   /**
    * Nothing that leaves the segment is saved for backward: before the backward of the segment that
    * follows such ones, they run forward again.
@@ -53,104 +52,44 @@ export interface PlanSegment {
 }
 
 /**
- * A tensor that waits on the host from forward to backward. Timepoints are 'forward LAYER' and
- * 'backward LAYER'; a transfer starts right before its timepoint. Where a tensor is listed again,
- * it waits once more between two uses in backward: the host still has it, `swapOut` is the same as
- * `freed`, and only the swap-in moves it.
+ * A tensor that waits on the host from forward to backward. A transfer starts right before its
+ * timepoint. `Timepoint` is how a timepoint is told: as 'forward LAYER' or 'backward LAYER', or as
+ * a number, which counts a step's layers as they run: 0 .. n - 1 forward, n .. 2n - 1 backward,
+ * from the last layer on. Where a tensor is listed again, it waits once more between two uses in
+ * backward: the host still has it, `swapOut` is the same as `freed`, and only the swap-in moves it.
  */
-export interface PlanSwapInterval {
+export interface PlanSwapInterval<Timepoint = string> {
   /** 'output of LAYER', 'indices of LAYER' (of a max pool) or 'input of LAYER'. */
   readonly tensor: string
-  readonly swapOut: string
+  readonly swapOut: Timepoint
   /**
    * The timepoint from which on the tensor's place on the device is another's; computing waits
    * there for the end of the swap-out.
    */
-  readonly freed: string
-  readonly swapIn: string
+  readonly freed: Timepoint
+  /** Computing waits for its end where backward first reads the tensor. */
+  readonly swapIn: Timepoint
 }
 
 /**
  * Virtual placement: each buffer has addresses of its own, to which pages of memory are mapped
- * while it lives; a page has a multiple of 4096 bytes.
+ * while it lives (Hayakawa 2020, section 4); a page has a multiple of 4096 bytes.
  */
 export interface PlanPlacement {
   readonly allocator: 'virtual'
   readonly pageBytes: number
 }
 
-/** The predicted figures of a plan; nothing here decides anything. */
-export interface PlanFigures {
-  /** Peak of host memory in bytes: the most that waits on the host at once. */
-  readonly peakHostBytes?: number
-  /** Peak of device memory in bytes with every activation kept: that of strategy `plain`. */
-  readonly plainPeakBytes?: number
-  readonly stepMilliseconds?: number
-  /** Lower bound of a step's time in milliseconds, in any plan. */
-  readonly lowerBoundMilliseconds?: number
-  /**
-   * Work that overlapping tiles compute twice, as a share of the forward pass; below 0 where tiles
-   * leave out more that nothing reads.
-   */
-  readonly haloOverhead?: number
-}
-
 /**
- * The strategies that make plans, as on the command line; `auto` is the fastest plan of all of
- * them.
+ * A plan: the decisions, and all that lowering needs beside a graph and a device. Layers and
+ * timepoints are told by names, as in a plan file, or by numbers, as staging and lowering do.
  */
-export const strategyNames = [
-  'auto',
-  'plain',
-  'chen',
-  'chen-sqrt',
-  'sft',
-  'sft-offload',
-  'vdnn',
-  'lms',
-  'lms-hybrid',
-  'dymem',
-  'window',
-  'greedy',
-  'dynprog'
-] as const
-export type StrategyName = (typeof strategyNames)[number]
-/** Names of what made a plan; a person who changes it need not say so. */
-export const planStrategies = [...strategyNames, 'by hand'] as const
-export const planPrecisions = ['float32', 'tf32', 'bf16', 'float64'] as const
-
-/**
- * A plan as a person reads, edits and commits it: what it was made for, what it decides, what is
- * predicted of it.
- */
-export interface Plan {
-  readonly model: string
-  /** [B, C, H, W] */
-  readonly input: Shape
-  /**
-   * One text a layer (see layerText), in the model's order, directives left out; the loss that
-   * training appends is the last.
-   */
-  readonly layers: readonly string[]
-  /** Positions in `layers`, in the order in which they run. */
+export interface Plan<Place = string> {
+  /** Positions in the model's flattened layers, in the order in which they run. */
   readonly order: readonly number[]
-  readonly strategy: string
-  readonly device: { readonly name: string; readonly precision: string; readonly threads: number }
-  /** The objective in words, such as "train with sgd": it changes the bytes. */
-  readonly objective: string
-  /**
-   * Hash of names, ops, arguments and shapes; the layers and the input that a person can read say
-   * the same but the names.
-   */
-  readonly graph: string
-  /** Budget of device memory in bytes; null for no limit. */
-  readonly budget: number | null
-  /** Peak of device memory in bytes: the highest address that a step touches, plus one. */
-  readonly peak: number
-  readonly segments: readonly PlanSegment[]
-  /** Tensors that wait on the host for a while; all else that is saved stays on the device. */
-  readonly swapSchedule?: readonly PlanSwapInterval[]
-  /** Absent where each buffer has its offset in memory (`static`). */
+  readonly segments: readonly PlanSegment<Place>[]
+  /** What waits on the host for a while; all else that is kept stays on the device. */
+  readonly swapSchedule?: readonly PlanSwapInterval<Place>[]
+  /** Absent where each buffer has its offset in one arena (`static`). */
   readonly placement?: PlanPlacement
-  readonly predicted: PlanFigures
 }

@@ -3,6 +3,7 @@ import type { Op, OpArguments } from '../arguments'
 import { layerText } from '../flat/layer-text'
 import { isConvolutionOp, isTransformable, mayExchange, opRecords, takesMaxima } from '../ops'
 import type { Plan, PlanGrid, PlanSwapInterval, PlanSegment } from './plan'
+import type { PlanFile } from './plan-file'
 import { allDims, showDims, statisticsOf, type Dim } from '../shapes/segment'
 import { showShape, type Shape } from '../shapes/shape'
 
@@ -61,7 +62,7 @@ const elementBytes: Readonly<Record<string, number>> = { bf16: 2, float64: 8 }
  * Returns one sentence on why a plan whose first segment takes the whole input needs more than it
  * says, or undefined where all is right.
  */
-const validateInputBytes = ({ input, peak, segments, device }: Plan): string | undefined => {
+const validateInputBytes = ({ input, peak, segments, device }: PlanFile): string | undefined => {
   const bytes = input.reduce((product, extent) => product * extent, elementBytes[device.precision] ?? 4)
   const isWhole = segments[0] !== undefined && tiledDims(segments[0].grid).length === 0
   return isWhole && peak < bytes ? `the plan's peak is ${peak} bytes, but its input alone needs ${bytes}` : undefined
@@ -130,8 +131,10 @@ const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isL
 const validatePrefetch = ({ grid, prefetch }: PlanSegment): string | undefined =>
   prefetch === undefined || tiledDims(grid).length > 0 ? undefined : 'prefetch: only a segment in tiles can prefetch'
 
-/** A segment whose checkpoint is its end alone. */
-export type UnnamedSegment = Omit<PlanSegment, 'checkpoint'> & { readonly checkpoint?: string }
+/** A segment whose checkpoint may be its end alone. */
+export interface UnnamedSegment extends PlanSegment {
+  readonly checkpoint?: string
+}
 
 const validateCheckpoint = (layers: readonly PlannedLayer[], { to, checkpoint }: UnnamedSegment): string | undefined => {
   const last = layers[to - 1]!.name
@@ -225,9 +228,9 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
         if (!Number.isInteger(to) || to <= from || to > end) return within(`it must end after ${from} and at ${end} at the latest`)
         if (isLast && to !== end) return early(to)
         return within(
-          validateGrid(layers, segment as PlanSegment, isLast) ??
+          validateGrid(layers, segment, isLast) ??
             validateCheckpoint(layers, segment) ??
-            validatePrefetch(segment as PlanSegment) ??
+            validatePrefetch(segment) ??
             validateWinograd(layers, segment) ??
             validateRematerializations(segments, place) ??
             validateHostTensor(layers, segment)
@@ -257,7 +260,7 @@ export const validateSwapSchedule = (layers: readonly PlannedLayer[], swapSchedu
  * Returns one sentence on why a plan that leaves a tensor on the host cannot need no bytes there,
  * or undefined where all is right.
  */
-const validateHostBytes = ({ swapSchedule = [], segments, predicted }: Plan): string | undefined => {
+const validateHostBytes = ({ swapSchedule = [], segments, predicted }: PlanFile): string | undefined => {
   const [tensor] = [
     ...swapSchedule.map(({ tensor }) => tensor),
     ...segments.flatMap(({ hostTensors = [] }) => hostTensors.map((name) => `output of ${name}`))
@@ -283,7 +286,7 @@ export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly num
  * planFor's types give, the first of them. For JSON, for JavaScript, and for what types are too
  * wide to tell.
  */
-export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: Shape | undefined, plan: P): E.Either<string, P> => {
+export const checkPlan = <P extends PlanFile>(layers: readonly PlannedLayer[], own: Shape | undefined, plan: P): E.Either<string, P> => {
   const mistake =
     validateLayers(layers, plan.layers) ??
     validateInput(own, plan.input) ??

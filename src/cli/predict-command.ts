@@ -34,7 +34,7 @@ export const predictCommand = (options: PredictOptions): CommandResult =>
       predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),
       TE.map((report) => {
         const { height, width, milliseconds, peakDeviceBytes, predictedPeakBytes, windowBytes, scores, pixels = [] } = report
-        const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted${windowBytes === undefined ? '' : `, image read into ${formatBytes(windowBytes)} of host memory`}`
+        const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted${windowBytes === undefined ? '' : `, image read into at most ${formatBytes(windowBytes)} of host memory`}`
         const text =
           scores === undefined
             ? `${pixelsText(pixels, report)}\n${run}; classes are in ${printable(options.out ?? '')}`

@@ -12,7 +12,7 @@ import { type BenchOptions, benchOptions } from '../option-tables/command-option
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
@@ -89,7 +89,7 @@ const runSteps = async (
   network: RunningNetwork,
   image: Image
 ): Promise<E.Either<Failure, BenchReport>> => {
-  const { program, plan } = planned.staged
+  const { program, strategy, predicted } = planned.staged
   fillPixels(planned, network.io, options.accumulate)
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
@@ -106,13 +106,13 @@ const runSteps = async (
     options.onStep?.({ step, steps: options.steps, milliseconds: milliseconds.right })
   }
   return E.right({
-    strategy: plan.strategy,
+    strategy,
     stepMs,
-    predictedStepMs: plan.predicted.stepMilliseconds,
+    predictedStepMs: predicted.stepMilliseconds,
     peakDeviceBytes: network.measuredPeakBytes(),
-    predictedPeakBytes: plan.predicted.peakDeviceBytes,
+    predictedPeakBytes: predicted.peakDeviceBytes,
     peakHostBytes: network.measuredHostPeakBytes(),
-    predictedPeakHostBytes: plan.predicted.peakHostBytes,
+    predictedPeakHostBytes: predicted.peakHostBytes,
     ...(options.breakdown ? { breakdown: computeBreakdown(planned, ofFastest, options.accumulate) } : {})
   })
 }
@@ -130,8 +130,9 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
-    TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
-    TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
+    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
     TE.bind('report', ({ setup, planned, image }) =>

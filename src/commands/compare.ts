@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type StageChoice, type StageRequest, type Staged, type StrategyName, productFlops, stageEach } from '../../staging'
+import { type StageChoice, type PlanRequest, type Staged, type StrategyName, productFlops, stageEach } from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import { type CompareOptions, compareOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { Size } from '../options/sizes'
-import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
+import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { resolveSetup } from '../plans/resolve-setup'
 import { comparisonPage } from '../reports/comparison-page'
@@ -51,7 +51,7 @@ const nothing = {
 } as const
 
 const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plainFlops: number): CompareRow => {
-  const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = staged.plan.predicted
+  const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = staged.predicted
   return {
     strategy,
     budgetBytes,
@@ -66,10 +66,10 @@ const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plai
 }
 
 /** Returns the bytes of a described device's memory, which bounds every budget. */
-const maxBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
+const maxBytes = ({ budget }: PlanRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
 
 /** A request without limits on the device. */
-const withoutLimits = ({ budget: _, memory: _m, strategy: _s, ...request }: StageRequest): Parameters<typeof stageEach>[0] => request
+const withoutLimits = ({ budget: _, memory: _m, strategy: _s, ...request }: PlanRequest): Parameters<typeof stageEach>[1] => request
 
 const compareRow = (
   stageBy: StageChoice,
@@ -113,11 +113,12 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
-      TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
-      TE.bind('stageBy', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stageEach(withoutLimits(request))))),
+      TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+      TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
+      TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
       TE.bind('rows', ({ request, stageBy, plain }) => {
-        const { plainPeakBytes } = plain.plan.predicted
+        const { plainPeakBytes } = plain.predicted
         const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
         const plainFlops = forwardFlops(plain)
         return compareRows(

@@ -1,13 +1,13 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Explanation, explain as explainRequest } from '../../staging'
+import { type Explanation, explainGraph } from '../../staging'
 import type { Outcome } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
-import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
+import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { resolveSetup } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
@@ -23,9 +23,12 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
-    TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
-    TE.bind('explanation', ({ request }) => pipe(TE.fromEither(explainRequest(request)), TE.mapLeft(stagingFailure))),
+    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
+    TE.bind('explanation', ({ built: { graph }, request }) =>
+      pipe(TE.fromEither(explainGraph(graph, request)), TE.mapLeft(stagingFailure))
+    ),
     TE.chainFirst(({ explanation, request }) =>
       writeReport(options.report, () => explanationPage(explanation, explanation.program(), request))
     ),

@@ -8,7 +8,7 @@ import { checkPaths, namedPaths } from '../files/paths'
 import { type GradientsOptions, gradientsOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, planNetwork } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
@@ -98,8 +98,9 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
       TE.chainFirst(() => checkWritable(out)),
       TE.bind('file', () => openTensorFile(batch)),
       TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
-      TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, source)),
-      TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, source))),
+      TE.bind('built', ({ setup }) => TE.fromEither(buildSetupGraph(setup, objective, source))),
+      TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+      TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
       tap(({ planned }) => onPlan?.(planned)),
       TE.chain(({ file, setup: { device }, planned }) =>
         withNetwork({ planned, device, weights, seed: 0 }, (network) =>
@@ -109,9 +110,9 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
             TE.chain(() => writeGradients(out, planned, network)),
             TE.map((loss) => ({
               loss,
-              strategy: planned.staged.plan.strategy,
+              strategy: planned.staged.strategy,
               peakDeviceBytes: network.measuredPeakBytes(),
-              predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes
+              predictedPeakBytes: planned.staged.predicted.peakDeviceBytes
             }))
           )
         )

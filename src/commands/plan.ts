@@ -11,7 +11,7 @@ import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { checkPlanName, writePlan } from '../plans/plan-file'
-import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { resolveHeadOptions, resolveSetup } from '../plans/resolve-setup'
 import type { Setup } from '../plans/setup'
@@ -71,13 +71,14 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
-    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
-    TE.bind('planned', ({ setup, objective }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
-    TE.chainFirst(({ setup: { model }, objective, planned: { staged } }) => {
+    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
+    TE.chainFirst(({ setup: { model }, planned: { staged } }) => {
       const name = typeof options.model === 'string' ? options.model : model.name
       return options.out === undefined
         ? TE.right(undefined)
-        : writePlan(options.out, { name, options: resolveHeadOptions(options), model }, staged, objective)
+        : writePlan(options.out, { name, options: resolveHeadOptions(options), model }, staged)
     }),
     TE.chainFirst(({ planned: { staged } }) => writeProgram(options.program, staged.program)),
     TE.chainFirst(({ planned }) => writeReport(options.report, () => planPage(planned))),

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Model, Plan } from '../../dsl'
+import type { Model, PlanFile } from '../../dsl'
 import type { Image } from '../../native'
 import { type Objective, hasTarget, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
@@ -22,7 +22,7 @@ import { type PredictOptions, predictOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
@@ -108,7 +108,7 @@ const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned
  * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
  * pass.
  */
-const planOfForward = ({ swapSchedule: _, ...decisions }: Plan): Plan => decisions
+const planOfForward = ({ swapSchedule: _, ...decisions }: PlanFile): PlanFile => decisions
 
 /**
  * The model by its running statistics, as plans for evaluation know it; a training plan is of the
@@ -157,10 +157,10 @@ const run = (options: Options, { device }: RunnableSetup, decoded: Input, planne
       TE.map(({ milliseconds, result }) => ({
         height: decoded.height,
         width: decoded.width,
-        strategy: planned.staged.plan.strategy,
+        strategy: planned.staged.strategy,
         milliseconds,
         peakDeviceBytes: network.measuredPeakBytes(),
-        predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+        predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
         ...('readWindow' in decoded.pixels ? { windowBytes: heldWindows * windowBytes } : {}),
         ...result
       }))
@@ -190,8 +190,9 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.bind('decoded', ({ resolution }) => readImage(options, resolution)),
     TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
-    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...pickWatching(options) }, objective, imageSource)),
-    TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
+    TE.bind('built', ({ setup }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
     TE.chainFirst(({ decoded, planned }) => checkOut(options, decoded, planned)),
     tap(({ planned }) => onPlan?.(planned)),
     TE.chain(({ setup, decoded, planned }) => run(options, setup, decoded, planned))

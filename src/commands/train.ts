@@ -119,7 +119,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     loss,
     stepMs,
     peakDeviceBytes,
-    predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+    predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
     ...present({ cropBytes, skippedCrops }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }

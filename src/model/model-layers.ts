@@ -1,5 +1,4 @@
 import { knowsOption, type AnyLayer, type Layers, type Model } from '../../dsl'
-import { withLoss } from '../../staging'
 
 /** The arguments of a container that hold layers. */
 interface Held {
@@ -35,13 +34,4 @@ const withOption = (option: string, value: unknown) => (layer: AnyLayer) =>
 export const frozenModel = ({ name, layers }: Model): Model => ({
   name,
   layers: mapOps(layers, withOption('frozen', true))
-})
-
-/**
- * The model with a factor for each class in its loss over pixels; it gets that loss where it has
- * none.
- */
-export const withClassWeights = (model: Model, input: readonly number[], classWeights: readonly number[]): Model => ({
-  ...model,
-  layers: mapOps(withLoss(model, input), withOption('classWeights', classWeights))
 })

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/Either'
-import { type Model, type Plan, strategyNames } from '../../dsl'
+import { type Model, type PlanFile, strategyNames } from '../../dsl'
 import type { Head } from '../../models'
 import type { DeviceName } from '../../native'
 import type { DeviceFile } from '../../staging'
 import type * as ModelCodec from '../model/model-codec'
 import type * as DeviceFileCodec from '../plans/device-file'
-import type * as PlanFile from '../plans/plan-file'
+import type * as PlanFileCodec from '../plans/plan-file'
 import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
 import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
@@ -42,11 +42,11 @@ const device: Kind<GivenDevice> = textKind(
   E.fromPredicate(isDeviceText, () => `Allowed choices are ${deviceChoices}.`)
 )
 
-const plan: Kind<Plan | string> = textKind(
+const plan: Kind<PlanFile | string> = textKind(
   'file',
-  objectOr<Plan, string>(
+  objectOr<PlanFile, string>(
     'a plan, or the path of a plan file',
-    lazyCodec('a plan', () => (require('../plans/plan-file') as typeof PlanFile).planCodec),
+    lazyCodec('a plan', () => (require('../plans/plan-file') as typeof PlanFileCodec).planCodec),
     pathCodec
   ),
   E.right

@@ -45,7 +45,7 @@ interface Details<Decoded> {
 type Presence = 'required' | 'optional' | 'defaulted'
 
 /** A row of a table of options. */
-interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
+export interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
   readonly kind: Kind<Given, Decoded>
   readonly help: string
   readonly presence: P

@@ -36,7 +36,8 @@ const processor = machines[bytes.readUInt16LE(18)]
 const option = (name) => new RegExp(`^${name}:\\w+=(.*)$`, 'm').exec(readFileSync(join(build, 'CMakeCache.txt'), 'utf8'))?.[1]
 const hasCuda = option('TILEFOLD_CUDA') === 'ON'
 const prebuilt = prebuilts.find((one) => one.processor === processor && one.name.endsWith('-cuda') === hasCuda)
-if (prebuilt === undefined) stop(`there is no package for an addon of ${processor}${hasCuda ? ' with CUDA' : ''} (native/addon/prebuilt.ts)`)
+if (prebuilt === undefined)
+  stop(`there is no package for an addon of ${processor}${hasCuda ? ' with CUDA' : ''} (native/addon/prebuilt.ts)`)
 if (option('TILEFOLD_MARCH_NATIVE') === 'ON')
   console.error(
     'the addon is built for the processor of this machine, and may not run on others: CONTRIBUTING.md says how to build one to give away'

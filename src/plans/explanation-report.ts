@@ -64,13 +64,27 @@ const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenc
 })
 
 export const explanationReport = (explanation: Explanation): ExplanationReport => {
-  const { plan, graph, isGiven, bindingLayer, live, liveBytes, larger, smaller, segments, waitingMilliseconds } = explanation
-  const { peakDeviceBytes, plainPeakBytes, stepMilliseconds, lowerBoundMilliseconds } = plan.predicted
+  const {
+    strategy,
+    budget,
+    plan,
+    predicted,
+    graph,
+    isGiven,
+    bindingLayer,
+    live,
+    liveBytes,
+    larger,
+    smaller,
+    segments,
+    waitingMilliseconds
+  } = explanation
+  const { peakDeviceBytes, plainPeakBytes, stepMilliseconds, lowerBoundMilliseconds } = predicted
   return {
-    strategy: plan.strategy,
+    strategy,
     given: isGiven,
     feasible: true,
-    budgetBytes: plan.budget,
+    budgetBytes: budget ?? null,
     peakDeviceBytes,
     plainPeakBytes,
     predictedStepMs: stepMilliseconds,

@@ -9,18 +9,17 @@ import {
   type Objective,
   type Profile,
   type ProfiledModel,
-  type Source,
   deviceFileName,
   isConvolution,
   keyOfKernel,
-  stage
+  stageGraph
 } from '../../staging'
 import { deviceChoice, loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
 import { launchCounts } from './program-statistics'
-import { type Watching, pickWatching } from './watching'
+import type { Watching } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
-import { imageSource, stageRequest, stagingFailure } from './plan-network'
-import type { RunnableSetup, Setup } from './setup'
+import { type SetupGraph, buildSetupGraph, imageSource, planRequest, stagingFailure } from './plan-network'
+import type { RunnableSetup } from './setup'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from '../options/sizes'
 import { writeFileAtomic } from '../files/atomic-write'
@@ -43,14 +42,13 @@ interface Measurements {
   readonly measured: number
 }
 
-/** Plans whose kernels are wanted: all are of one model on one device. */
+/** Plans whose kernels are wanted: all are of one graph on one device. */
 interface MeasurementRequest extends Watching {
   /** Every kernel of these plans is measured. */
   readonly setups: readonly [RunnableSetup, ...(readonly RunnableSetup[])]
   /** Setups of whose kernels only as many are measured as tell the others' times. */
   readonly sampled: readonly RunnableSetup[]
-  readonly objective: Objective
-  readonly source: Source
+  readonly built: Pick<SetupGraph, 'objective' | 'source' | 'graph'>
 }
 
 /**
@@ -72,14 +70,14 @@ const algorithmVariants = ({ algorithms }: DeviceModel, kernel: Kernel): readonl
 /** The kernels that plans launch, those first that take the most of the plans' predicted time. */
 const launchedKernels = (
   setups: readonly RunnableSetup[],
-  { objective, source }: MeasurementRequest,
+  { built }: MeasurementRequest,
   device: ProfiledModel
 ): E.Either<Failure, readonly Kernel[]> => {
   const launched = new Map<string, { readonly kernel: Kernel; readonly milliseconds: number }>()
   for (const setup of setups) {
     const staged = pipe(
-      stageRequest(setup, objective, source, device),
-      E.chain((request) => E.mapLeft(stagingFailure)(stage(request)))
+      planRequest({ ...built, setup }, device),
+      E.chain((request) => E.mapLeft(stagingFailure)(stageGraph(built.graph, request)))
     )
     if (E.isLeft(staged)) {
       // A budget that nothing fits has no kernels.
@@ -259,10 +257,15 @@ export const measureModel = ({ setup, objective, out, ...watching }: MeasuredMod
   const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
   const sampled =
     setup.exactKernels || setup.plan !== undefined ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
-  const wanted: MeasurementRequest = { setups: [plain, ...limited], sampled, objective, source: imageSource, ...watching }
   return pipe(
-    measure(wanted),
-    TE.chainFirst(({ profile }) => (out === undefined ? TE.right(undefined) : writeDeviceFile(out, wanted, profile)))
+    TE.fromEither(buildSetupGraph(setup, objective, imageSource)),
+    TE.map((built): MeasurementRequest => ({ setups: [plain, ...limited], sampled, built, ...watching })),
+    TE.chain((wanted) =>
+      pipe(
+        measure(wanted),
+        TE.chainFirst(({ profile }) => (out === undefined ? TE.right(undefined) : writeDeviceFile(out, wanted, profile)))
+      )
+    )
   )
 }
 
@@ -270,12 +273,13 @@ export const measureModel = ({ setup, objective, out, ...watching }: MeasuredMod
  * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
  * for it.
  */
-export const measureFirst = ({ device, ...options }: Setup & Watching, objective: Objective, source: Source): Outcome<void> => {
-  if (options.measure !== true) return TE.right(undefined)
+export const measureFirst = (built: SetupGraph, watching: Watching): Outcome<void> => {
+  const { device, ...setup } = built.setup
+  if (setup.measure !== true) return TE.right(undefined)
   if (typeof device !== 'string')
     return TE.left(inputFailure(`--measure: ${deviceFileName(device)} is known from a file and cannot be measured here`))
   return pipe(
-    measure({ setups: [{ ...options, device }], sampled: [], objective, source, ...pickWatching(options) }),
+    measure({ setups: [{ ...setup, device }], sampled: [], built, ...watching }),
     TE.map(() => undefined)
   )
 }

@@ -4,9 +4,9 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { flow, pipe } from 'fp-ts/function'
-import type { Model, Plan } from '../../dsl'
+import type { Model, PlanFile } from '../../dsl'
 import { builtIn, type HeadOptions } from '../../models'
-import { type Objective, type PlanFileForm, type Staged, decodePlanFile, toPlanFile, planFileText } from '../../staging'
+import { type PlanFileForm, type Staged, decodePlanFile, toPlanFile, planFileText } from '../../staging'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { readJson, readText } from '../files/read-file'
@@ -26,7 +26,7 @@ const nameFailure = (path: string): Failure => inputFailure(`${path}: a plan fil
 
 /** A plan, and what people should know of its file. */
 export interface LoadedPlan {
-  readonly plan: Plan
+  readonly plan: PlanFile
   /** A sentence on the earlier names of fields that the file has, where it has any. */
   readonly notice?: string
 }
@@ -56,7 +56,7 @@ const minShare = 0.5
  * Returns why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes
  * out here.
  */
-const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
+const findPeakError = (plan: PlanFile, needed: PlanFile): string | undefined => {
   const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
   if (plan.peak < minShare * needed.peak)
     return `the plan's peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
@@ -70,15 +70,10 @@ const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
  * decisions are then staged anew. Fails where its peaks cannot be true, and `budgeted` does not put
  * a limit in their place.
  */
-export const describePlanChange = (
-  plan: Plan,
-  staged: Staged,
-  objective: Objective,
-  budgeted: boolean
-): E.Either<Failure, string | undefined> => {
-  const needed = toPlanFile(staged, objective)
+export const describePlanChange = (plan: PlanFile, staged: Staged, budgeted: boolean): E.Either<Failure, string | undefined> => {
+  const needed = toPlanFile(staged)
   const { peak } = needed
-  const purpose = (made: Pick<Plan, 'device' | 'objective'>): string =>
+  const purpose = (made: Pick<PlanFile, 'device' | 'objective'>): string =>
     `${made.device.name} in ${made.device.precision} on ${made.device.threads} threads (${made.objective})`
   const [then, now] = [purpose(plan), purpose(needed)]
   if (then !== now)
@@ -153,10 +148,10 @@ export const checkPlanName = (path: string): E.Either<Failure, void> =>
   /\.(json|plan\.ts)$/.test(path) ? E.right(undefined) : E.left(nameFailure(path))
 
 /** Writes a plan to *.plan.ts or *.json, whole or not at all. */
-export const writePlan = (path: string, made: PlannedModel, staged: Staged, objective: Objective): Outcome<void> =>
+export const writePlan = (path: string, made: PlannedModel, staged: Staged): Outcome<void> =>
   pipe(
     checkPlanName(path),
     E.chain(() => (path.endsWith('.json') ? E.right<Failure, PlanFileForm>({ kind: 'json' }) : moduleForm(path, made, staged))),
     TE.fromEither,
-    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(toPlanFile(staged, objective), form))]))
+    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(toPlanFile(staged), form))]))
   )

@@ -1,18 +1,18 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Plan } from '../../dsl'
+import type { PlanFile } from '../../dsl'
 import { type MathMode, libraryName, mathMode } from '../../native'
 import {
   type Budget,
-  type PlanOverride,
   type Graph,
+  type Plan,
+  type PlanRequest,
   type Kernel,
   type Objective,
   type Profile,
   type ProfiledModel,
   type Source,
   type Staged,
-  type StageRequest,
   type StagingError,
   checkPlanFile,
   deviceFileName,
@@ -20,7 +20,7 @@ import {
   isConvolution,
   isProfile,
   isRecorded,
-  stage,
+  stageGraph,
   findUnrecorded,
   verify
 } from '../../staging'
@@ -34,7 +34,7 @@ import type { Size } from '../options/sizes'
 export interface Planned {
   readonly staged: Staged
   /** What staging was asked. */
-  readonly request: StageRequest
+  readonly request: PlanRequest
   readonly device: Setup['device']
   /** The arithmetic that products are computed in. */
   readonly math: MathMode
@@ -81,7 +81,7 @@ const asBudget = (size: Size): Budget => (size.kind === 'bytes' ? { bytes: size.
  * The memory that a setup allows: a described device has its own, and no more; what was recorded of
  * a GPU plans as that GPU does, without a limit where none is given.
  */
-const resolveLimits = ({ device, plan, ...setup }: Setup): Pick<StageRequest, 'budget' | 'memory' | 'hostBudget'> => {
+const resolveLimits = ({ device, plan, ...setup }: Setup): Pick<PlanRequest, 'budget' | 'memory' | 'hostBudget'> => {
   const size = setup.budget ?? planBudget(plan)
   const host = setup.hostBudget === undefined ? {} : { hostBudget: asBudget(setup.hostBudget) }
   const asked = size === undefined ? {} : { budget: asBudget(size) }
@@ -90,14 +90,14 @@ const resolveLimits = ({ device, plan, ...setup }: Setup): Pick<StageRequest, 'b
   return { ...(isRecorded(device) ? {} : { budget: { bytes: memoryBytes } }), ...asked, ...host, memory: { name, bytes: memoryBytes } }
 }
 
-const planBudget = (plan: Plan | undefined): Size | undefined =>
+const planBudget = (plan: PlanFile | undefined): Size | undefined =>
   plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
 
-const describeChange = ({ plan, budget }: Setup, staged: Staged, objective: Objective): E.Either<Failure, Pick<Planned, 'change'>> =>
+const describeChange = ({ plan, budget }: Setup, staged: Staged): E.Either<Failure, Pick<Planned, 'change'>> =>
   plan === undefined
     ? E.right({})
     : E.map((change: string | undefined) => (change === undefined ? {} : { change }))(
-        describePlanChange(plan, staged, objective, budget !== undefined)
+        describePlanChange(plan, staged, budget !== undefined)
       )
 
 const guessOfOtherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
@@ -126,17 +126,14 @@ const withBandwidth = (device: ProfiledModel, limit: number | undefined): Profil
 }
 
 /**
- * The plan's decisions, once it is known to be for this model and input. Its own peak matters only
+ * The plan of a setup's file, once it is known to be for this graph. Its own peak matters only
  * under its own budget.
  */
-const resolveOverride = ({ model, input, plan, budget }: Setup): E.Either<Failure, PlanOverride | undefined> =>
+const givenPlan = ({ model, input, plan, budget }: Setup, graph: Graph): E.Either<Failure, Plan | undefined> =>
   plan === undefined
     ? E.right(undefined)
     : pipe(
-        checkPlanFile(
-          { ...model, ...(input === undefined ? {} : { input }) },
-          budget === undefined ? plan : { ...plan, budget: null, peak: Number.MAX_SAFE_INTEGER }
-        ),
+        checkPlanFile(graph, input ?? model.input, budget === undefined ? plan : { ...plan, budget: null, peak: Number.MAX_SAFE_INTEGER }),
         E.mapLeft(stagingFailure)
       )
 
@@ -152,21 +149,37 @@ const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> =>
   )
 }
 
-/** The graph of a setup, before anything is planned. */
-export const buildSetupGraph = (setup: Setup, objective: Objective): E.Either<Failure, Graph> => {
-  const input = setup.input ?? setup.plan?.input
-  return E.mapLeft(stagingFailure)(buildRequestGraph({ model: setup.model, objective, ...(input === undefined ? {} : { input }) }))
+/** A setup with what its step is for, and the graph of its model, which is built once. */
+export interface SetupGraph<S extends Setup = Setup> {
+  readonly setup: S
+  readonly objective: Objective
+  readonly source: Source
+  /** As the model has it, for the setup's input or its plan's. */
+  readonly graph: Graph
 }
 
-interface Request extends StageRequest {
+/** The input of a plan that can be one; the plan is checked against the graph that is built. */
+const plannedInput = ({ model, plan }: Setup): readonly number[] | undefined =>
+  plan === undefined || plan.input.length === 4 ? plan?.input : (model.input ?? plan.input)
+
+/** Builds the graph of a setup, before anything is planned. Fails as `buildRequestGraph` does. */
+export const buildSetupGraph = <S extends Setup>(setup: S, objective: Objective, source: Source): E.Either<Failure, SetupGraph<S>> => {
+  const input = setup.input ?? plannedInput(setup)
+  return pipe(
+    buildRequestGraph({ model: setup.model, objective, ...(input === undefined ? {} : { input }) }),
+    E.bimap(stagingFailure, (graph) => ({ setup, objective, source, graph }))
+  )
+}
+
+interface Request extends PlanRequest {
   readonly device: ProfiledModel
 }
 
 /**
- * Returns the request to staging for a setup: its device as it was measured, or as `known`, and its
- * limits.
+ * Returns the request to staging for a setup's graph: its device as it was measured, or as `known`,
+ * and its limits. Fails where its plan is not one for its graph.
  */
-export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
+export const planRequest = ({ setup, objective, source, graph }: SetupGraph, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
     E.Do,
     E.bind('device', () =>
@@ -175,32 +188,28 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
         E.map((device) => withBandwidth(device, setup.hostBandwidth))
       )
     ),
-    E.bind('given', () => resolveOverride(setup)),
-    E.map(({ device, given }): Request => {
-      const input = setup.input ?? setup.plan?.input
-      return {
-        model: setup.model,
-        device,
-        strategy: setup.strategy ?? 'auto',
-        objective,
-        source,
-        ...(input === undefined ? {} : { input }),
-        ...(given === undefined ? {} : { given }),
-        ...(setup.exactKernels && { exactKernels: true }),
-        ...(setup.placement && { placement: setup.placement }),
-        ...resolveLimits(setup)
-      }
-    })
+    E.bind('given', () => givenPlan(setup, graph)),
+    E.map(({ device, given }): Request => ({
+      device,
+      strategy: setup.plan?.strategy ?? setup.strategy ?? 'auto',
+      objective,
+      source,
+      ...(given === undefined ? {} : { given }),
+      ...(setup.exactKernels && { exactKernels: true }),
+      ...(setup.placement && { placement: setup.placement }),
+      ...resolveLimits(setup)
+    }))
   )
 
-/** Stages the setup for an objective and verifies its Program. */
-export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
+/** Stages a setup's graph and verifies the Program. */
+export const planNetwork = (built: SetupGraph): E.Either<Failure, Planned> => {
+  const { setup, graph } = built
   const started = performance.now()
   return pipe(
     E.Do,
-    E.bind('request', () => stageRequest(setup, objective, source)),
-    E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
-    E.bind('change', ({ staged }) => describeChange(setup, staged, objective)),
+    E.bind('request', () => planRequest(built)),
+    E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stageGraph(graph, request))),
+    E.bind('change', ({ staged }) => describeChange(setup, staged)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
     E.map(({ request, request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
@@ -209,7 +218,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       device: setup.device,
       math: mathMode(setup.precision),
       threads: device.threads,
-      arenaBytes: staged.plan.budget ?? staged.program.peakBytes,
+      arenaBytes: staged.budget ?? staged.program.peakBytes,
       ...(setup.hostBandwidth === undefined ? {} : { linkBytesPerSecond: setup.hostBandwidth }),
       planningMilliseconds,
       verifiedMilliseconds,

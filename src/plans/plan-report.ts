@@ -1,7 +1,16 @@
 import { percent } from '../text/format'
 import { table } from '../text/table'
 import { isConvolutionOp, type PlanSwapInterval } from '../../dsl'
-import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, swapScheduleTexts } from '../../staging'
+import {
+  type Graph,
+  type Plan,
+  type PlanPlacement,
+  type Segment,
+  deviceFileName,
+  isProfile,
+  isRecorded,
+  swapScheduleTexts
+} from '../../staging'
 import type { Planned } from './plan-network'
 import { printable } from '../text/printable'
 import { formatBytes, formatMilliseconds } from '../text/format'
@@ -53,16 +62,16 @@ export interface PlanReport {
   /** The tensors that wait on the host from forward to backward, and when they are moved. */
   readonly swapSchedule: readonly PlanSwapInterval[]
   /** Placement of the buffers, with the bytes of a page under `virtual`. */
-  readonly placement: MemoryPlan['placement']
+  readonly placement: PlanPlacement | { readonly allocator: 'static' }
 }
 
 export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
-  const { plan, graph } = staged
-  const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = plan.predicted
+  const { graph, strategy, budget, plan, predicted } = staged
+  const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = predicted
   return {
-    strategy: plan.strategy,
+    strategy,
     feasible: true,
-    budgetBytes: plan.budget,
+    budgetBytes: budget ?? null,
     ...bytes,
     predictedStepMs: stepMilliseconds,
     lowerBoundMs: lowerBoundMilliseconds,
@@ -70,14 +79,14 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
     verifiedMs: verifiedMilliseconds,
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
-    swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule),
-    placement: plan.placement
+    swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule ?? []),
+    placement: plan.placement ?? { allocator: 'static' }
   }
 }
 
 export const segmentReport = (
   graph: Graph,
-  order: MemoryPlan['order'],
+  order: Plan['order'],
   { from, to, grid, recompute, winograd = [], workspace, prefetch, hostTensors = [], rematerialize }: Segment
 ): SegmentReport => ({
   from,

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
-import type { Plan } from '../../dsl'
+import type { PlanFile } from '../../dsl'
 import type { DeviceName } from '../../native'
-import { type DeviceFile, type PlacementChoice, isRecorded, minCudaChunk } from '../../staging'
+import { type DeviceFile, type PlanPlacement, isRecorded, minCudaChunk } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { DecodedOptions } from '../options/option'
 import type { planningOptions } from '../option-tables/setup-options'
@@ -42,8 +42,8 @@ export const noPages = (placement: string): Failure =>
 export const resolvePlacement = (
   { placement, pageSize }: DecodedOptions<typeof planningOptions>,
   device: DeviceName | DeviceFile,
-  plan: Plan | undefined
-): E.Either<Failure, PlacementChoice | undefined> => {
+  plan: PlanFile | undefined
+): E.Either<Failure, PlanPlacement | undefined> => {
   const isCuda = typeof device === 'string' ? device === 'cuda' : isRecorded(device)
   const planned = plan?.placement?.pageBytes
   if (isCuda && planned !== undefined && planned % minCudaChunk !== 0)
@@ -51,7 +51,7 @@ export const resolvePlacement = (
       inputFailure(`--plan: its pages of ${planned} bytes are no multiple of the ${minCudaChunk} that an NVIDIA GPU maps; plan for cuda`)
     )
   if (placement !== 'virtual') return pageSize === undefined ? E.right(undefined) : E.left(noPages('static'))
-  return E.map((bytes: number): PlacementChoice => ({ allocator: 'virtual', pageBytes: bytes }))(
+  return E.map((bytes: number): PlanPlacement => ({ allocator: 'virtual', pageBytes: bytes }))(
     pageBytes(pageSize, isCuda ? gpuPages : cpuPages)
   )
 }

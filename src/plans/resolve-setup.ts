@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Model, Plan } from '../../dsl'
+import type { Model, PlanFile } from '../../dsl'
 import type { HeadOptions } from '../../models'
 import { type DevicePrecision, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
@@ -43,7 +43,7 @@ export const resolveHeadOptions = (
  * --crop sets height and width of what the network sees; batch and channels are --input's, the
  * model's, or 1 and 3.
  */
-const croppedInput = ({ input, crop }: SetupChoices, model: Model, plan: Plan | undefined): readonly number[] | undefined => {
+const croppedInput = ({ input, crop }: SetupChoices, model: Model, plan: PlanFile | undefined): readonly number[] | undefined => {
   const whole = input ?? model.input ?? plan?.input
   return crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
 }
@@ -58,7 +58,7 @@ const checkPrecision = (device: Setup['device'], precision: DevicePrecision | un
 
 interface Parts {
   readonly model: Model
-  readonly plan: Plan | undefined
+  readonly plan: PlanFile | undefined
   readonly fields: Omit<Setup, 'model'>
 }
 

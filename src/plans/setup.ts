@@ -1,6 +1,6 @@
-import type { Model, Plan } from '../../dsl'
+import type { Model, PlanFile } from '../../dsl'
 import type { DeviceName } from '../../native'
-import type { DeviceFile, DevicePrecision, PlacementChoice, StrategyName } from '../../staging'
+import type { DeviceFile, DevicePrecision, PlanPlacement, StrategyName } from '../../staging'
 import type { Size } from '../options/sizes'
 
 /** A setup that was resolved: what is trained, where, and within how much memory. */
@@ -18,7 +18,7 @@ export interface Setup {
    * Decisions to take in place of a strategy's; the plan's input and budget count where none are
    * given here.
    */
-  readonly plan?: Plan
+  readonly plan?: PlanFile
   /** A sentence on the plan's file, for people. */
   readonly planNotice?: string
   /** Unlimited where absent. */
@@ -45,7 +45,7 @@ export interface Setup {
    */
   readonly measure?: true
   /** Placement of the buffers, where no plan says it; `static` where absent. */
-  readonly placement?: PlacementChoice
+  readonly placement?: PlanPlacement
 }
 
 /** A setup whose device is here. */

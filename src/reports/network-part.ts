@@ -1,4 +1,4 @@
-import { type Graph, type MemoryPlan, type Segment, elementSizes, type Precision } from '../../staging'
+import { type Graph, type Plan, type Segment, elementSizes, type Precision } from '../../staging'
 import { inOrder } from '../../staging/graph/order'
 import { partition } from '../../staging/graph/interval'
 import { boundaryTensors, ownedExtent, segmentTiling, type TileRun } from '../../staging/graph/tiling'
@@ -59,11 +59,7 @@ const segmentPart = (graph: Graph, segment: Segment): SegmentPart => {
 }
 
 /** The network in the order in which a plan runs it, its segments, and what their tiles hold. */
-export const networkPart = (
-  written: Graph,
-  { order, segments }: Pick<MemoryPlan, 'order' | 'segments'>,
-  precision: Precision
-): NetworkPart => {
+export const networkPart = (written: Graph, { order, segments }: Pick<Plan, 'order' | 'segments'>, precision: Precision): NetworkPart => {
   const graph = inOrder(written, order)
   const { activationBytes } = elementSizes(precision)
   const notes = new Map<number, readonly string[]>()

@@ -2,9 +2,10 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import {
   type Explanation,
-  type MemoryPlan,
+  type Graph,
+  type PlanRequest,
+  type PredictedPlan,
   type Program,
-  type StageRequest,
   type Staged,
   stageEach,
   stepTimeline,
@@ -19,20 +20,22 @@ import { type LiveBytes, type Report, emptyReport } from './report'
 import { liveBytesOf, stepPart } from './step-part'
 
 /** What is live in a step of strategy plain; undefined where the device cannot run it. */
-const plainLive = ({ budget: _, memory: _memory, strategy: _strategy, given: _given, ...request }: StageRequest): LiveBytes | undefined =>
+const plainLive = (
+  graph: Graph,
+  { budget: _, memory: _memory, strategy: _strategy, given: _given, ...request }: PlanRequest
+): LiveBytes | undefined =>
   pipe(
-    stageEach(request),
-    E.chain((stageBy) => stageBy({ strategy: 'plain', budget: { fractionOfPlain: 1 } })),
+    stageEach(graph, request)({ strategy: 'plain', budget: { fractionOfPlain: 1 } }),
     E.map(({ program }) => liveBytesOf(program.buffers, stepTimeline(program, request.device).lifetimes)),
     E.getOrElse((): LiveBytes | undefined => undefined)
   )
 
-const facts = ({ strategy, device, budget, predicted }: MemoryPlan): Report['facts'] => {
+const facts = ({ strategy, device, budget, predicted }: PredictedPlan): Report['facts'] => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, stepMilliseconds, lowerBoundMilliseconds, haloOverhead } = predicted
   return [
     { name: 'strategy', text: strategy },
     { name: 'device', text: device },
-    { name: 'budget', text: budget === null ? 'no limit' : formatBytes(budget) },
+    { name: 'budget', text: budget === undefined ? 'no limit' : formatBytes(budget) },
     {
       name: 'peak on the device',
       text: `${formatBytes(peakDeviceBytes)}, ${percent(peakDeviceBytes / plainPeakBytes)} of plain's ${formatBytes(plainPeakBytes)}`
@@ -46,16 +49,16 @@ const facts = ({ strategy, device, budget, predicted }: MemoryPlan): Report['fac
   ]
 }
 
-const pageOf = (staged: Pick<Staged, 'plan' | 'graph' | 'program'>, timeline: StepTimeline, request: StageRequest): Report => {
-  const { plan, graph, program } = staged
-  const input = plan.input.join(' × ')
+const pageOf = (staged: Staged, timeline: StepTimeline, request: PlanRequest): Report => {
+  const { sourceGraph, graph, plan, predicted, program } = staged
+  const input = graph.input.join(' × ')
   return {
     ...emptyReport(
-      `${plan.model}: a step in ${formatBytes(plan.predicted.peakDeviceBytes)}`,
+      `${graph.model}: a step in ${formatBytes(predicted.peakDeviceBytes)}`,
       `input ${input}, computed in ${program.precision}`
     ),
-    facts: facts(plan),
-    step: stepPart(program, plan, timeline, plainLive(request)),
+    facts: facts(staged),
+    step: stepPart(program, staged, timeline, plainLive(sourceGraph, request)),
     network: networkPart(graph, plan, program.precision)
   }
 }
@@ -67,8 +70,7 @@ export const planPage = ({ staged, request }: Pick<Planned, 'staged' | 'request'
 }
 
 /** The page of an explanation: its plan's, with its words and other budgets. */
-export const explanationPage = (explanation: Explanation, program: Program, request: StageRequest): Report => {
-  const { plan, graph } = explanation
+export const explanationPage = (explanation: Explanation, program: Program, request: PlanRequest): Report => {
   const timeline = stepTimeline(program, request.device)
   const { larger, smaller, ...report } = explanationReport(explanation)
   const other = (isPresent: boolean) => (one: { readonly budgetBytes: number; readonly predictedStepMs: number }) => ({
@@ -76,9 +78,9 @@ export const explanationPage = (explanation: Explanation, program: Program, requ
     milliseconds: one.predictedStepMs,
     isPresent
   })
-  const present = other(true)({ budgetBytes: plan.budget ?? report.peakDeviceBytes, predictedStepMs: report.predictedStepMs })
+  const present = other(true)({ budgetBytes: explanation.budget ?? report.peakDeviceBytes, predictedStepMs: report.predictedStepMs })
   return {
-    ...pageOf({ plan, graph, program }, timeline, request),
+    ...pageOf({ ...explanation, program }, timeline, request),
     binding: {
       sentences: explanationSentences({ ...report, larger, smaller }),
       peak: bindingPart(program, timeline).peak

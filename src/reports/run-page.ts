@@ -67,12 +67,12 @@ const median = (values: readonly number[]): number => [...values].sort((a, b) =>
 /** The page of a run: what was measured beside what was predicted, and the plan that it ran by. */
 export const runPage = (planned: Planned, what: string, { stepMs, peakDeviceBytes, images, learned }: RanSteps): Report => {
   const page = planPage(planned)
-  const { stepMilliseconds: predicted, peakDeviceBytes: predictedPeak } = planned.staged.plan.predicted
+  const { stepMilliseconds: predicted, peakDeviceBytes: predictedPeak } = planned.staged.predicted
   const ends = [...new Set([1, stepMs.length])].filter((step) => step <= stepMs.length)
   const across = (value: number): readonly (readonly [number, number])[] => ends.map((step) => [step, value])
   return {
     ...page,
-    title: `${planned.staged.plan.model}: ${what}`,
+    title: `${planned.staged.graph.model}: ${what}`,
     facts: [
       { name: 'steps', text: `${stepMs.length}` },
       { name: 'measured step, median', text: `${formatMilliseconds(median(stepMs))}; predicted ${formatMilliseconds(predicted)}` },

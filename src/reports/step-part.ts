@@ -1,4 +1,4 @@
-import type { BufferSpan, MemoryPlan, Program, StepTimeline } from '../../staging'
+import type { BufferSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
 import { bufferKinds, engines } from '../../staging/program/program'
 import type { LiveBytes, StepPart } from './report'
 
@@ -48,7 +48,7 @@ const byColumns = (spans: readonly BufferSpan[]): StepPart['lifetimes'] => ({
 /** A step as pages draw it, from its timeline, beside what strategy plain has in memory. */
 export const stepPart = (
   program: Program,
-  { predicted, budget }: Pick<MemoryPlan, 'predicted' | 'budget'>,
+  { predicted, budget }: Pick<PredictedPlan, 'predicted' | 'budget'>,
   timeline: StepTimeline,
   plainLive: LiveBytes | undefined
 ): StepPart => {
@@ -61,7 +61,7 @@ export const stepPart = (
     nanoseconds,
     addressBytes: program.chunks?.addressBytes ?? program.peakBytes,
     peakBytes: program.peakBytes,
-    budgetBytes: budget,
+    budgetBytes: budget ?? null,
     plainPeakBytes: predicted.plainPeakBytes,
     engines,
     kinds: bufferKinds,

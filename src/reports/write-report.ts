@@ -17,8 +17,8 @@ export const writeReport = (path: string | undefined, make: () => Report): Outco
 /** Writes the step of a plan as a trace, where one is asked for. */
 export const writeTrace = (
   path: string | undefined,
-  { staged: { plan, program }, request }: Pick<Planned, 'staged' | 'request'>
+  { staged: { graph, program }, request }: Pick<Planned, 'staged' | 'request'>
 ): Outcome<void> =>
   path === undefined
     ? TE.right(undefined)
-    : writeFileAtomic(path, () => [Buffer.from(traceText(traceEvents(plan.model, program, stepTimeline(program, request.device))))])
+    : writeFileAtomic(path, () => [Buffer.from(traceText(traceEvents(graph.model, program, stepTimeline(program, request.device))))])

@@ -1,17 +1,15 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { hasTarget, type Graph } from '../../staging'
+import { hasTarget, type Graph, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { SeenImage } from '../images/image-notices'
-import { withClassWeights } from '../model/model-layers'
 import { maxSteps } from '../options/limits'
 import { present } from '../options/present'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
-import type { RunnableSetup } from '../plans/setup'
+import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { cropCacheBytes, minExtent } from './image-loader'
@@ -80,14 +78,9 @@ const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Spl
   ...(options.validation === undefined ? {} : { evaluate: true as const })
 })
 
-/** The class weights of pixels are a part of the model. */
-const setupFor = (
-  { setup }: TrainingRequest,
-  { training }: Split,
-  { input }: Graph,
-  weights: readonly number[] | undefined
-): RunnableSetup =>
-  weights === undefined || imageLabels(training) !== undefined ? setup : { ...setup, model: withClassWeights(setup.model, input, weights) }
+/** The class weights of pixels are a part of the graph. */
+const weighted = (built: SetupGraph, { training }: Split, weights: readonly number[] | undefined): SetupGraph =>
+  weights === undefined || imageLabels(training) !== undefined ? built : { ...built, graph: withClassWeights(built.graph, weights) }
 
 const findState = (
   { options: { state, resume }, notify }: TrainingRequest,
@@ -121,8 +114,8 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.bindTo('split'),
     TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
     TE.let('objective', ({ split }) => objectiveFor(request, split)),
-    TE.bind('graph', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective))),
-    TE.bind('classes', ({ graph, split }) => TE.fromEither(classesOf(graph, split))),
+    TE.bind('unweighted', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('classes', ({ unweighted, split }) => TE.fromEither(classesOf(unweighted.graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
     ),
@@ -133,11 +126,11 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
           : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
-    TE.bind('seen', ({ split, graph }) => checkImages(split, minExtent(cropExtent(graph), options.rotate), request)),
+    TE.bind('seen', ({ split, unweighted }) => checkImages(split, minExtent(cropExtent(unweighted.graph), options.rotate), request)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
-    TE.let('weightedSetup', ({ split, graph, classWeights }) => setupFor(request, split, graph, classWeights)),
-    TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...pickWatching(options) }, objective, imageSource)),
-    TE.bind('planned', ({ weightedSetup, objective }) => TE.fromEither(planNetwork(weightedSetup, objective, imageSource))),
+    TE.let('built', ({ split, unweighted, classWeights }) => weighted(unweighted, split, classWeights)),
+    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
     TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
     TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),

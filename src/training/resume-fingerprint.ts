@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Dataset } from '../images/dataset'
+import { graphHash } from '../../staging'
 import { type Planned } from '../plans/plan-network'
 import { scheduleText } from './learning-rate'
 import type { TrainingRequest } from './request'
@@ -37,13 +38,13 @@ export const resumeFingerprint = (
   { staged }: Planned,
   { training, validation }: Split
 ): ResumeFingerprint => {
-  const { graph, plan } = staged
+  const { sourceGraph, graph } = staged
   const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return withoutAbsent({
     model: graph.model,
     input: graph.input.join('x'),
-    layers: plan.graphHash.slice(0, 12),
+    layers: graphHash(sourceGraph).slice(0, 12),
     optimizer: fieldsText(objective.optimizer),
     seed: `${options.seed}`,
     data: dataText(training),

@@ -68,3 +68,10 @@ export const withFastestFirst = (device: DeviceModel): DeviceModel => {
     )
   }
 }
+
+/**
+ * The device as plans are made for it: its algorithms fastest first, and where kernels must be
+ * exact none that rounds differently.
+ */
+export const planningDevice = (device: DeviceModel, exactKernels: boolean | undefined): DeviceModel =>
+  withFastestFirst(exactKernels === true ? withExactKernels(device) : device)

@@ -69,10 +69,10 @@ const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): 
   })
 
 /**
- * The graph as it runs in an order: each op after what it reads, or else with neighbours
- * withExchanges as `poolBeforeRectifying` does.
+ * The graph with its nodes in an order in which they run: each op after what it reads, or else with
+ * neighbours exchanged as `hoistPoolAboveRelu` does.
  */
-export const inOrder = (graph: Graph, order: Order): Graph => {
+export const inOrder = <G extends Graph>(graph: G, order: Order): G => {
   const places: number[] = []
   order.forEach((position, at) => (places[position] = at))
   const isAfterInputs = graph.nodes.every(({ inputs }, position) =>

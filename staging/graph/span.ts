@@ -1,16 +1,16 @@
-/** Numbers of tiles along batch, height and width. */
-export interface Grid {
-  readonly B: number
-  readonly H: number
-  readonly W: number
-}
+import type { PlanGrid } from '../../dsl'
 
-/** A half-open range of nodes that runs tile by tile. */
+/** Numbers of tiles along batch, height and width. */
+export type Grid = PlanGrid
+
+/** A half-open range [from, to) of nodes that runs tile by tile. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
+/** The grid of a single tile. */
 export const untiled: Grid = { B: 1, H: 1, W: 1 }
 
+/** How many tiles a grid has in all. */
 export const tileCount = (grid: Grid): number => grid.B * grid.H * grid.W

@@ -1,17 +1,19 @@
-import { bufferText } from './ir/buffer-identity'
+import { findRefused, bufferText } from './ir/buffer-identity'
 import { bufferKind, bufferLayers } from './ir/buffer-kind'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
 import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
 import { inOrder } from '../graph/order'
-import type { Graph } from '../graph/graph'
+import type { DeviceModel } from '../devices/device-model'
+import type { KernelKind } from '../kernels/kernels'
+import type { StepGraph } from '../graph/step-graph'
 import type { Plan } from '../plans/plan'
 import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
 import { simulate } from '../devices/simulate'
 import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
-import { createModelScope, type Lowering } from './segment/create-scope'
+import { createModelScope } from './segment/create-scope'
 import { place, placeBuffers } from './placement/place'
 import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
@@ -25,7 +27,7 @@ const largestOf = (live: readonly Buffer[]): string => {
   return largest === undefined ? 'the parameters' : bufferText(largest.identity)
 }
 
-const buffersOf = (graph: Graph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {
+const buffersOf = (graph: StepGraph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {
   const layerOf = bufferLayers(graph)
   return lifetimes.map(({ buffer: { identity, bytes, role } }, index) => {
     const layer = layerOf(identity)
@@ -35,12 +37,13 @@ const buffersOf = (graph: Graph, lifetimes: readonly BufferLifetime[], offsets: 
 }
 
 /**
- * What a search looks at: of many only the most promising are placed, and fewer still become
- * Programs. Each answer is found when asked for.
+ * A plan for a graph on a device, lowered: what a search looks at. Of many only the most promising
+ * are placed, and fewer still become Programs, so each answer is found when asked for.
  */
 export interface Lowered {
+  readonly plan: Plan
   /** The graph in the order in which it runs. */
-  readonly graph: Graph
+  readonly graph: StepGraph
   /** Parameters and optimizer state. */
   readonly residentBytes: number
   /**
@@ -49,6 +52,11 @@ export interface Lowered {
    */
   readonly liveBytes: () => number
   readonly liveHostBytes: () => number
+  /**
+   * A kernel that the device refuses, so that no memory is enough for the plan: bytes leave out its
+   * scratch. Undefined where the device takes all kernels.
+   */
+  readonly refusedKernel: () => KernelKind | undefined
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: () => number
   /** Highest byte that the step touches in the host pool, plus one. */
@@ -71,14 +79,15 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 ]
 
 /**
- * Lowers a plan for a graph as written, on a device: instructions for every tile, with their
- * buffers placed; sections never run at the same time. The plan's tiles must see more than padding,
- * and its swapSchedule must be possible (see check-plan.ts).
+ * Lowers a plan for a graph, as the model has it written, on a device: instructions for every tile,
+ * with their buffers placed; sections never run at the same time. The plan's tiles must see more
+ * than padding, and its swapSchedule must be possible (see check-plan.ts).
  */
-export const lower = (source: Lowering, { order, segments, swapSchedule, placement: choice }: Plan): Lowered => {
-  const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
+export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lowered => {
+  const { order, segments, swapSchedule = [], placement } = plan
+  const graph = inOrder(source, order)
   const pool = createPool()
-  const scope = createModelScope(lowering, pool)
+  const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
   const sections = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, swapSchedule)
   const all = sections.flatMap(({ code }) => code)
@@ -90,7 +99,7 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
   const onDevice = placedOn(
     'device',
     persistentTensors.map(({ buffer }) => buffer),
-    (lifetimes) => placeBuffers(choice, codes, lifetimes, pool)
+    (lifetimes) => placeBuffers(placement, codes, lifetimes, pool)
   )
   const onHost = placedOn('host', [], place)
   const liveAtPeak = (): readonly Buffer[] => {
@@ -110,14 +119,14 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
       { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, stepIo: entries }
     ])
     return {
-      precision: lowering.device.precision,
-      threads: lowering.device.threads,
+      precision: device.precision,
+      threads: device.threads,
       hostBytes,
       peakBytes,
       ...(chunks && { chunks }),
-      input: lowering.graph.input,
-      buffers: buffersOf(lowering.graph, lifetimes, offsets),
-      hostBuffers: buffersOf(lowering.graph, onHost.lifetimes(), hostOffsets),
+      input: graph.input,
+      buffers: buffersOf(graph, lifetimes, offsets),
+      hostBuffers: buffersOf(graph, onHost.lifetimes(), hostOffsets),
       persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
@@ -132,12 +141,14 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
     const index = sections.findIndex((section) => section.name === name)
     if (index === -1) return undefined
     return {
-      code: choice.allocator === 'virtual' ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+      code: placement !== undefined ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
     }
   }
   return {
-    graph: lowering.graph,
+    plan,
+    graph,
     residentBytes: persistentBytes(persistentTensors),
+    refusedKernel: lazy(() => findRefused(onDevice.lifetimes())),
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,
     peakBytes: () => onDevice.placement().peakBytes,
@@ -146,11 +157,7 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
     lifetimes: onDevice.lifetimes,
     liveAtPeak,
     milliseconds: lazy(() =>
-      simulate(
-        { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
-        lowering.device,
-        microBatches(lowering.objective)
-      )
+      simulate({ step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels }, device, microBatches(graph.objective))
     ),
     program: lazy(program)
   }

@@ -17,6 +17,8 @@ import {
 import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
 import { readersOf, type Graph, type Directive, type Node } from '../graph/graph'
+import type { Objective } from '../graph/objective'
+import type { Source, StepGraph } from '../graph/step-graph'
 import { recordOf } from '.'
 
 const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
@@ -50,7 +52,7 @@ const nodeOf = (node: NodeInShape): Node => {
  * What is evaluated: without dropout, normalised by running statistics, and where there is a loss,
  * each pixel counts alike.
  */
-export const forEvaluation = (graph: Graph): Graph => ({
+export const forEvaluation = <G extends Graph>(graph: G): G => ({
   ...graph,
   nodes: graph.nodes.map((node) => {
     const { inEvaluation } = recordOf(node.op)
@@ -67,10 +69,31 @@ export const withoutRandomness = (graph: Graph): Graph => ({
   })
 })
 
+/**
+ * The graph of a step from the graph as the model has it: an evaluation changes what its ops are
+ * told, and gradients are of one function, so they go without randomness.
+ */
+export const createStepGraph = (graph: Graph, objective: Objective, source: Source): StepGraph => ({
+  ...(objective.kind === 'gradients' ? withoutRandomness(graph) : objective.kind === 'evaluate' ? forEvaluation(graph) : graph),
+  objective,
+  source
+})
+
+/** The graph with a factor for each class in its loss over pixels, where it has one. */
+export const withClassWeights = (graph: Graph, classWeights: readonly number[]): Graph => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => (node.op === 'pixelCrossEntropy' ? nodeOf({ ...node, args: { ...node.args, classWeights } }) : node))
+})
+
 const startsSegment = (directives: readonly Directive[], position: number): boolean =>
   position === 0 || directives.some(({ kind, at }) => kind === 'checkpoint' && at === position)
 
-const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
+/**
+ * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end
+ * in a loss gets softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first
+ * layer that does not fit, the same that the types give.
+ */
+export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
   pipe(
     trace(withLoss(model, input), input),
     E.chain(withRunnableOps),
@@ -109,30 +132,11 @@ const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingErr
   )
 
 /**
- * Graphs of models that still exist, by their inputs: a command asks for the same graph more than
- * once.
- */
-const known = new WeakMap<Model, Map<string, E.Either<StagingError, Graph>>>()
-
-/**
- * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end
- * in a loss gets softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first
- * layer that does not fit, the same that the types give.
- */
-export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> => {
-  const ofModel = known.get(model) ?? new Map<string, E.Either<StagingError, Graph>>()
-  known.set(model, ofModel)
-  const graph = ofModel.get(input.join()) ?? traceGraph(model, input)
-  ofModel.set(input.join(), graph)
-  return graph
-}
-
-/**
  * A loss is appended where there is none, per pixel where the model makes images; where the model
  * asks for tiles, after a checkpoint, so that its last segment stays as written; but not to layers
  * that do not fit, of which a trace then says why.
  */
-export const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
+const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
   const flat = flatLayers(layers)
   const ops = flat.filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
   const last = ops[ops.length - 1]

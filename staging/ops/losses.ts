@@ -10,7 +10,7 @@ import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 const labelBytes = 4
 
 const rowsOf = (
-  { stepIo, objective, parameterBytes }: TileScope,
+  { graph: { objective }, stepIo, parameterBytes }: TileScope,
   { source, node, sourceRegion: { from, advance } }: Step<NodeFor<'softmaxCrossEntropy'>>
 ) => {
   const ofRows = (offset: number, bytes: number) => exchangeOperand(offset + from[0] * bytes, [advance[0] * bytes, 0, 0])
@@ -46,7 +46,10 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   }
 }
 
-const targetOf = ({ stepIo, parameterBytes, objective }: TileScope, { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>) => {
+const targetOf = (
+  { graph: { objective }, stepIo, parameterBytes }: TileScope,
+  { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>
+) => {
   const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
   return { fields: { ...fields, count: elementsOf(node.input) * microBatches(objective) }, target: address }
 }

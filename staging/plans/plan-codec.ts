@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { planStrategies, type Plan, type PlanGrid, type PlanSwapInterval, type PlanPlacement, type PlanSegment } from '../../dsl'
+import { planStrategies, type PlanFile, type PlanFileSegment, type PlanGrid, type PlanPlacement, type PlanSwapInterval } from '../../dsl'
 import { decodeAs } from '../decoding/decode'
 import { exactly } from '../decoding/exactly'
 import { objectiveBeginnings } from '../graph/objective-text'
@@ -30,7 +30,7 @@ const names = t.readonlyArray(t.string)
 /** C too, so that asking for it is refused by name. */
 const grid = exactly<PlanGrid & { readonly C?: number }>('a grid', 'dimension', { B: t.number, H: t.number, W: t.number }, { C: t.number })
 
-const segment = exactly<PlanSegment>(
+const segment = exactly<PlanFileSegment>(
   'a segment',
   'field',
   {
@@ -53,14 +53,14 @@ const swapInterval = exactly<PlanSwapInterval>(
 
 const placement = exactly<PlanPlacement>('a placement', 'field', { allocator: t.literal('virtual', "'virtual'"), pageBytes: count }, {})
 
-const device = exactly<Plan['device']>(
+const device = exactly<PlanFile['device']>(
   'the device',
   'field',
   { name: t.string, precision: oneOf(['float32', 'tf32', 'bf16', 'float64']), threads: count },
   {}
 )
 
-const predicted = exactly<Plan['predicted']>(
+const predicted = exactly<PlanFile['predicted']>(
   'the prediction',
   'figure',
   {},
@@ -73,7 +73,7 @@ const predicted = exactly<Plan['predicted']>(
   }
 )
 
-const plan = exactly<Plan>(
+const plan = exactly<PlanFile>(
   'a plan',
   'field',
   {
@@ -81,7 +81,7 @@ const plan = exactly<Plan>(
     input: t.readonlyArray(t.number),
     layers: names,
     order: t.readonlyArray(t.number),
-    strategy: oneOf<string>(planStrategies),
+    strategy: oneOf(planStrategies),
     device,
     objective: accepted(
       `one that begins with ${objectiveBeginnings.join(', ')}`,
@@ -98,7 +98,7 @@ const plan = exactly<Plan>(
 
 /** A decoded plan, and what is to be said of it. */
 export interface DecodedPlan {
-  readonly plan: Plan
+  readonly plan: PlanFile
   /** The earlier names of fields that it had, with those of today. */
   readonly renamed: readonly string[]
 }
@@ -110,5 +110,5 @@ export interface DecodedPlan {
 export const decodePlanFile = (value: unknown): E.Either<string, DecodedPlan> =>
   pipe(
     renameEarlierFields(value),
-    E.chain(({ plan: given, renamed }) => E.map((decoded: Plan) => ({ plan: decoded, renamed }))(decodeAs('plan', plan)(given)))
+    E.chain(({ plan: given, renamed }) => E.map((decoded: PlanFile) => ({ plan: decoded, renamed }))(decodeAs('plan', plan)(given)))
   )

@@ -21,8 +21,7 @@ export const chenSquareRoot: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'fixed',
-  all: ({ lowering: { graph }, variants }) =>
-    withVariants(variants, equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length))))
+  all: ({ graph, variants }) => withVariants(variants, equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length))))
 }
 
 /** Numbers of segments that are tried: of deep networks not every one. */
@@ -37,6 +36,6 @@ export const chen: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'fixed',
-  all: ({ lowering: { graph }, variants }) =>
+  all: ({ graph, variants }) =>
     countsUpTo(graph.nodes.length).flatMap((count) => withVariants(variants, equalSegments(graph.nodes.length, count)))
 }

@@ -6,7 +6,7 @@ import { depthFirst } from '../graph/order'
 import { workspacesWithin } from './free-workspace'
 import { freedWhenNeeded, occupancy, targets, withSchedules, withSwapIntervals, type Schedule, type StageInterval } from './swap-intervals'
 import { wholeGraph } from './plain'
-import type { CandidateEstimate, Search, Segmentation, Strategy } from './strategy'
+import type { PlanEstimate, Search, Segmentation, Strategy } from './strategy'
 import { layerOf } from './vdnn'
 
 /**
@@ -73,11 +73,10 @@ const minFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): 
  * Section 4.2: what layers need comes first, and each convolution's workspace grows by what is free
  * then. What is still in flight takes none of that, for a layer waits where its bytes are needed.
  */
-const withFreeWorkspace = (search: Search): readonly CandidateEstimate[] => {
-  const { lowering, timeline } = search
-  const { graph } = lowering
+const withFreeWorkspace = (search: Search): readonly PlanEstimate[] => {
+  const { graph, device, timeline } = search
   const [none, most] = [0, unlimitedBytes].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))
-  const segmentsWithin = workspacesWithin(lowering)
+  const segmentsWithin = workspacesWithin(graph, device)
   const found = new Map<string, { readonly segments: Segmentation; readonly bytes: number[] }>()
   const live = occupancy(none!, dymemSwapIntervals(graph, none!, 0))
   for (const target of [none!, most!].flatMap((seen) => targets(seen, targetCount / 2))) {
@@ -97,7 +96,7 @@ export const dymem: Strategy = {
   order: depthFirst,
   kind: 'swapping',
   all: (search) => {
-    const { graph, device } = search.lowering
+    const { graph, device } = search
     const whole = withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesWithin(graph, targets(seen, targetCount))(seen))
     return device.algorithms === undefined ? whole : [...withFreeWorkspace(search), ...whole]
   }

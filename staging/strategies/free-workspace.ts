@@ -1,11 +1,11 @@
 import { isConvolutionOp } from '../../dsl'
-import type { ConvolutionAlgorithm } from '../devices/device-model'
+import type { ConvolutionAlgorithm, DeviceModel } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
 import type { ConvolutionKernel } from '../kernels/kernels'
 import { segmentScratch } from '../lowering/cost/estimate'
-import type { Lowering } from '../lowering/segment/create-scope'
+import type { StepGraph } from '../graph/step-graph'
 import { loweringOf } from '../ops'
-import { type Segment } from '../plans/plan'
+import type { Segment } from '../plans/plan'
 import { untiled } from '../graph/span'
 import { liveTensors } from '../graph/tiling'
 import { wholeGraph } from './plain'
@@ -18,8 +18,7 @@ type Levels = readonly number[]
  * Of each convolution's kernels, forward and backward, whose algorithms the device lists with the
  * fastest first.
  */
-const levelsOf = (lowering: Lowering): ((position: number) => Levels) => {
-  const { device } = lowering
+const levelsOf = (graph: StepGraph, device: DeviceModel): ((position: number) => Levels) => {
   let levels = new Set<number>()
   const algorithms = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const listed = device.algorithms?.(kernel) ?? []
@@ -27,7 +26,7 @@ const levelsOf = (lowering: Lowering): ((position: number) => Levels) => {
     for (const { scratchBytes } of listed) if (scratchBytes < least) levels.add((least = scratchBytes))
     return listed
   }
-  const scratch = segmentScratch({ ...lowering, device: { ...device, algorithms } })
+  const scratch = segmentScratch(graph, { ...device, algorithms })
   return (position) => {
     levels = new Set([0])
     scratch({ from: position, to: position + 1, grid: untiled, recompute: false, reorder: 'once', workspace: 0 })
@@ -53,9 +52,8 @@ interface Group {
   readonly levels: Levels
 }
 
-const groupsOf = (lowering: Lowering): readonly Group[] => {
-  const { graph } = lowering
-  const levelsAt = levelsOf(lowering)
+const groupsOf = (graph: StepGraph, device: DeviceModel): readonly Group[] => {
+  const levelsAt = levelsOf(graph, device)
   return graph.nodes.reduce<readonly Group[]>((groups, { op }, position) => {
     if (!isConvolutionOp(op)) return groups
     const levels = levelsAt(position)
@@ -73,10 +71,10 @@ const within = (levels: Levels, bytes: number): number => levels.find((level) =>
  * free for it (Yang 2020, section 4.2): a segment for all neighbours that one limit serves.
  * Segments add next to nothing to that.
  */
-export const workspacesWithin = (lowering: Lowering): ((free: (position: number) => number) => Segmentation) => {
-  const groups = groupsOf(lowering)
+export const workspacesWithin = (graph: StepGraph, device: DeviceModel): ((free: (position: number) => number) => Segmentation) => {
+  const groups = groupsOf(graph, device)
   return (free) => {
-    const [whole] = wholeGraph(lowering.graph)
+    const [whole] = wholeGraph(graph)
     const segments: Segment[] = []
     let sharing: { readonly levels: Levels; readonly own: number }[] = []
     let from = 0
@@ -91,7 +89,7 @@ export const workspacesWithin = (lowering: Lowering): ((free: (position: number)
       if (sharing.length > 0 && [...sharing, one].some(({ levels, own }) => within(levels, limit) !== own)) close(from)
       sharing.push(one)
     }
-    close(lowering.graph.nodes.length)
+    close(graph.nodes.length)
     return segments
   }
 }

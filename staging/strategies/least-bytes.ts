@@ -1,8 +1,10 @@
+import type { DeviceModel } from '../devices/device-model'
 import { extentsOfTensor } from '../graph/graph'
+import type { StepGraph } from '../graph/step-graph'
 import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
-import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
+import { createModelScope } from '../lowering/segment/create-scope'
 import { createPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
 import { boundaryTensors, segmentTiling } from '../graph/tiling'
@@ -22,16 +24,16 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
 }
 
 /** Of a step without tiles. */
-export const largestTensorBytes = (lowering: Lowering): number => Math.max(...heldBytes(createModelScope(lowering, createPool())))
+export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
+  Math.max(...heldBytes(createModelScope(graph, device, createPool())))
 
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
  * lie: when a segment's backward begins, all that it reads of what the segment makes is there, and
  * all that is still to be computed again is computed from.
  */
-export const leastBytesEstimator = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
-  const scope = createModelScope(lowering, createPool())
-  const { graph } = scope
+export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, residentBytes: number): ((segments: Segmentation) => number) => {
+  const scope = createModelScope(graph, device, createPool())
   const sizes = heldBytes(scope)
   const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + alignUp(sizes[tensor]!), 0)
   return (segments) => {

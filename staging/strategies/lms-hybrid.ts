@@ -58,7 +58,7 @@ const maxLists = 4
  */
 const checkpointLists = (search: Search): readonly Segmentation[] =>
   checkpointOps.flatMap((checkpoint) => {
-    const spans = subgraphs(search.lowering.graph, checkpoint)
+    const spans = subgraphs(search.graph, checkpoint)
     const ranked = recomputable(search, spans)
     const count = Math.min(maxLists, ranked.length)
     return Array.from({ length: count }, (_, index) => segmentsOf(spans, ranked.slice(0, Math.ceil(((index + 1) * ranked.length) / count))))
@@ -77,7 +77,7 @@ export const lmsHybrid: Strategy = {
   order: sourceOrder,
   kind: 'swapping',
   all: (search) => [
-    ...withSwapIntervals(search, wholeGraph(search.lowering.graph), (seen) => lmsSchedules(seen)),
+    ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen)),
     ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
   ]
 }

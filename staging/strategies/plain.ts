@@ -14,5 +14,5 @@ export const plain: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'fixed',
-  all: ({ lowering, variants }) => withVariants(variants, wholeGraph(lowering.graph))
+  all: ({ graph, variants }) => withVariants(variants, wholeGraph(graph))
 }

@@ -36,7 +36,7 @@ const repeating = (segments: Segmentation, groups: readonly Span[]): Segmentatio
  * between). Those come first that keep most for the time that they take.
  */
 export const withRematerialization = (
-  { lowering: { graph }, estimate }: Search,
+  { graph, estimate }: Search,
   segments: Segmentation,
   tensorBytes: (tensor: number) => number,
   onHost: ReadonlySet<number>

@@ -57,11 +57,11 @@ export const sftOffload: Strategy = {
   kind: 'swapping',
   tiles: true,
   all: (search) => {
-    const { lowering } = search
-    const sizes = outputBytes(createModelScope(lowering, createPool()))
+    const { graph, device } = search
+    const sizes = outputBytes(createModelScope(graph, device, createPool()))
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
-    const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
-    const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, maxOnDevice(bytes - search.residentBytes))
+    const ownBytes = segmentTargets(search, wholeGraph(graph))
+    const onHostFor = (bytes: number): ReadonlySet<number> => streamable(graph, sizes, maxOnDevice(bytes - search.residentBytes))
     // One is a part of another: how many they are tells them apart.
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
     const segmentations = [...sets.values()].flatMap((onHost) =>

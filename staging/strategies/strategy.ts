@@ -1,6 +1,8 @@
 import type { Graph } from '../graph/graph'
-import type { Lowering } from '../lowering/segment/create-scope'
+import type { StepGraph } from '../graph/step-graph'
+import type { DeviceModel } from '../devices/device-model'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
+import type { KernelKind } from '../kernels/kernels'
 import type { Order } from '../graph/order'
 import type { Timeline } from '../lowering/cost/timeline'
 import type { Plan, Segment } from '../plans/plan'
@@ -18,7 +20,10 @@ export type Variants = (span: Span) => readonly Variant[]
 
 /** What a strategy may ask while it decides. */
 export interface Search {
-  readonly lowering: Lowering
+  readonly order: Order
+  /** The graph in that order. */
+  readonly graph: StepGraph
+  readonly device: DeviceModel
   /** Bytes of parameters and optimizer state. */
   readonly residentBytes: number
   /** `onHost`: tensors that are on the host. */
@@ -29,26 +34,20 @@ export interface Search {
 
 export type Segmentation = readonly Segment[]
 
-/**
- * What of a plan a strategy decides for an order: segments, and what of all that they keep waits on
- * the host.
- */
-export type Decisions = Pick<Plan, 'segments' | 'swapSchedule'>
-
-/**
- * Decisions that may be worth a look, with what they take at least: bytes on the device and on the
- * host, nanoseconds of a step.
- */
-export interface CandidateEstimate {
-  readonly decisions: () => Decisions
+/** A plan that may be worth a look, with what it takes at least. */
+export interface PlanEstimate {
+  readonly plan: () => Plan
   readonly deviceBytes: number
   readonly hostBytes: number
+  /** Of a step, of one micro-batch where gradients are accumulated. */
   readonly nanoseconds: () => number
+  /** A kernel that the device refuses, so that the plan cannot run; undefined where there is none. */
+  readonly refusedKernel: KernelKind | undefined
 }
 
 /**
- * A strategy fills in decisions only, for the model in the order that it wants; staging lowers them
- * and takes the fastest that fits.
+ * A strategy only makes plans, for the model in the order that it wants; staging lowers them and
+ * takes the fastest that fits.
  */
 export type Strategy = {
   readonly order: (graph: Graph) => Order
@@ -67,7 +66,7 @@ export type Strategy = {
       readonly kind: 'swapping'
       /** Whether tensors may be made in tiles: then even the largest need not be there whole. */
       readonly tiles?: true
-      readonly all: (search: Search) => readonly CandidateEstimate[]
+      readonly all: (search: Search) => readonly PlanEstimate[]
     }
   | {
       /**

@@ -2,7 +2,7 @@ import type { DeviceModel } from '../devices/device-model'
 import { lazy } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import type { SwapSchedule } from '../plans/plan'
-import type { CandidateEstimate, Search, Segmentation } from './strategy'
+import type { PlanEstimate, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 
 /** A tensor's stay on the host; stages of the timeline, each from its beginning on. */
@@ -198,24 +198,28 @@ type SchedulesOf = (timeline: Timeline) => readonly Schedule[]
 
 /** A segmentation with what waits on the host by each schedule. */
 export const withSchedules = (
-  { lowering: { device }, timeline }: Search,
+  { order, device, timeline }: Search,
   segments: Segmentation,
   schedulesOf: SchedulesOf
-): readonly CandidateEstimate[] => {
+): readonly PlanEstimate[] => {
   const seen = timeline(segments)
-  return schedulesOf(seen).map((stays): CandidateEstimate => {
+  const { refusedKernel } = seen
+  // Whatever waits on the host, the kernel is refused.
+  const schedules = refusedKernel === undefined ? schedulesOf(seen) : [() => []]
+  return schedules.map((stays): PlanEstimate => {
     const live = liveBytes(seen, stays())
     return {
-      decisions: () => ({ segments, swapSchedule: createSwapSchedule(seen, stays()) }),
+      plan: () => ({ order, segments, swapSchedule: createSwapSchedule(seen, stays()) }),
       deviceBytes: live.device,
       hostBytes: live.host,
+      refusedKernel,
       nanoseconds: lazy(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))
     }
   })
 }
 
 /** Swap schedules for each variant of a segmentation. */
-export const withSwapIntervals = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly CandidateEstimate[] =>
+export const withSwapIntervals = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly PlanEstimate[] =>
   withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
 
 /**

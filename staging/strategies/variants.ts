@@ -1,4 +1,5 @@
-import type { Lowering } from '../lowering/segment/create-scope'
+import type { DeviceModel } from '../devices/device-model'
+import type { StepGraph } from '../graph/step-graph'
 import type { Segment } from '../plans/plan'
 import type { Segmentation, Variants } from './strategy'
 import { winogradVariants } from './winograd'
@@ -8,8 +9,8 @@ import { workspaceVariants } from './workspace'
  * A device has either a choice among algorithms that read weights as they are, or Winograd with
  * transformed weights, or nothing.
  */
-export const createVariants = (lowering: Lowering): Variants =>
-  lowering.device.algorithms === undefined ? winogradVariants(lowering) : workspaceVariants(lowering)
+export const createVariants = (graph: StepGraph, device: DeviceModel): Variants =>
+  device.algorithms === undefined ? winogradVariants(graph, device) : workspaceVariants(graph, device)
 
 /** A segmentation with the variants of the whole graph. */
 export const withVariants = (variants: Variants, segments: Segmentation): readonly Segmentation[] =>

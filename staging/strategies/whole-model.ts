@@ -17,7 +17,7 @@ export const swappingWhole = (
   order: sourceOrder,
   kind: 'swapping',
   all: (search) => {
-    const { graph, device } = search.lowering
+    const { graph, device } = search
     return withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
   }
 })

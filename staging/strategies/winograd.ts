@@ -1,7 +1,9 @@
+import type { DeviceModel } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
+import type { StepGraph } from '../graph/step-graph'
 import { weightElements } from '../kernels/layout'
 import { segmentTimer } from '../lowering/cost/estimate'
-import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
+import { createModelScope } from '../lowering/segment/create-scope'
 import { createPool } from '../lowering/ir/builder'
 import { transformablePositions } from '../lowering/segment/winograd'
 import { segmentTiling, type SegmentTiling } from '../graph/tiling'
@@ -45,9 +47,9 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
   )
 
 /** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
-export const winogradVariants = (lowering: Lowering): Variants => {
-  const { parameters, parameterBytes } = createModelScope(lowering, createPool())
-  const timer = segmentTimer(lowering)
+export const winogradVariants = (graph: StepGraph, device: DeviceModel): Variants => {
+  const { parameters, parameterBytes } = createModelScope(graph, device, createPool())
+  const timer = segmentTimer(graph, device)
   const gains = transformablePositions({ parameters })
     .filter((position) => isFaster(timer, parameters.length, position))
     .map((position): Gain => {
@@ -65,8 +67,8 @@ export const winogradVariants = (lowering: Lowering): Variants => {
     const different = lists
       .filter((list, index) => list.length > 0 && list.length !== lists[index - 1]?.length)
       .map((list): Variant => ({ winograd: list.map(({ position }) => position) }))
-    const tiling = segmentTiling(lowering.graph, { from, to }, untiled)
-    if (tiling === undefined || readsAll(lowering.graph, tiling, from)) return [...different, {}]
+    const tiling = segmentTiling(graph, { from, to }, untiled)
+    if (tiling === undefined || readsAll(graph, tiling, from)) return [...different, {}]
     const isFasterThan = (one: Variant, other: Variant): boolean =>
       (to < parameters.length ? [false, true] : [false]).every((recompute) => {
         const [time, otherTime] = [one, other].map((variant) =>

@@ -1,7 +1,8 @@
 import { isConvolutionOp } from '../../dsl'
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import { segmentScratch } from '../lowering/cost/estimate'
-import type { Lowering } from '../lowering/segment/create-scope'
+import type { DeviceModel } from '../devices/device-model'
+import type { StepGraph } from '../graph/step-graph'
 import { untiled } from '../graph/span'
 import type { Variants } from './strategy'
 
@@ -17,10 +18,9 @@ const shares = [1, 1 / 8, 1 / 64, 0]
 const unknownBytes = 2 ** 30
 
 /** From no limit on scratch downwards. */
-export const workspaceVariants = (lowering: Lowering): Variants => {
-  const { nodes } = lowering.graph
-  const scratch = segmentScratch(lowering)
-  const largest = nodes.map(({ op }, position) => {
+export const workspaceVariants = (graph: StepGraph, device: DeviceModel): Variants => {
+  const scratch = segmentScratch(graph, device)
+  const largest = graph.nodes.map(({ op }, position) => {
     if (!isConvolutionOp(op)) return undefined
     const whole = {
       from: position,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { flatLayers, layerText, type Model, type Plan, type PlannedLayer } from '../../dsl'
+import { flatLayers, layerText, type Model, type PlanFile, type PlannedLayer } from '../../dsl'
 import { vgg19 } from '../../models'
 import { deepLayers } from './deep-model'
 import { compile, root, type Mistake } from './compile'
@@ -116,7 +116,7 @@ cost('152 layers in residual blocks with the sum of their bytes check within 6 s
  * A plan of segments that end before `ends` and at the end, all but the last one in tiles of `rows`
  * rows.
  */
-const planOf = (model: Model, ends: readonly number[], input: readonly number[], rows: number): Plan => {
+const planOf = (model: Model, ends: readonly number[], input: readonly number[], rows: number): PlanFile => {
   const written = flatLayers(model.layers)
   const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {}, inputs: [written.length] }] as readonly PlannedLayer[]
   return {

@@ -338,7 +338,7 @@ types('plans: right, or the same sentence', () => {
         recompute: recompute || index < ends.length - 1,
         reorder: 'once' as const
       }))
-      const right: dsl.Plan = {
+      const right: dsl.PlanFile = {
         model: 'planned',
         input: [2, 3, 16, 16],
         layers: layers.map(({ op, args }) => dsl.layerText(op, args)),
@@ -353,7 +353,7 @@ types('plans: right, or the same sentence', () => {
         predicted: {}
       }
       const at = place % segments.length
-      const changed = (field: object): dsl.Plan => ({ ...right, segments: segments.with(at, { ...segments[at]!, ...field }) })
+      const changed = (field: object): dsl.PlanFile => ({ ...right, segments: segments.with(at, { ...segments[at]!, ...field }) })
       switch (change) {
         case 1:
           return changed({ from: position })
@@ -410,7 +410,7 @@ types('plans: right, or the same sentence', () => {
   )
   const graph = must(buildGraph(planned, planned.input!))
   /** What staging adds to the plan's own rules: a segment has not more tiles than rows. */
-  const tooFine = ({ order, segments }: dsl.Plan): string | undefined => {
+  const tooFine = ({ order, segments }: dsl.PlanFile): string | undefined => {
     const running = inOrder(graph, order)
     return segments.flatMap((segment) => {
       const mistake = validateGrid(running, segment, segment.grid)

@@ -4,10 +4,10 @@ import { deviceModel, openSession, type DeviceName } from '../../native'
 import { createStepIo, type StepIo, type Numbers } from '../../src/running/step-io'
 import {
   stage,
-  type PlanOverride,
+  type Plan,
   type Objective,
   type Optimizer,
-  type PlacementChoice,
+  type PlanPlacement,
   type SwapSchedule,
   type Segment,
   type Staged,
@@ -36,7 +36,7 @@ export interface Execution {
   readonly hostBudget?: number
   readonly threads?: number
   readonly exactKernels?: true
-  readonly placement?: PlacementChoice
+  readonly placement?: PlanPlacement
   readonly seed?: number
   /** Every parameter and running statistic by name, plain. */
   readonly weights: ReadonlyMap<string, ArrayLike<number>>
@@ -68,10 +68,11 @@ export const must = <A>(result: E.Either<{ readonly message: string }, A>): A =>
   return result.right
 }
 
-/** Segments over the order in which the layers are written. */
-export const asWritten = (segments: readonly Segment[]): PlanOverride => ({
+/** A plan of segments over the order in which the layers are written. */
+export const asWritten = (segments: readonly Segment[], placement?: PlanPlacement): Plan => ({
   order: Array.from({ length: segments.at(-1)?.to ?? 0 }, (_, position) => position),
-  segments
+  segments,
+  ...(placement && { placement })
 })
 
 /** What staging is asked for an execution. */
@@ -83,7 +84,7 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
   source: { kind: 'float' },
   ...(execution.segments && {
     given: {
-      ...asWritten(execution.segments),
+      ...asWritten(execution.segments, execution.placement),
       ...(execution.order && { order: execution.order }),
       swapSchedule: execution.swapSchedule ?? []
     }

@@ -4,7 +4,7 @@ import { deviceModel, openSession } from '../../native'
 import { createStepIo } from '../../src/running/step-io'
 import { asWritten, must } from '../golden/execute'
 import { uniform } from '../golden/hashed'
-import { stage, type PlacementChoice, type Segment, type StrategyName, type Training } from '../../staging'
+import { stage, type PlanPlacement, type Segment, type StrategyName, type Training } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
 export interface Wanted {
@@ -17,7 +17,7 @@ export interface Wanted {
   readonly hostBudget?: number
   /** Decisions to take as they are, in place of the strategy's. */
   readonly segments?: readonly Segment[]
-  readonly placement?: PlacementChoice
+  readonly placement?: PlanPlacement
   /** What training does besides; every section that there is runs in each step. */
   readonly training?: Partial<Training>
 }
@@ -75,7 +75,7 @@ const measure = async ({
     strategy,
     ...(budget === undefined ? {} : { budget: { bytes: budget } }),
     ...(hostBudget === undefined ? {} : { hostBudget: { bytes: hostBudget } }),
-    ...(segments === undefined ? {} : { given: asWritten(segments) }),
+    ...(segments === undefined ? {} : { given: asWritten(segments, placement) }),
     ...(placement && { placement }),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 }, ...training },
     source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }

@@ -7,7 +7,7 @@ import { checkpoint, conv2d, dropout, globalAvgPool, linear, maxPool2d, model, r
 import { deviceModel, type DeviceError, type Image, type SectionName } from '../../native'
 import { encodeProgram } from '../../native/session/encode'
 import { openEncoded, type EncodedSessionOptions } from '../../native/session/session'
-import { stage, type PlacementChoice, type Program } from '../../staging'
+import { stage, type PlanPlacement, type Program } from '../../staging'
 import { at, parameters, record, right, swap, wait } from './program'
 
 // Threads that spin while they wait take each other's cores. Before the addon is loaded, which
@@ -63,7 +63,7 @@ const image: Image = {
  * The staged Program, which loads its tiles ahead, with a swap of its first kilobyte before its
  * step: something to damage in copies and events too.
  */
-const programFor = (device: 'reference' | 'cpu', placement: PlacementChoice): Program => {
+const programFor = (device: 'reference' | 'cpu', placement?: PlanPlacement): Program => {
   const staged = right(
     E.mapLeft(({ message }: { readonly message: string }): DeviceError => ({ code: 'device', message }))(
       stage({
@@ -72,14 +72,14 @@ const programFor = (device: 'reference' | 'cpu', placement: PlacementChoice): Pr
         strategy: 'sft',
         objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 1e-4 } },
         source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] },
-        placement
+        ...(placement && { placement })
       })
     )
   ).program
   assert.ok(staged.step.code.some((one) => one.kind === 'launch' && one.engine === 'to-device'))
   assert.is(
     staged.step.code.some((one) => one.kind === 'map'),
-    placement.allocator === 'virtual'
+    placement !== undefined
   )
   const swaps = [
     swap('to-host', 1024, at(0), at(64)),
@@ -156,10 +156,10 @@ const survives = async (options: EncodedSessionOptions): Promise<boolean> => {
   return true
 }
 
-const placements = [{ allocator: 'static' }, { allocator: 'virtual', pageBytes: 4096 }] as const
+const placements = [undefined, { allocator: 'virtual', pageBytes: 4096 }] as const
 
 for (const [device, placement] of (['reference', 'cpu'] as const).flatMap((name) => placements.map((one) => [name, one] as const)))
-  test(`${mutations} damaged Programs on the ${device} device, placed by ${placement.allocator}`, async () => {
+  test(`${mutations} damaged Programs on the ${device} device, placed by ${placement?.allocator ?? 'static'}`, async () => {
     const program = programFor(device, placement)
     const sound: EncodedSessionOptions = {
       ...encodeProgram(program),

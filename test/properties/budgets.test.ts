@@ -14,7 +14,7 @@ const shares = fc.double({ min: 0.2, max: 1, noNaN: true })
 /** What a step writes highest lies in the last page of the plan's peak, and nothing lies beyond. */
 const page = 4096
 
-const milliseconds = ({ plan }: Staged): number => plan.predicted.stepMilliseconds
+const milliseconds = ({ predicted }: Staged): number => predicted.stepMilliseconds
 
 test('random nets, strategies and budgets: a plan fits or names what would, is verified, is the same again, computes what plain does in just its bytes, and more memory never slows auto down', async () => {
   await fc.assert(

@@ -41,7 +41,7 @@ test('tiles that are loaded ahead change no bit, and take the bytes and no more 
         return staged
       }
       const [inTurn, ahead] = [stagedFor(false), stagedFor(true)]
-      assert.ok(ahead.plan.predicted.stepMilliseconds <= inTurn.plan.predicted.stepMilliseconds)
+      assert.ok(ahead.predicted.stepMilliseconds <= inTurn.predicted.stepMilliseconds)
       const [expected, actual] = [
         await outcome(device, execution, images, inTurn.program),
         await outcome(device, execution, images, ahead.program)

@@ -7,10 +7,10 @@ import { darknet19, vgg16, vgg19 } from '../../models'
 import type { Numbers } from '../../src/running/step-io'
 import { initialise } from '../../src/weights/initialise'
 import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
-import { withoutRandomness } from '../../staging/ops/build-graph'
+import { createStepGraph } from '../../staging/ops/build-graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
-import { createPlanSearches, type Candidate } from '../../staging/search'
-import { decide } from '../../staging/stage'
+import { createPlanSearches } from '../../staging/search'
+import { decide } from '../../staging/decide'
 import { planners } from '../../staging/strategies'
 import { gradients, must, requestFor, stageFor, type Execution } from '../golden/execute'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
@@ -30,21 +30,16 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, graph, ...execution } = randomExecution(seed)
       const segments = randomSegments(draw, graph)
-      const lowering = {
-        graph: withoutRandomness(graph),
-        device: referenceModel('float64'),
-        objective: { kind: 'gradients' },
-        source: { kind: 'float' }
-      } as const
-      const swapSchedule = randomSwapSchedule(draw, buildTimeline(lowering, segments))
+      const stepGraph = createStepGraph(graph, { kind: 'gradients' }, { kind: 'float' })
+      const swapSchedule = randomSwapSchedule(draw, buildTimeline(stepGraph, referenceModel('float64'), segments))
       stays += swapSchedule.length
       const [stay, swapped] = [await gradients({ ...execution, segments }), await gradients({ ...execution, segments, swapSchedule })]
-      const { program, plan } = swapped.staged
+      const { program, plan, predicted } = swapped.staged
       const verified = verify(program)
       assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
       if (isRight(verified)) assert.is(verified.right.hostPeakBytes, program.hostBytes)
       assert.equal(plan.swapSchedule, swapSchedule)
-      assert.is(plan.predicted.peakHostBytes, program.hostBytes)
+      assert.is(predicted.peakHostBytes, program.hostBytes)
       assert.is(swapped.loss, stay.loss)
       assert.equal([...swapped.tensors], [...stay.tensors])
       for (const [measured, planned] of [
@@ -131,20 +126,19 @@ for (const [name, network] of Object.entries(networks))
       const plain = await gradients({ ...execution, strategy: 'plain' })
       const decided = must(decide(requestFor({ ...execution, strategy: 'plain' }, { kind: 'gradients' })))
       const most = decided.plain.peakBytes()
-      const decisionsOf = ({ order, segments, swapSchedule }: Pick<Candidate, 'order' | 'segments' | 'swapSchedule'>): string =>
-        JSON.stringify([order, segments, swapSchedule])
       // Strategies agree where there is little to decide.
-      const ran = new Set([decisionsOf(decided.chosen)])
+      const ran = new Set([JSON.stringify(decided.chosen.plan)])
       for (const strategy of [...planners, 'auto'] as const) {
-        const { least, within } = createPlanSearches(decided.lowering, decided.plain, most).by(strategy)
-        const { budget: smallest, candidate } = least()!
-        if (swapping.includes(strategy)) assert.ok(candidate.swapSchedule.length > 0, `${strategy} swaps nothing`)
+        const { least, within } = createPlanSearches(decided.graph, decided.device, decided.plain, most).by(strategy)
+        const { budget: smallest, lowered } = least()!
+        if (swapping.includes(strategy)) assert.ok((lowered.plan.swapSchedule ?? []).length > 0, `${strategy} swaps nothing`)
         for (const share of [0, 0.5, 1]) {
           const label = `${strategy} in ${share} of what is between its least and plain's peak`
           const chosen = within(Math.floor(smallest + share * (most - smallest)))!
-          if (ran.has(decisionsOf(chosen))) continue
-          ran.add(decisionsOf(chosen))
-          const { order, segments, swapSchedule } = chosen
+          const decisions = JSON.stringify(chosen.plan)
+          if (ran.has(decisions)) continue
+          ran.add(decisions)
+          const { order, segments, swapSchedule = [] } = chosen.plan
           const found = await gradients({ ...execution, order, segments, swapSchedule })
           const { program } = found.staged
           const verified = verify(program)

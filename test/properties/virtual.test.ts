@@ -3,8 +3,8 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
-import { minCudaChunk, referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
-import { withoutRandomness } from '../../staging/ops/build-graph'
+import { minCudaChunk, referenceModel, stage, verify, type PlanPlacement, type Program } from '../../staging'
+import { createStepGraph } from '../../staging/ops/build-graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
@@ -23,7 +23,7 @@ const onDevices = fc.oneof(
   ...(testsDevice('cuda') ? [fc.constant([{ name: 'cuda', precision: 'float32' }, minCudaChunk] as const)] : [])
 )
 
-const inChunks = (pageBytes: number): PlacementChoice => ({ allocator: 'virtual', pageBytes })
+const inChunks = (pageBytes: number): PlanPlacement => ({ allocator: 'virtual', pageBytes })
 
 const assertVerified = (program: Program): void => {
   const verified = verify(program)
@@ -40,21 +40,16 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
         ? withRematerialization(draw, graph, withStreams(draw, graph, randomSegments(draw, graph, ['H'])))
         : randomSegments(draw, graph)
       streams += segments.filter((segment) => segment.hostTensors !== undefined).length
-      const lowering = {
-        graph: withoutRandomness(graph),
-        device: referenceModel(precision),
-        objective: { kind: 'gradients' },
-        source: { kind: 'float' }
-      } as const
-      const swapSchedule = inBands ? [] : randomSwapSchedule(draw, buildTimeline(lowering, segments))
+      const stepGraph = createStepGraph(graph, { kind: 'gradients' }, { kind: 'float' })
+      const swapSchedule = inBands ? [] : randomSwapSchedule(draw, buildTimeline(stepGraph, referenceModel(precision), segments))
       stays += swapSchedule.length
       const execution = { ...random, precision, segments, swapSchedule }
       const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inChunks(chunk) })]
-      const { program, plan } = other.staged
+      const { program, plan, predicted } = other.staged
       if (program.step.code.some(({ kind }) => kind === 'loop')) loops++
       assertVerified(program)
       assert.equal(plan.placement, inChunks(chunk))
-      assert.is(plan.predicted.plainPeakBytes, one.staged.plan.predicted.plainPeakBytes)
+      assert.is(predicted.plainPeakBytes, one.staged.predicted.plainPeakBytes)
       assert.is(other.loss, one.loss)
       assert.equal([...other.tensors], [...one.tensors])
       assert.is(other.measuredPeakBytes, program.peakBytes)
@@ -71,14 +66,13 @@ test('steps from images with evaluations, tiles loaded ahead or not, in chunks: 
       const execution = randomExecution(seed)
       const segments = randomSegments(execution.draw, execution.graph)
       const images = imagesOf(execution)
-      const programFor = (placement?: PlacementChoice): Program => {
+      const programFor = (placement?: PlanPlacement): Program => {
         const { program } = must(
           stage({
             ...{ model: execution.model, input: execution.input!, objective: training, strategy: 'plain' },
             device: must(deviceModel(device.name, device.precision, 2)),
             source: { kind: 'image', mean: [0.1, 0.2, 0.3, 0.4], deviation: [0.5, 0.6, 0.7, 0.8] },
-            given: asWritten(segments),
-            ...(placement && { placement })
+            given: asWritten(segments, placement)
           })
         )
         assertVerified(program)

@@ -106,7 +106,7 @@ wide(
         // Small images are not worth the transformation of weights.
         const { draw, execution } = randomExecution(seed, [60, 110])
         const exact = await gradients({ ...execution, strategy: 'plain', exactKernels: true })
-        const { plainPeakBytes } = exact.staged.plan.predicted
+        const { plainPeakBytes } = exact.staged.predicted
         assert.is(plainPeakBytes, exact.staged.program.peakBytes)
         for (const strategy of strategyNames) {
           const budget = Math.floor((plainPeakBytes * draw(60, 130)) / 100)

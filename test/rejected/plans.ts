@@ -842,7 +842,7 @@ planFor(twice)({
 })
 
 // What only run time knows is accepted: sizes from a file, a plan that no compiler saw.
-export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget: number, models: import('../../dsl').Model) => [
+export const fromFile = (classes: number, plan: import('../../dsl').PlanFile, budget: number, models: import('../../dsl').Model) => [
   planFor(network)(plan),
   planFor(models)(right),
   planFor(network)({ ...right, budget }),

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Plan } from '../../dsl'
+import type { PlanFile } from '../../dsl'
 import { compiledCommand } from './compiled-command'
 import { temporaryFolder } from './temporary-folder'
 
@@ -39,12 +39,12 @@ test('a plan in chunks says so, its file does the same again, and the device hol
   // What is placed by offsets says nothing of it in its file.
   const whole = await json('plan', ...net, ...swapping, '--out', at('whole.json'))
   assert.equal(whole.placement, { allocator: 'static' })
-  assert.is((JSON.parse(readFileSync(at('whole.json'), 'utf8')) as Plan).placement, undefined)
+  assert.is((JSON.parse(readFileSync(at('whole.json'), 'utf8')) as PlanFile).placement, undefined)
 })
 
 test('what is wrong is one sentence with its exit status', async () => {
   await json('plan', ...net, ...chunks, '--strategy', 'plain', '--out', at('chunks.json'))
-  const plan = JSON.parse(readFileSync(at('chunks.json'), 'utf8')) as Plan
+  const plan = JSON.parse(readFileSync(at('chunks.json'), 'utf8')) as PlanFile
   const changed = (name: string, placement: object): string => {
     writeFileSync(at(name), JSON.stringify({ ...plan, placement }))
     return at(name)

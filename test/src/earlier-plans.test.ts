@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Plan, earlierNames } from '../../dsl'
+import { type PlanFile, earlierNames } from '../../dsl'
 import { type LoadedPlan, loadPlan } from '../../src/plans/plan-file'
 import { decodePlanFile } from '../../staging'
 import { tilefold } from './command-line'
@@ -38,7 +38,7 @@ const files = {
 for (const [name, found] of Object.entries(files)) {
   test(`${name}: JSON and TypeScript are read as if they had today's names`, async () => {
     const text = readFileSync(earlier(`${name}.json`), 'utf8')
-    const today: Plan = JSON.parse(renamed(text))
+    const today: PlanFile = JSON.parse(renamed(text))
     assert.not.equal(today, JSON.parse(text))
     for (const file of [earlier(`${name}.json`), earlier(`${name}.plan.ts`)]) {
       const { plan, notice } = await load(file)

@@ -53,6 +53,13 @@ test('help and the version need less than 0.2 s of a processor', () => {
   prints(run(project, command, ['--version']), `${version}\n`, '--version')
 })
 
+test('a page is drawn by what the package brings', () => {
+  const planned = run(project, command, ['plan', 'vgg11', '--input', '1x3x64x64', '--report', 'page.html'])
+  assert.is(planned.status, 0, planned.stderr)
+  const page = readFileSync(at('page.html'), 'utf8')
+  assert.match(page, /Leon Sorokin[^]*addMemoryMap\(/)
+})
+
 test('a part of the installation that is missing is a sentence', () => {
   writeFiles(project, { 'untyped/model.ts': typescriptModel() })
   refused(
@@ -73,7 +80,10 @@ test('a part of the installation that is missing is a sentence', () => {
       /^the native addon is not installed: run npm install @tilefold\/linux-\w+@[\d.]+, or build it here with .*\.\n$/
     )
     const training = ['train', 'vgg11', '--input', '1x3x64x64', '--data', join(root, 'examples', 'data')]
-    refused(run(project, command, training), /: the package sharp, which reads images, is not installed: run npm install sharp@0\.35.*\.\n$/)
+    refused(
+      run(project, command, training),
+      /: the package sharp, which reads images, is not installed: run npm install sharp@0\.35.*\.\n$/
+    )
   } finally {
     renameSync(away, addon)
   }

@@ -8,11 +8,11 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Plan } from '../../dsl'
+import type { PlanFile } from '../../dsl'
 import { deviceModel } from '../../native'
 import { type PlanOptions, plan as planWith } from '../../src'
 import { loadPlan } from '../../src/plans/plan-file'
-import { planNetwork } from '../../src/plans/plan-network'
+import { buildSetupGraph, planNetwork } from '../../src/plans/plan-network'
 import { writeTensors } from '../../src/weights/safetensors'
 import { objectiveText } from '../../staging'
 import { root, smallModel as typescriptModel } from './command-line'
@@ -31,7 +31,7 @@ const json = async (...args: readonly string[]) => {
   return { ...JSON.parse(stdout), stderr }
 }
 
-const readPlan = (name: string): Plan => JSON.parse(readFileSync(at(name), 'utf8'))
+const readPlan = (name: string): PlanFile => JSON.parse(readFileSync(at(name), 'utf8'))
 const writePlan = (name: string, plan: object): string => {
   writeFileSync(at(name), JSON.stringify(plan))
   return at(name)
@@ -108,7 +108,7 @@ test('an input other than the model’s own is said in the file, and on the comm
 })
 
 /** Its order is the pool's before the rectifier, whatever this processor finds faster. */
-const tiled = (plan: Plan, H: number, W: number): Plan => ({
+const tiled = (plan: PlanFile, H: number, W: number): PlanFile => ({
   ...plan,
   order: [0, 2, 1, 3, 4, 5],
   budget: null,
@@ -124,7 +124,7 @@ test('hand edits count: a grid, a checkpoint, an order, a budget', async () => {
   const fine = await json('plan', smallModel, '--plan', writePlan('fine.json', tiled(plan, 4, 2)))
   assert.is(fine.strategy, 'by hand')
   assert.equal(
-    fine.segments.map(({ from, to, grid }: Plan['segments'][number]) => [from, to, Object.values(grid).join()]),
+    fine.segments.map(({ from, to, grid }: PlanFile['segments'][number]) => [from, to, Object.values(grid).join()]),
     [
       [0, 4, '1,4,2'],
       [4, 6, '2,1,1']
@@ -256,7 +256,8 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
   for (const [file, sentence] of cases) {
     const planned = pipe(
       await loadPlan(file)(),
-      E.chain(({ plan }) => planNetwork({ model: small, device: 'reference', plan }, { kind: 'gradients' }, { kind: 'float' }))
+      E.chain(({ plan }) => buildSetupGraph({ model: small, device: 'reference', plan }, { kind: 'gradients' }, { kind: 'float' })),
+      E.chain(planNetwork)
     )
     assert.ok(E.isLeft(planned), file)
     assert.match(planned.left.message, sentence)
@@ -271,7 +272,7 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
 
 /** As a program gives it to the library. */
 const planned = (given: object, options: Partial<PlanOptions> = {}) =>
-  planWith({ model: small, threads: 2, plan: given as Plan, ...options })()
+  planWith({ model: small, threads: 2, plan: given as PlanFile, ...options })()
 
 test('fields that a plan does not have are refused by name at any depth, in files and in programs', async () => {
   const plan = tiled(readPlan('small.json'), 2, 2)

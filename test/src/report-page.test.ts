@@ -75,8 +75,8 @@ const tipOf = (page: Page): Promise<string> =>
 
 check('pointing at an address and a time tells the buffer that the plan has there', async () => {
   const { staged } = await valueOf(makePlan({ ...asked, budget: '60%', report: at('plan.html') }))
-  const { program, plan } = staged
-  const duration = plan.predicted.stepMilliseconds
+  const { program, predicted } = staged
+  const duration = predicted.stepMilliseconds
   await withPage(at('plan.html'), async (page) => {
     const map = await mapOf(page)
     const pointAt = (time: number, address: number) =>

@@ -45,14 +45,14 @@ const embedded = (path: string): Report => {
 test("a plan's page holds its step, buffers and tiles", async () => {
   const { staged } = await valueOf(makePlan({ ...asked, report: at('plan.html') }))
   const { step, network, binding } = embedded(at('plan.html'))
-  const { program, plan: planned } = staged
-  assert.is(step!.nanoseconds / 1e6, planned.predicted.stepMilliseconds)
-  assert.equal([step!.budgetBytes, step!.peakBytes], [planned.budget, planned.predicted.peakDeviceBytes])
+  const { program, plan: planned, predicted, budget } = staged
+  assert.is(step!.nanoseconds / 1e6, predicted.stepMilliseconds)
+  assert.equal([step!.budgetBytes, step!.peakBytes], [budget, predicted.peakDeviceBytes])
   assert.equal(
     step!.buffers.name.map((name, index) => [step!.texts[name], step!.buffers.offset[index], step!.buffers.bytes[index]]),
     program.buffers.map(({ name, offset, bytes }) => [name, offset, bytes])
   )
-  assert.ok(Math.max(...step!.live.bytes) <= planned.budget! && Math.max(...step!.plainLive!.bytes) > planned.budget!)
+  assert.ok(Math.max(...step!.live.bytes) <= budget! && Math.max(...step!.plainLive!.bytes) > budget!)
   assert.is(
     binding!.peak.reduce((sum, { bytes }) => sum + bytes, 0),
     Math.max(...step!.live.bytes)
@@ -135,7 +135,7 @@ test('a trace has a span for each thing that an engine does, one at a time, and 
     if (before?.tid === span.tid) assert.ok(before.ts + before.dur <= span.ts + 1e-6)
   }
   const ends = Math.max(...spans.map(({ ts, dur }) => ts + dur)) / 1e3
-  assert.ok(Math.abs(ends / staged.plan.predicted.stepMilliseconds - 1) < 0.01, `${ends}`)
+  assert.ok(Math.abs(ends / staged.predicted.stepMilliseconds - 1) < 0.01, `${ends}`)
   const counted = traceEvents.filter(({ ph }) => ph === 'C').map(({ args }) => Number(args['bytes']))
   assert.ok(Math.max(...counted) <= staged.program.peakBytes && Math.max(...counted) > staged.program.peakBytes / 2)
 })

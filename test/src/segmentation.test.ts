@@ -7,6 +7,7 @@ import * as fc from 'fast-check'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Model, batchNorm, conv2d, meanSquaredError, named, relu } from '../../dsl'
@@ -25,7 +26,7 @@ import {
 import { checkLabels } from '../../src/images/dataset'
 import { decodeMask, writeMask } from '../../src/images/masks'
 import { frozenModel } from '../../src/model/model-layers'
-import { imageSource, planNetwork } from '../../src/plans/plan-network'
+import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import type { Setup } from '../../src/plans/setup'
 import { openTensorFile } from '../../src/weights/safetensors'
 import { withNetwork } from '../../src/running/running-network'
@@ -339,7 +340,8 @@ const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' |
   const image = { pixels: Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => (index * 7919) % 251), height: 117, width: 93 }
   return valueOf(
     pipe(
-      planNetwork({ model, device, threads: 1, input: [1, 3, 117, 93], ...decisions }, { kind: 'evaluate' }, imageSource),
+      buildSetupGraph({ model, device, threads: 1, input: [1, 3, 117, 93], ...decisions }, { kind: 'evaluate' }, imageSource),
+      E.chain(planNetwork),
       TE.fromEither,
       TE.chainFirst((planned) =>
         TE.fromIO(() =>

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Plan } from '../../dsl'
+import type { PlanFile } from '../../dsl'
 import { compiledCommand } from './compiled-command'
 import { temporaryFolder } from './temporary-folder'
 
@@ -64,7 +64,7 @@ test('nothing waits on a host of 0 bytes: auto does without, and what swaps says
 
 test('what is wrong is one sentence with its exit status', async () => {
   await json('plan', ...net, ...swapping, '--out', at('swap.json'))
-  const plan = JSON.parse(readFileSync(at('swap.json'), 'utf8')) as Plan
+  const plan = JSON.parse(readFileSync(at('swap.json'), 'utf8')) as PlanFile
   const changed = (name: string, change: object): string => {
     const stay = plan.swapSchedule!.find(({ tensor }) => tensor.startsWith('output of '))
     writeFileSync(at(name), JSON.stringify({ ...plan, swapSchedule: [{ ...stay, ...change }] }))

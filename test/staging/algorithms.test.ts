@@ -6,6 +6,7 @@ import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl
 import {
   decodePlanFile,
   isConvolution,
+  buildGraph,
   checkPlanFile,
   toPlanFile,
   planFileText,
@@ -43,20 +44,20 @@ const algorithms = (plan: Staged): readonly number[] =>
   [...new Set(convolutions(plan).map(({ algorithm }) => algorithm))].sort((a, b) => a - b)
 
 const unlimited = staged()
-const budgets = [0.1, 0.25, 0.6].map((share) => Math.floor(share * unlimited.plan.predicted.peakDeviceBytes))
+const budgets = [0.1, 0.25, 0.6].map((share) => Math.floor(share * unlimited.predicted.peakDeviceBytes))
 const plans = budgets.map((budget) => staged({ budget: { bytes: budget } }))
 
 test('without a limit every convolution takes the fastest algorithm, whatever its scratch', () => {
   assert.equal(algorithms(unlimited), [16 + 3, 16 + 5, 16 + 6])
-  assert.is(unlimited.plan.predicted.stepMilliseconds, unlimited.plan.predicted.lowerBoundMilliseconds)
+  assert.is(unlimited.predicted.stepMilliseconds, unlimited.predicted.lowerBoundMilliseconds)
 })
 
 test('the less memory there is, the less scratch and the more time convolutions take', () => {
-  plans.forEach(({ plan, program }, index) => {
+  plans.forEach(({ predicted, program }, index) => {
     assert.ok(program.peakBytes <= budgets[index]!)
-    assert.is(must(verify(program)).peakBytes, plan.predicted.peakDeviceBytes)
+    assert.is(must(verify(program)).peakBytes, predicted.peakDeviceBytes)
   })
-  const times = [...plans, unlimited].map(({ plan }) => plan.predicted.stepMilliseconds)
+  const times = [...plans, unlimited].map(({ predicted }) => predicted.stepMilliseconds)
   assert.equal(
     times,
     [...new Set(times)].sort((a, b) => b - a)
@@ -82,16 +83,16 @@ test('exact kernels leave out what transforms, and plain is measured with direct
     given: { order: unlimited.plan.order, segments: unlimited.plan.segments.map(({ workspace: _, ...rest }) => rest) }
   })
   assert.equal(algorithms(direct), [0])
-  assert.is(staged({ strategy: 'plain' }).plan.predicted.plainPeakBytes, unlimited.plan.predicted.plainPeakBytes)
+  assert.is(staged({ strategy: 'plain' }).predicted.plainPeakBytes, unlimited.predicted.plainPeakBytes)
 })
 
 test('a plan file keeps the workspace, and refuses what is none', () => {
   const plan = plans[1]!
-  const file = toPlanFile(plan, objective)
+  const file = toPlanFile(plan)
   const { plan: again } = must(
     E.mapLeft((message: string) => ({ message }))(decodePlanFile(JSON.parse(planFileText(file, { kind: 'json' }))))
   )
-  const given = must(checkPlanFile(network, again))
+  const given = must(checkPlanFile(must(buildGraph(network, again.input)), network.input, again))
   assert.equal(given.segments, plan.plan.segments)
   assert.equal(staged({ given }).program, plan.program)
   const wrong = { ...file, segments: file.segments.map((segment) => ({ ...segment, workspace: -1 })) }
@@ -117,7 +118,7 @@ test('where the device refuses kernels of the whole image plans tile, and plain 
   const plan = staged({ device: limited })
   assert.not(plan.program.kernels.some(refuses))
   assert.ok(algorithms(plan).includes(16 + 5), `${algorithms(plan)}`)
-  assert.is(plan.plan.predicted.plainPeakBytes, unlimited.plan.predicted.plainPeakBytes)
+  assert.is(plan.predicted.plainPeakBytes, unlimited.predicted.plainPeakBytes)
   const whole = stage({ ...base, device: limited, strategy: 'plain' })
   assert.match(E.isLeft(whole) ? whole.left.message : '', /strategy plain runs convolutions whole that the algorithms device refuses/)
 })
@@ -126,8 +127,8 @@ test('Programs with channels innermost are proven, whole and in tiles, and tiles
   fc.assert(
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.double({ min: 0.3, max: 1.1, noNaN: true }), (seed, share) => {
       const request = { ...base, ...randomNet(drawsOf(seed), netKind(seed)) }
-      const { plan } = must(stage({ ...request, strategy: 'plain' }))
-      const tight = stage({ ...request, strategy: 'sft', budget: { bytes: Math.floor(share * plan.predicted.peakDeviceBytes) } })
+      const { predicted } = must(stage({ ...request, strategy: 'plain' }))
+      const tight = stage({ ...request, strategy: 'sft', budget: { bytes: Math.floor(share * predicted.peakDeviceBytes) } })
       if (E.isLeft(tight)) return
       const { program } = tight.right
       must(verify(program))

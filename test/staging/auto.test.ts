@@ -1,4 +1,3 @@
-import { createPlan } from '../../staging/plans/plan'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
@@ -17,7 +16,8 @@ import {
 } from '../../staging'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { sourceOrder } from '../../staging/graph/order'
-import { createCandidate } from '../../staging/search'
+import { createStepGraph } from '../../staging/ops/build-graph'
+import { lower } from '../../staging/lowering'
 import { inSystems } from '../in-systems'
 import { propertyRuns } from '../property-runs'
 import { algorithmDevice } from './algorithm-device'
@@ -79,7 +79,7 @@ const runs = propertyRuns(inSystems ? 20 : 6)
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
   if (isLeft(staged)) throw new Error(staged.left.message)
-  return staged.right.plan.predicted.plainPeakBytes
+  return staged.right.predicted.plainPeakBytes
 }
 
 test('more memory never predicts a slower plan, of any strategy, and never one that does not fit', () => {
@@ -100,12 +100,12 @@ test('more memory never predicts a slower plan, of any strategy, and never one t
             assert.is(before, Infinity, `${budget} bytes are refused, but less was enough`)
             continue
           }
-          const { stepMilliseconds, peakDeviceBytes } = answer.right.plan.predicted
+          const { stepMilliseconds, peakDeviceBytes } = answer.right.predicted
           assert.ok(peakDeviceBytes <= budget)
           assert.ok(stepMilliseconds <= before, `${budget} bytes take ${stepMilliseconds} ms, but less took ${before} ms`)
           before = stepMilliseconds
         }
-        assert.ok(isRight(unlimited) && unlimited.right.plan.predicted.stepMilliseconds <= before)
+        assert.ok(isRight(unlimited) && unlimited.right.predicted.stepMilliseconds <= before)
       }
     ),
     runs
@@ -122,8 +122,7 @@ test('auto is never slower than a strategy within the same budget, and finds a p
       const others = strategyNames.filter((name) => name !== 'auto').map((name) => staged(name, budget))
       assert.is(isRight(auto), others.some(isRight))
       for (const other of others) {
-        if (isRight(auto) && isRight(other))
-          assert.ok(auto.right.plan.predicted.stepMilliseconds <= other.right.plan.predicted.stepMilliseconds)
+        if (isRight(auto) && isRight(other)) assert.ok(auto.right.predicted.stepMilliseconds <= other.right.predicted.stepMilliseconds)
         if (isLeft(auto) && isLeft(other)) assert.ok(auto.left.smallestFeasibleBudgetBytes! <= other.left.smallestFeasibleBudgetBytes!)
       }
     }),
@@ -167,7 +166,7 @@ test('more memory on the host, and on the device, never predicts a slower plan, 
         const times = bytes(shares).map((budget) =>
           [...bytes(hostShares), 2 ** 40].map((hostBudget) => {
             const answer = staged(strategy, budget, hostBudget)
-            return isRight(answer) ? answer.right.plan.predicted.stepMilliseconds : Infinity
+            return isRight(answer) ? answer.right.predicted.stepMilliseconds : Infinity
           })
         )
         times.forEach((row, index) => {
@@ -232,12 +231,13 @@ test("segments' estimated times add up to what the simulator says, but for what 
       const { model, input } = randomNet(draw, netKind(seed))
       const built = buildGraph(model, input)
       if (isLeft(built)) throw new Error(built.left.message)
-      const lowering = { graph: built.right, device: referenceModel('float32'), objective: training, source }
-      const estimate = segmentEstimator(lowering)
+      const graph = createStepGraph(built.right, training, source)
+      const device = referenceModel('float32')
+      const estimate = segmentEstimator(graph, device)
       const common = [1, 2, 3].map(() => {
-        const segments = randomSegments(draw, built.right)
+        const segments = randomSegments(draw, graph)
         const estimated = segments.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds(), 0)
-        return Math.round(1e6 * createCandidate(lowering, createPlan(sourceOrder(built.right), segments)).milliseconds()) - estimated
+        return Math.round(1e6 * lower(graph, { order: sourceOrder(graph), segments }, device).milliseconds()) - estimated
       })
       assert.ok(common[0]! > 0)
       assert.equal(common, [common[0], common[0], common[0]])
@@ -256,7 +256,7 @@ test('auto says its name, and what is kept of a plan says the rest', () => {
     source,
     budget: { bytes: 90e6 }
   })
-  assert.ok(isRight(staged) && staged.right.plan.strategy === 'auto' && staged.right.plan.segments.length > 1)
+  assert.ok(isRight(staged) && staged.right.strategy === 'auto' && staged.right.plan.segments.length > 1)
 })
 
 test("auto does as the model's marks ask, with all the memory there is", () => {

@@ -34,8 +34,8 @@ const segmentsIn = (rows: number, ahead: boolean): readonly Segment[] => {
 }
 const inRows = (rows: number, ahead: boolean, asked: Partial<StageRequest> = {}) => {
   const given = { order: [0, 1, 2, 3, 4, 5, 6], segments: segmentsIn(rows, ahead) }
-  const { plan, program } = staged({ ...asked, strategy: 'plain', given })
-  return { milliseconds: plan.predicted.stepMilliseconds, peakBytes: program.peakBytes }
+  const { predicted, program } = staged({ ...asked, strategy: 'plain', given })
+  return { milliseconds: predicted.stepMilliseconds, peakBytes: program.peakBytes }
 }
 
 test('bands that pass beside computing take less time and more memory, the more so the more tiles there are', () => {
@@ -59,7 +59,7 @@ test('sft-offload lets bands pass beside computing where that is faster', () => 
   const deep = model({ name: 'deep', layers: [...normalised(), ...normalised(), ...normalised(), globalAvgPool, linear({ out: 2 })] })
   const activation = 4 * 8 * 96 * 64
   const planOn = (device: StageRequest['device']) => {
-    const { plan } = staged({
+    const { plan, predicted } = staged({
       model: deep,
       strategy: 'sft-offload',
       budget: { bytes: activation },
@@ -67,7 +67,7 @@ test('sft-offload lets bands pass beside computing where that is faster', () => 
       device
     })
     assert.ok(plan.segments.some(({ hostTensors }) => hostTensors !== undefined))
-    return { loads: plan.segments.some(({ prefetch }) => prefetch), milliseconds: plan.predicted.stepMilliseconds }
+    return { loads: plan.segments.some(({ prefetch }) => prefetch), milliseconds: predicted.stepMilliseconds }
   }
   const [beside, inTurn] = [planOn(request.device), planOn({ ...request.device, copyBytesPerSecond: rates })]
   assert.ok(beside.loads && !inTurn.loads)

@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
-import { buildGraph, referenceModel, stage, type StageRequest } from '../../staging'
+import { buildRequestGraph, referenceModel, stage, stageEach, stageGraph, type StageRequest } from '../../staging'
 import { must } from '../golden/execute'
 
 const net = model({
@@ -30,9 +30,9 @@ const request: StageRequest = {
 
 test("a fraction is of plain's peak, in whole bytes", () => {
   const plain = must(stage({ ...request, strategy: 'plain' })).program.peakBytes
-  const { plan } = must(stage({ ...request, budget: { fractionOfPlain: 0.7 } }))
-  assert.is(plan.predicted.plainPeakBytes, plain)
-  assert.is(plan.budget, Math.floor(0.7 * plain))
+  const { predicted, budget, plan } = must(stage({ ...request, budget: { fractionOfPlain: 0.7 } }))
+  assert.is(predicted.plainPeakBytes, plain)
+  assert.is(budget, Math.floor(0.7 * plain))
   assert.equal(must(stage({ ...request, budget: { bytes: Math.floor(0.7 * plain) } })).plan, plan)
 })
 
@@ -44,11 +44,15 @@ test("no budget is more than a device's memory, whatever it is a fraction of", (
   )
 })
 
-test('the graph of a model and an input is built once', () => {
-  const graph = must(buildGraph(net, [1, 3, 64, 64]))
-  assert.is(must(buildGraph(net, [1, 3, 64, 64])), graph)
-  assert.is(must(stage(request)).sourceGraph, graph)
-  assert.is.not(must(buildGraph(net, [1, 3, 32, 32])), graph)
+test('a graph that is built is the one that is staged, whatever the request', () => {
+  const graph = must(buildRequestGraph(request))
+  const stageBy = stageEach(graph, request)
+  for (const strategy of ['plain', 'auto'] as const) {
+    const staged = must(stageGraph(graph, { ...request, strategy }))
+    assert.is(staged.sourceGraph, graph)
+    assert.is(must(stageBy({ strategy })).sourceGraph, graph)
+    assert.equal(staged.plan, must(stage({ ...request, strategy })).plan)
+  }
 })
 
 test.run()

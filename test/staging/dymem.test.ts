@@ -2,7 +2,6 @@
  * Yang 2020 (docs/papers.md): Algorithm 1's order, what is offloaded, and workspaces by what is
  * free.
  */
-import { createPlan } from '../../staging/plans/plan'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -10,10 +9,11 @@ import { conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu, residu
 import { builtIn } from '../../models'
 import { buildGraph, isConvolution, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Graph } from '../../staging/graph/graph'
-import type { Lowering } from '../../staging/lowering/segment/create-scope'
+import { createStepGraph } from '../../staging/ops/build-graph'
+import type { StepGraph } from '../../staging/graph/step-graph'
+import { lower, type Lowered } from '../../staging/lowering'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { sourceOrder, depthFirst, inOrder, type Order } from '../../staging/graph/order'
-import { createCandidate, type Candidate } from '../../staging/search'
 import { withFastestFirst } from '../../staging/devices/algorithms'
 import { workspacesWithin } from '../../staging/strategies/free-workspace'
 import { dymem } from '../../staging/strategies/dymem'
@@ -30,11 +30,10 @@ const base = {
 } as const
 
 /** Of dymem's plans of a graph in an order, the one that needs the fewest bytes. */
-const leastOf = (written: Lowering, order: Order): Candidate => {
+const leastOf = (written: StepGraph, order: Order): Lowered => {
   if (dymem.kind !== 'swapping') throw new Error('dymem swaps')
-  const [least] = [...dymem.all(searchIn(written, order))].sort((a, b) => a.deviceBytes - b.deviceBytes)
-  const { segments, swapSchedule } = least!.decisions()
-  return createCandidate(written, createPlan(order, segments, { swapSchedule }))
+  const [least] = [...dymem.all(searchIn(written, base.device, order))].sort((a, b) => a.deviceBytes - b.deviceBytes)
+  return lower(written, least!.plan(), base.device)
 }
 
 /** All branches one layer further at a time. */
@@ -69,19 +68,19 @@ test('depth first needs less than breadth first, forward alone and with what Dym
   const names = ({ nodes }: Graph): readonly string[] => nodes.map(({ name }) => name)
   assert.equal(names(inOrder(wide, order)), names(graph))
 
-  const forward: Lowering = { ...base, graph: wide, objective: { kind: 'evaluate' } }
-  const [deep, broad] = [order, sourceOrder(wide)].map((one) => createCandidate(forward, createPlan(one, wholeGraph(wide))))
+  const forward = createStepGraph(wide, { kind: 'evaluate' }, base.source)
+  const [deep, broad] = [order, sourceOrder(wide)].map((one) => lower(forward, { order: one, segments: wholeGraph(wide) }, base.device))
   assert.ok(deep!.liveBytes() < 0.8 * broad!.liveBytes(), `${deep!.liveBytes()} and ${broad!.liveBytes()}`)
 
-  const [swapped, moved] = [order, sourceOrder(wide)].map((one) => leastOf({ ...base, graph: wide }, one))
+  const [swapped, moved] = [order, sourceOrder(wide)].map((one) => leastOf(createStepGraph(wide, base.objective, base.source), one))
   assert.ok(swapped!.liveBytes() < moved!.liveBytes(), `${swapped!.liveBytes()} and ${moved!.liveBytes()}`)
   for (const { program } of [swapped!, moved!]) must(verify(program()))
 })
 
 test('everything but the inputs of linear layers goes, however much memory there is', () => {
   const { graph, plan } = must(stage({ ...base, model: branching, input: [1, 3, 64, 64], strategy: 'dymem' }))
-  const { tensors } = buildTimeline({ ...base, graph }, plan.segments)
-  const gone = new Set(plan.swapSchedule.map(({ tensor }) => tensor))
+  const { tensors } = buildTimeline(graph, base.device, plan.segments)
+  const gone = new Set((plan.swapSchedule ?? []).map(({ tensor }) => tensor))
   const last = graph.nodes.findIndex(({ op }) => op === 'linear')
   assert.not.ok(gone.has(`output of ${graph.nodes[last - 1]!.name}`))
   assert.ok(gone.size > tensors.length / 2, `${gone.size} of ${tensors.length}`)
@@ -110,20 +109,13 @@ test('each convolution takes the workspace that is free where it runs', () => {
   const differing = plans.filter(({ plan }) => new Set(algorithmOf(plan)).size > 1)
   assert.ok(differing.length > 0)
   // One limit for all layers is slower in the same memory.
-  for (const { plan, program, graph } of differing) {
-    const lowering: Lowering = { ...base, graph, device: wanted.device }
-    const uniform = algorithmOf(plan).map((workspace) =>
-      createCandidate(
-        lowering,
-        createPlan(
-          plan.order,
-          wholeGraph(graph).map((segment) => ({ ...segment, ...(workspace !== undefined && { workspace }) })),
-          { swapSchedule: plan.swapSchedule }
-        )
-      )
-    )
+  for (const { plan, predicted, program, graph } of differing) {
+    const uniform = algorithmOf(plan).map((workspace) => {
+      const segments = wholeGraph(graph).map((segment) => ({ ...segment, ...(workspace !== undefined && { workspace }) }))
+      return lower(graph, { ...plan, segments }, wanted.device)
+    })
     const fitting = uniform.filter((one) => one.peakBytes() <= program.peakBytes)
-    for (const one of fitting) assert.ok(one.milliseconds() >= plan.predicted.stepMilliseconds)
+    for (const one of fitting) assert.ok(one.milliseconds() >= predicted.stepMilliseconds)
   }
 })
 
@@ -143,14 +135,14 @@ test('Programs with a workspace by layer are proven on random nets', () => {
 
 test('segments for workspaces take next to nothing of their own', () => {
   for (const name of ['vgg16', 'resnet18', 'densenet121'] as const) {
-    const graph = must(buildGraph(builtIn[name]!({ classes: 2 }), [1, 3, 128, 128]))
-    const lowering: Lowering = { ...base, graph, device: withFastestFirst(algorithmDevice()) }
+    const graph = createStepGraph(must(buildGraph(builtIn[name]!({ classes: 2 }), [1, 3, 128, 128])), base.objective, base.source)
+    const device = withFastestFirst(algorithmDevice())
     // As if free memory came and went, so that hardly any two layers have the same.
-    const cut = workspacesWithin(lowering)((position) => ((position >> 1) % 2 === 0 ? 0 : 2 ** 30))
+    const cut = workspacesWithin(graph, device)((position) => ((position >> 1) % 2 === 0 ? 0 : 2 ** 30))
     assert.ok(cut.length > 5, `${name}: ${cut.length}`)
     const alike = cut.map((segment) => ({ ...segment, workspace: 0 }))
     const whole = wholeGraph(graph).map((segment) => ({ ...segment, workspace: 0 }))
-    const [apart, together] = [alike, whole].map((segments) => createCandidate(lowering, createPlan(sourceOrder(graph), segments)))
+    const [apart, together] = [alike, whole].map((segments) => lower(graph, { order: sourceOrder(graph), segments }, device))
     // Boundaries keep a shortcut's gradient apart.
     assert.ok(apart!.liveBytes() <= 1.005 * together!.liveBytes(), `${name}: ${apart!.liveBytes()} and ${together!.liveBytes()}`)
     assert.ok(apart!.milliseconds() <= 1.001 * together!.milliseconds(), name)

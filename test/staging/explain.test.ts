@@ -1,11 +1,10 @@
-import { createPlan } from '../../staging/plans/plan'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { model } from '../../dsl'
 import { explain, referenceModel, stage, strategyNames, type Explanation, type Segment, type StageRequest } from '../../staging'
-import { createCandidate } from '../../staging/search'
+import { lower } from '../../staging/lowering'
 import { propertyRuns } from '../property-runs'
 import { convolutions } from './convolutions'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -41,12 +40,12 @@ test('an explanation is of the plan that staging makes', () => {
 })
 
 test('what is live adds up to the most bytes live at once, no more than the peak, and the binding layer has the most of it', () => {
-  const { live, liveBytes, plan, bindingLayer, graph } = explained(request)
+  const { live, liveBytes, predicted, bindingLayer, graph } = explained(request)
   assert.is(
     live.reduce((sum, { bytes }) => sum + bytes, 0),
     liveBytes
   )
-  assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && liveBytes > 0.8 * plan.predicted.peakDeviceBytes)
+  assert.ok(liveBytes <= predicted.peakDeviceBytes && liveBytes > 0.8 * predicted.peakDeviceBytes)
   // Three convolutions and a linear layer, with biases, and as much again for the velocity.
   const parameterBytes = 4 * (3 * 16 * 9 + 16 + 16 * 16 * 9 + 16 + 16 * 32 * 9 + 32 + 32 * 2 + 2)
   for (const what of ['parameters', 'optimizer state'] as const) assert.is(live.find((group) => group.what === what)?.bytes, parameterBytes)
@@ -57,22 +56,22 @@ test('what is live adds up to the most bytes live at once, no more than the peak
 })
 
 test('more memory buys what is said, and less costs what is said', () => {
-  const { larger, smaller, plan } = explained(request)
+  const { larger, smaller, predicted } = explained(request)
   assert.ok(larger.length > 1 && smaller !== undefined)
-  let before = plan.predicted.stepMilliseconds
+  let before = predicted.stepMilliseconds
   for (const { budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds } of [...larger, smaller!]) {
     const staged = stage({ ...request, budget: { bytes: budgetBytes } })
     if (isLeft(staged)) throw new Error(staged.left.message)
-    assert.is(staged.right.plan.predicted.stepMilliseconds, stepMilliseconds)
-    assert.is(staged.right.plan.predicted.peakDeviceBytes, peakDeviceBytes)
-    assert.is(stepMilliseconds - plan.predicted.stepMilliseconds, differenceMilliseconds)
+    assert.is(staged.right.predicted.stepMilliseconds, stepMilliseconds)
+    assert.is(staged.right.predicted.peakDeviceBytes, peakDeviceBytes)
+    assert.is(stepMilliseconds - predicted.stepMilliseconds, differenceMilliseconds)
     if (budgetBytes > presentBytes) {
       assert.ok(stepMilliseconds < before)
       before = stepMilliseconds
     }
   }
   const unlimited = explained({ ...common, model: request.model, input: request.input!, strategy: 'auto' })
-  assert.is(before, unlimited.plan.predicted.stepMilliseconds)
+  assert.is(before, unlimited.predicted.stepMilliseconds)
   assert.equal(unlimited.larger, [])
 })
 
@@ -90,8 +89,8 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         if (isLeft(plain)) throw new Error(plain.left.message)
         const result = explain({ ...wanted, budget: { bytes: Math.floor(share * plain.right.program.peakBytes) } })
         if (isLeft(result)) return
-        const { plan, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
-        assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && live.length > 0)
+        const { plan, predicted, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
+        assert.ok(liveBytes <= predicted.peakDeviceBytes && live.length > 0)
         const whole = ({ rematerialize: _, ...segment }: Segment): Segment => ({
           ...segment,
           grid: untiled,
@@ -100,13 +99,13 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         })
         const millisecondsWith = (index: number): number => {
           const changed = plan.segments.map((segment, at) => (at === index ? whole(segment) : segment))
-          return createCandidate({ ...accumulating, graph }, createPlan(plan.order, changed)).milliseconds()
+          return lower(graph, { order: plan.order, segments: changed }, common.device).milliseconds()
         }
         segments.forEach((segment, index) => {
           const { milliseconds, wholeMilliseconds, recomputationMilliseconds, haloMilliseconds, tileMilliseconds } = segment
           const nanoseconds = (value: number): number => Math.round(1e6 * value)
           const extra = nanoseconds(milliseconds - wholeMilliseconds)
-          assert.is(nanoseconds(plan.predicted.stepMilliseconds - waitingMilliseconds - millisecondsWith(index)), extra)
+          assert.is(nanoseconds(predicted.stepMilliseconds - waitingMilliseconds - millisecondsWith(index)), extra)
           assert.is(nanoseconds(recomputationMilliseconds + haloMilliseconds + tileMilliseconds - segment.loadingSavingMilliseconds), extra)
         })
       }

@@ -4,7 +4,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { buildGraph, fusibleTileAxes, referenceModel, type Graph, type Objective } from '../../staging'
-import type { Source } from '../../staging/lowering/scope/scope'
+import { createStepGraph } from '../../staging/ops/build-graph'
+import type { Source } from '../../staging/graph/step-graph'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { createModelScope } from '../../staging/lowering/segment/create-scope'
 import { createPool } from '../../staging/lowering/ir/builder'
@@ -31,11 +32,12 @@ const graphs = ['resnet34', 'resnet50', 'densenet121', 'deeplabv3_resnet50'].map
 test('segments that are alike are estimated as each would be by itself', () => {
   let shared = 0
   fc.assert(
-    fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom(...graphs), fc.constantFrom(...objectives), (seed, graph, objective) => {
+    fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom(...graphs), fc.constantFrom(...objectives), (seed, written, objective) => {
       const draw = drawsOf(seed)
-      const lowering = { graph, device: referenceModel('float32'), objective, source: image }
-      const likeness = structuralIds(createModelScope(lowering, createPool()))
-      const estimate = segmentEstimator(lowering)
+      const graph = createStepGraph(written, objective, image)
+      const device = referenceModel('float32')
+      const likeness = structuralIds(createModelScope(graph, device, createPool()))
+      const estimate = segmentEstimator(graph, device)
       const length = draw(1, 14)
       const spans = Array.from({ length: graph.nodes.length - length + 1 }, (_, from) => ({ from, to: from + length }))
       const first = draw(0, spans.length - 1)
@@ -46,7 +48,7 @@ test('segments that are alike are estimated as each would be by itself', () => {
       const decisions = { grid: { B: images, H: 1, W: 1 }, recompute: draw(0, 1) === 1, reorder: 'once' } as const
       const figures = (segment: ReturnType<typeof estimate>) => segment && [segment.nanoseconds(), segment.bytes()]
       figures(estimate({ ...spans[first]!, ...decisions }))
-      assert.equal(figures(estimate({ ...alike, ...decisions })), figures(segmentEstimator(lowering)({ ...alike, ...decisions })))
+      assert.equal(figures(estimate({ ...alike, ...decisions })), figures(segmentEstimator(graph, device)({ ...alike, ...decisions })))
     }),
     propertyRuns(150)
   )

@@ -2,17 +2,16 @@
  * Imai 2019 (docs/papers.md): what each of TFLMS's three parameters changes, and which checkpoints
  * the hybrid computes from.
  */
-import { createPlan } from '../../staging/plans/plan'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
-import type { Lowering } from '../../staging/lowering/segment/create-scope'
+import { createStepGraph } from '../../staging/ops/build-graph'
+import { lower, type Lowered } from '../../staging/lowering'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { sourceOrder } from '../../staging/graph/order'
-import { createCandidate, type Candidate } from '../../staging/search'
 import { peakOf, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lmsSchedules, lmsSwapIntervals, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
@@ -30,16 +29,15 @@ const layers = [...normalised(8), branches, ...normalised(8), maxPool2d({ k: 2 }
 const network = model({ name: 'branches', layers })
 const input = [1, 3, 64, 64] as const
 
-const graph = must(buildGraph(network, input))
-const lowering: Lowering = { ...base, graph }
+const graph = createStepGraph(must(buildGraph(network, input)), base.objective, base.source)
 const whole = wholeGraph(graph)
-const timeline = buildTimeline(lowering, whole)
-const lowered = (stays: readonly StageInterval[]): Candidate =>
-  createCandidate(lowering, createPlan(sourceOrder(graph), whole, { swapSchedule: createSwapSchedule(timeline, stays) }))
+const timeline = buildTimeline(graph, base.device, whole)
+const lowered = (stays: readonly StageInterval[]): Lowered =>
+  lower(graph, { order: sourceOrder(graph), segments: whole, swapSchedule: createSwapSchedule(timeline, stays) }, base.device)
 const stays = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
   lmsSwapIntervals(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
-const copies = (candidate: Candidate, engine: string): number =>
-  candidate.program().step.code.filter((one) => one.kind === 'copy' && one.engine === engine).length
+const copies = ({ program }: Lowered, engine: string): number =>
+  program().step.code.filter((one) => one.kind === 'copy' && one.engine === engine).length
 
 test('each of the three parameters changes plans, which are verified', () => {
   const first = stays({})
@@ -77,7 +75,8 @@ test('in the least memory a plan swaps the input of a block in for each branch',
     stage({ ...base, model: builtIn['resnet18']!({ classes: 2 }), input: [1, 3, 128, 128], strategy: 'lms', budget: { bytes: budget } })
   const refused = planned(4096)
   const { plan, program } = must(planned(E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0))
-  assert.ok(new Set(plan.swapSchedule.map(({ tensor }) => tensor)).size < plan.swapSchedule.length)
+  const { swapSchedule = [] } = plan
+  assert.ok(new Set(swapSchedule.map(({ tensor }) => tensor)).size < swapSchedule.length)
   must(verify(program))
 })
 

@@ -3,7 +3,16 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { avgPool2d, dropout, flatten, leakyRelu, linear, maxPool2d, model, relu, type AnyLayer } from '../../dsl'
 import { vgg11 } from '../../models'
-import { buildChain, computeMilliseconds, peakBytes, referenceModel, stage, type ModelChain, type StageRequest } from '../../staging'
+import {
+  buildChain,
+  buildRequestGraph,
+  computeMilliseconds,
+  peakBytes,
+  referenceModel,
+  stage,
+  type ModelChain,
+  type StageRequest
+} from '../../staging'
 import { convolutions } from './convolutions'
 
 const requestOf = (layers: readonly AnyLayer[], input: readonly number[]): StageRequest => ({
@@ -16,9 +25,9 @@ const requestOf = (layers: readonly AnyLayer[], input: readonly number[]): Stage
 })
 
 const made = (request: StageRequest): ModelChain => {
-  const result = buildChain(request)
-  if (isLeft(result)) throw new Error(result.left.message)
-  return result.right
+  const graph = buildRequestGraph(request)
+  if (isLeft(graph)) throw new Error(graph.left.message)
+  return buildChain(graph.right, request)
 }
 
 const nets: readonly (readonly [name: string, request: StageRequest])[] = [
@@ -39,7 +48,7 @@ for (const [name, request] of nets)
     const { chain, residentBytes } = made(request)
     const staged = stage(request)
     if (isLeft(staged)) throw new Error(staged.left.message)
-    const { plainPeakBytes, stepMilliseconds } = staged.right.plan.predicted
+    const { plainPeakBytes, stepMilliseconds } = staged.right.predicted
     // Plain zeroes the loss first, which is no stage's.
     const zero = request.device.milliseconds({ kind: 'zero', bytes: 16 })
     const difference = stepMilliseconds - zero - computeMilliseconds(chain)
@@ -81,7 +90,7 @@ test('what is frozen has no gradient and takes no backward', () => {
 })
 
 test('a layer that refuses its input is named', () => {
-  const refused = buildChain(requestOf(convolutions, [1, 3, 1, 1]))
+  const refused = buildRequestGraph(requestOf(convolutions, [1, 3, 1, 1]))
   assert.ok(isLeft(refused) && /maxPool2d: the kernel 2x2 is larger/.test(refused.left.message))
 })
 

@@ -8,7 +8,7 @@ import { firstFit } from '../../staging/placement/first-fit'
 import { findOverlap } from '../../staging/placement/overlap'
 import { type Placement, type PlacementOptions, alignment } from '../../staging/placement/placement'
 import { createPlanSearches } from '../../staging/search'
-import { decide } from '../../staging/stage'
+import { decide } from '../../staging/decide'
 import { planners } from '../../staging/strategies'
 import { inSystems } from '../in-systems'
 import { propertyRuns } from '../property-runs'
@@ -208,9 +208,9 @@ for (const network of ['vgg16', 'darknet19', ...(inSystems ? ['vgg19'] : [])])
   test(`the Programs of every strategy for ${network} need at most a hundredth more than what is live at once`, () => {
     const decided = decide(requestFor(network))
     assert.ok(isRight(decided))
-    const { lowering, plain } = decided.right
+    const { graph, device, plain } = decided.right
     for (const strategy of planners) {
-      const { least, within } = createPlanSearches(lowering, plain).by(strategy)
+      const { least, within } = createPlanSearches(graph, device, plain).by(strategy)
       const smallest = least()!.budget
       for (const share of [0, 1 / 4, 1 / 2, 3 / 4, 1]) {
         const budget = Math.floor(smallest + share * Math.max(0, plain.peakBytes() - smallest))

@@ -1,11 +1,11 @@
-import { createPlan } from '../../staging/plans/plan'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, type Objective, type StageRequest } from '../../staging'
-import type { Lowering } from '../../staging/lowering/segment/create-scope'
-import { createCandidate } from '../../staging/search'
+import { createStepGraph } from '../../staging/ops/build-graph'
+import type { StepGraph } from '../../staging/graph/step-graph'
+import { lower } from '../../staging/lowering'
 import { strategies } from '../../staging/strategies'
 import { leastBytesEstimator } from '../../staging/strategies/least-bytes'
 import { propertyRuns } from '../property-runs'
@@ -15,11 +15,13 @@ import { searchIn } from './search-in'
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const source: StageRequest['source'] = { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] }
 
-const loweringOf = (seed: number): Lowering => {
+const device = referenceModel('float32')
+
+const graphOf = (seed: number): StepGraph => {
   const { model, input } = randomNet(drawsOf(seed), netKind(seed))
   const built = buildGraph(model, input)
   if (isLeft(built)) throw new Error(built.left.message)
-  return { graph: built.right, device: referenceModel('float32'), objective, source }
+  return createStepGraph(built.right, objective, source)
 }
 
 /** Of many prospects a few are looked at. */
@@ -32,17 +34,16 @@ const fixed = Object.values(strategies).flatMap((strategy) => (strategy.kind ===
 test('no prospect of a strategy that swaps takes less, in time or in memory, than it says', () => {
   fc.assert(
     fc.property(seeds, fc.constantFrom(...swapping), (seed, { order, all }) => {
-      const written = loweringOf(seed)
-      const search = searchIn(written, order(written.graph))
-      for (const { decisions, deviceBytes, hostBytes, nanoseconds } of some(all(search), 12)) {
-        const { segments, swapSchedule } = decisions()
-        const lowered = createCandidate(written, createPlan(order(written.graph), segments, { swapSchedule }))
+      const written = graphOf(seed)
+      const search = searchIn(written, device, order(written))
+      for (const { plan, deviceBytes, hostBytes, nanoseconds } of some(all(search), 12)) {
+        const lowered = lower(written, plan(), device)
         assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)
         const simulated = Math.round(1e6 * lowered.milliseconds())
         assert.ok(nanoseconds() <= simulated, `${nanoseconds()} ns, but ${simulated}`)
         // What is loaded, or passes in bands of rows, shares the link.
-        if (segments.every(({ prefetch, hostTensors }) => prefetch === undefined && hostTensors === undefined))
+        if (plan().segments.every(({ prefetch, hostTensors }) => prefetch === undefined && hostTensors === undefined))
           assert.is(nanoseconds(), simulated)
       }
     }),
@@ -53,11 +54,11 @@ test('no prospect of a strategy that swaps takes less, in time or in memory, tha
 test('no segmentation without tiles lives in less than is said of it', () => {
   fc.assert(
     fc.property(seeds, fc.constantFrom(...fixed), (seed, { order, all }) => {
-      const written = loweringOf(seed)
-      const search = searchIn(written, order(written.graph))
-      const bytesOf = leastBytesEstimator(search.lowering, search.residentBytes)
+      const written = graphOf(seed)
+      const search = searchIn(written, device, order(written))
+      const bytesOf = leastBytesEstimator(search.graph, device, search.residentBytes)
       for (const segments of some(all(search), 12))
-        assert.ok(bytesOf(segments) <= createCandidate(written, createPlan(order(written.graph), segments)).liveBytes())
+        assert.ok(bytesOf(segments) <= lower(written, { order: order(written), segments }, device).liveBytes())
     }),
     propertyRuns(80)
   )

@@ -1,21 +1,23 @@
-import { createPlan } from '../../staging/plans/plan'
-import { segmentEstimator } from '../../staging/lowering/cost/estimate'
-import type { Lowering } from '../../staging/lowering/segment/create-scope'
-import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import type { DeviceModel } from '../../staging'
 import { inOrder, type Order } from '../../staging/graph/order'
-import { createCandidate } from '../../staging/search'
+import type { StepGraph } from '../../staging/graph/step-graph'
+import { lower } from '../../staging/lowering'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { wholeGraph } from '../../staging/strategies/plain'
 import type { Search } from '../../staging/strategies/strategy'
 import { createVariants } from '../../staging/strategies/variants'
 
 /** What a strategy may ask of a graph in an order. */
-export const searchIn = (written: Lowering, order: Order): Search => {
-  const lowering = { ...written, graph: inOrder(written.graph, order) }
+export const searchIn = (written: StepGraph, device: DeviceModel, order: Order): Search => {
+  const graph = inOrder(written, order)
   return {
-    lowering,
-    residentBytes: createCandidate(written, createPlan(order, wholeGraph(written.graph))).residentBytes,
-    variants: createVariants(lowering),
-    estimate: segmentEstimator(lowering),
-    timeline: (segments) => buildTimeline(lowering, segments)
+    order,
+    graph,
+    device,
+    residentBytes: lower(written, { order, segments: wholeGraph(written) }, device).residentBytes,
+    variants: createVariants(graph, device),
+    estimate: segmentEstimator(graph, device),
+    timeline: (segments) => buildTimeline(graph, device, segments)
   }
 }

@@ -50,9 +50,9 @@ const liveAt = ({ buffers }: Program, lifetimes: readonly BufferSpan[], time: nu
 for (const [name, more] of Object.entries(plans))
   test(`${name}: a step takes what the plan says, engines do one thing at a time, and no byte holds two buffers at once`, () => {
     const asked = { ...request, ...more }
-    const { program, plan } = must(stage(asked))
+    const { program, predicted } = must(stage(asked))
     const { nanoseconds, spans, lifetimes, hostLifetimes } = stepTimeline(program, asked.device)
-    assert.is(nanoseconds / 1e6, plan.predicted.stepMilliseconds)
+    assert.is(nanoseconds / 1e6, predicted.stepMilliseconds)
     assert.ok(spans.every(({ from, to }) => 0 <= from && from <= to && to <= nanoseconds))
     for (const [index, span] of spans.entries()) {
       const before = spans[index - 1]
@@ -67,10 +67,10 @@ for (const [name, more] of Object.entries(plans))
       }
     const most = Math.max(...lifetimes.map(({ from }) => liveAt(program, lifetimes, from)))
     assert.ok(most > program.peakBytes / 2 && most <= program.peakBytes, `${most} of ${program.peakBytes}`)
-    assert.is(hostLifetimes.length > 0, plan.predicted.peakHostBytes > 0)
+    assert.is(hostLifetimes.length > 0, predicted.peakHostBytes > 0)
     assert.is(
       spans.some(({ engine }) => engine === 'to-host'),
-      plan.predicted.peakHostBytes > 0
+      predicted.peakHostBytes > 0
     )
   })
 

@@ -51,13 +51,13 @@ test('Listing 3: what must be tiled joins the next op that may be checkpointed',
 })
 
 test('a smaller budget gives a smaller peak, never over the budget, down to the smallest that is named', () => {
-  const plain = staged(request(convolutions, image, { strategy: 'plain' })).plan.predicted
+  const plain = staged(request(convolutions, image, { strategy: 'plain' })).predicted
   for (const fraction of [1, 0.6, 0.4, 0.25]) {
     const budget = Math.ceil(plain.plainPeakBytes * fraction)
-    const { plan, program } = staged(request(convolutions, image, { budget: { bytes: budget } }))
+    const { predicted, program } = staged(request(convolutions, image, { budget: { bytes: budget } }))
     assert.ok(program.peakBytes <= budget)
-    assert.is(plan.predicted.peakDeviceBytes, program.peakBytes)
-    assert.ok(plan.predicted.stepMilliseconds >= plan.predicted.lowerBoundMilliseconds)
+    assert.is(predicted.peakDeviceBytes, program.peakBytes)
+    assert.ok(predicted.stepMilliseconds >= predicted.lowerBoundMilliseconds)
   }
   const refused = stage(request(convolutions, image, { budget: { bytes: 4096 } }))
   assert.ok(isLeft(refused) && refused.left.code === 'budget')
@@ -230,7 +230,7 @@ test('halo overhead counts the multiply-adds of all weights: of convolutions, tr
   // Each of 16 rows once: 2 x 16 elements of 3 multiply-adds (6 channels, 4 taps of 8 meet an
   // output of stride 2 x 2 on average) and of one.
   const [row, others] = [2 * 16 * (6 + 1), 4 * 16 * 16 * 18 + 4 * 2]
-  const { haloOverhead } = staged(request(layers, [1, 6, 8, 8])).plan.predicted
+  const { haloOverhead } = staged(request(layers, [1, 6, 8, 8])).predicted
   assert.ok(Math.abs(haloOverhead - (2 * row) / (16 * row + others)) < 1e-12, `${haloOverhead}`)
 })
 
@@ -303,12 +303,12 @@ test('a given order may exchange any of the pools with the rectifiers before the
     { from: 0, to: 5, grid: { ...whole, H: 3 }, recompute: true, reorder: 'once' },
     { from: 5, to: 11, grid: whole, recompute: false, reorder: 'once' }
   ]
-  const planned = (order: readonly number[]) => stage(request(layers, image, { given: { order, segments, strategy: 'by hand' } }))
+  const planned = (order: readonly number[]) => stage(request(layers, image, { strategy: 'by hand', given: { order, segments } }))
   const written = layers.concat(relu).map((_, position) => position)
   for (const order of [written, [0, 1, 2, 4, 3, 5, 6, 7, 8, 9, 10], [0, 1, 2, 4, 3, 5, 7, 6, 8, 9, 10]]) {
     const result = planned(order)
     assert.ok(isRight(result))
-    assert.equal([result.right.plan.order, result.right.plan.segments, result.right.plan.strategy], [order, segments, 'by hand'])
+    assert.equal([result.right.plan.order, result.right.plan.segments, result.right.strategy], [order, segments, 'by hand'])
   }
   for (const order of [[1, 0, ...written.slice(2)], [0, 1, 2, 3, 5, 4, ...written.slice(6)], written.slice(1), written.fill(0, 3)])
     assert.ok(isLeft(planned(order)), order.join())

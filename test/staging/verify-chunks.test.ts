@@ -45,9 +45,9 @@ const programOf = (tiled: boolean, placement: 'static' | 'virtual' = 'virtual'):
           },
           { from: 3, to: 8, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
         ],
-        swapSchedule: [{ tensor: 'output of 2', swapOut: 4, freed: 5, swapIn: 10 }]
-      },
-      placement: placement === 'virtual' ? { allocator: 'virtual', pageBytes: chunkBytes } : { allocator: 'static' }
+        swapSchedule: [{ tensor: 'output of 2', swapOut: 4, freed: 5, swapIn: 10 }],
+        ...(placement === 'virtual' && { placement: { allocator: 'virtual', pageBytes: chunkBytes } })
+      }
     })
   ).program
 

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Chain, buildChain, computeMilliseconds, leastBytes, peakBytes } from '../../../staging'
@@ -7,7 +6,7 @@ import { checkWritable, writeFileAtomic } from '../../files/atomic-write'
 import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
 import { type ChainOptions, chainOptions } from '../../option-tables/research-options'
-import { imageSource, stageRequest, stagingFailure } from '../../plans/plan-network'
+import { buildSetupGraph, imageSource, planRequest } from '../../plans/plan-network'
 import { resolveSetup } from '../../plans/resolve-setup'
 import { setupReads } from '../../plans/setup-files'
 import { trainingObjective } from '../../training/training-objective'
@@ -45,8 +44,10 @@ export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFun
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
-    TE.chainEitherK((request) => E.mapLeft(stagingFailure)(buildChain(request))),
+    TE.chainEitherK(({ setup, objective }) => buildSetupGraph(setup, objective, imageSource)),
+    TE.bindTo('built'),
+    TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
+    TE.map(({ built: { graph }, request }) => buildChain(graph, request)),
     TE.chainFirst(({ chain }) =>
       options.out === undefined ? TE.right(undefined) : writeFileAtomic(options.out, () => [Buffer.from(chainText(chain))])
     ),

@@ -1,6 +1,9 @@
+import type { DeviceModel } from '../../devices/device-model'
+import type { StepGraph } from '../../graph/step-graph'
 import { maxLive } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
-import type { Kernel } from '../../kernels/kernels'
+import type { Kernel, KernelKind } from '../../kernels/kernels'
+import { findRefused } from '../ir/buffer-identity'
 import { lazy } from '../../memoize'
 import { type Segment } from '../../plans/plan'
 import { untiled } from '../../graph/span'
@@ -11,7 +14,7 @@ import { bindAlone } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import { createBuilder, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { structuralIds } from './structural-hash'
-import { createModelScope, type Lowering } from '../segment/create-scope'
+import { createModelScope } from '../segment/create-scope'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass } from '../segment/segment-code'
@@ -25,6 +28,8 @@ interface SegmentBytes {
   readonly backwardBytes: number
   /** What stays from forward until backward. */
   readonly keptBytes: number
+  /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
+  readonly refusedKernel: KernelKind | undefined
 }
 
 /**
@@ -56,17 +61,18 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
  * all segments that are alike.
  */
 export const segmentEstimator = (
-  lowering: Lowering
+  graph: StepGraph,
+  device: DeviceModel
 ): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
   const pool = createPool()
-  const scope = createModelScope(lowering, pool)
+  const scope = createModelScope(graph, device, pool)
   const timed = withoutScratch(scope)
   const keyOf = segmentKeys(scope)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
   const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
     const key = `${from},${to},${axis},${grid[axis]}`
-    if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(lowering.graph, { from, to }, axis, grid[axis]))
+    if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(graph, { from, to }, axis, grid[axis]))
     return knownRuns.get(key)
   }
   return (segment, streamed = new Set()) => {
@@ -138,13 +144,17 @@ const timeSegment = (
  * What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more
  * than padding. Answers are remembered as an estimator's.
  */
-export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => CostBuilder) => {
-  const scope = withoutScratch(createModelScope(lowering, createPool()))
+export const segmentTimer = (
+  graph: StepGraph,
+  device: DeviceModel,
+  onHost: ReadonlySet<number> = new Set()
+): ((segment: Segment) => CostBuilder) => {
+  const scope = withoutScratch(createModelScope(graph, device, createPool()))
   const keyOf = segmentKeys(scope)
   const known = new Map<string, CostBuilder>()
   return (segment) => {
     const key = keyOf(segment, onHost)
-    const watch = known.get(key) ?? timeSegment(scope, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
+    const watch = known.get(key) ?? timeSegment(scope, segment, segmentTiling(graph, segment, segment.grid)!, onHost)
     known.set(key, watch)
     return watch
   }
@@ -154,16 +164,16 @@ export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = n
  * Bytes of the largest scratch that a segment's kernels take, undefined where the device refuses
  * one of them; its tiles must see more than padding.
  */
-export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number | undefined) => {
-  const scope = createModelScope(lowering, createPool())
+export const segmentScratch = (graph: StepGraph, device: DeviceModel): ((segment: Segment) => number | undefined) => {
+  const scope = createModelScope(graph, device, createPool())
   return (segment) => {
     let largest: number | undefined = 0
     const scratchBytes = (kernel: Kernel): number | undefined => {
-      const bytes = lowering.device.scratchBytes(kernel)
+      const bytes = device.scratchBytes(kernel)
       largest = largest === undefined || bytes === undefined ? undefined : Math.max(largest, bytes)
       return bytes
     }
-    timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)
+    timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(graph, segment, untiled)!)
     return largest
   }
 }
@@ -179,7 +189,8 @@ const bytesOf = (scope: ModelScope, pool: Pool, segment: Segment, tiling: Segmen
   return {
     forwardBytes: maxLive(forward).bytes,
     backwardBytes: maxLive(backward).bytes,
-    keptBytes: across.reduce((sum, { bytes }) => sum + bytes, 0)
+    keptBytes: across.reduce((sum, { bytes }) => sum + bytes, 0),
+    refusedKernel: findRefused(local)
   }
 }
 

@@ -1,4 +1,7 @@
-import type { NodeBuffer } from '../ir/buffer-identity'
+import type { DeviceModel } from '../../devices/device-model'
+import type { StepGraph } from '../../graph/step-graph'
+import type { KernelKind } from '../../kernels/kernels'
+import { findRefused, type NodeBuffer } from '../ir/buffer-identity'
 import { alignUp } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
 import type { Segment } from '../../plans/plan'
@@ -6,7 +9,6 @@ import { memoizeByNumber } from '../../memoize'
 import { computingNanoseconds, nanoseconds } from '../../devices/simulate'
 import type { UnplacedInstruction } from '../ir/builder'
 import { savedTensors } from '../step/saved-tensors'
-import type { Lowering } from '../segment/create-scope'
 import { persistentBytes } from '../scope/persistent-tensors'
 import { lowerStep } from '../step/step'
 
@@ -67,15 +69,17 @@ export interface Timeline {
   readonly stages: readonly Stage[]
   /** The first stage of backward. */
   readonly turn: number
-  /** Parameters and optimizer state. */
+  /** Bytes of parameters and optimizer state. */
   readonly residentBytes: number
+  /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
+  readonly refusedKernel: KernelKind | undefined
   /** In the order in which they are made. */
   readonly tensors: readonly SwappableTensor[]
 }
 
 /** The timeline of a step in which nothing is swapped. */
-export const buildTimeline = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
-  const { pool, persistentTensors, step } = lowerStep(lowering, segments)
+export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]): Timeline => {
+  const { pool, persistentTensors, step } = lowerStep(graph, device, segments)
   const { code, nodes } = step
   const begins = [...step.timepoints].sort(([a], [b]) => a - b)
   /** Stages without code of their own are passed over. */
@@ -87,7 +91,7 @@ export const buildTimeline = (lowering: Lowering, segments: readonly Segment[]):
     )
   const kept = savedTensors(step, pool)
 
-  const launch = memoizeByNumber((kernel: number) => nanoseconds(lowering.device, pool.kernels[kernel]!))
+  const launch = memoizeByNumber((kernel: number) => nanoseconds(device, pool.kernels[kernel]!))
   const timeOf = (list: readonly UnplacedInstruction[]): number =>
     list.reduce((sum, one) => {
       if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
@@ -114,11 +118,12 @@ export const buildTimeline = (lowering: Lowering, segments: readonly Segment[]):
         liveBytes: Math.max(...all.slice(from, to)),
         hostBytes: Math.max(...onHost.slice(from, to)),
         nanoseconds: timeOf(code.slice(from, to)),
-        busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, lowering.device)
+        busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, device)
       }
     }),
     turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
     residentBytes: persistentBytes(persistentTensors),
+    refusedKernel: findRefused(lifetimes),
     tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
       const inStages = firstReads.map((position): Read => {

@@ -70,8 +70,17 @@ export type BufferIdentity =
   | { readonly kind: keyof typeof ofParameter; readonly parameter: string }
   | { readonly kind: 'state'; readonly parameter: string; readonly state: string }
   | { readonly kind: 'reordered-weights'; readonly parameter: string; readonly layout: string }
-  | { readonly kind: 'scratch'; readonly kernel: KernelKind }
+  | { readonly kind: 'scratch' | 'refused-scratch'; readonly kernel: KernelKind }
   | { readonly kind: keyof typeof ofTiles }
+
+/**
+ * The first kernel among the users of buffers that the device refuses: no memory is enough for it.
+ * Undefined where it takes all of them.
+ */
+export const findRefused = (buffers: readonly { readonly buffer: { readonly identity: BufferIdentity } }[]): KernelKind | undefined => {
+  for (const { buffer } of buffers) if (buffer.identity.kind === 'refused-scratch') return buffer.identity.kernel
+  return undefined
+}
 
 /** A tile of a tensor of a node. */
 export const tileIdentity = (kind: NodeBufferKind, node: string): NodeBuffer => ({ kind, node, form: 'tile' })
@@ -91,6 +100,7 @@ export const bufferText = (identity: BufferIdentity): string => {
     case 'reordered-weights':
       return `${identity.parameter} in layout ${identity.layout}`
     case 'scratch':
+    case 'refused-scratch':
       return `scratch of ${identity.kernel}`
     default:
       return 'parameter' in identity ? ofParameter[identity.kind](identity.parameter) : ofTiles[identity.kind]

@@ -31,6 +31,7 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   'gradient-rows': 'gradients of activations',
   sums: 'workspace',
   scratch: 'workspace',
+  'refused-scratch': 'workspace',
   'gradient-norm': 'workspace'
 }
 

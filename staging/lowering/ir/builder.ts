@@ -114,11 +114,11 @@ export interface Builder {
   readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
   readonly code: () => readonly UnplacedInstruction[]
   /**
-   * A moment of the step begins (see SwapInterval in plan.ts); only its first time outside of loops
+   * A timepoint of the step begins (see `PlanSwapInterval`); only its first time outside of loops
    * counts.
    */
-  readonly timepoint: (moment: number) => void
-  /** The position in `code` at which each moment that came begins. */
+  readonly timepoint: (timepoint: number) => void
+  /** The position in `code` at which each timepoint that came begins. */
   readonly timepoints: () => ReadonlyMap<number, number>
 }
 
@@ -141,7 +141,7 @@ export const createBuilder = (pool: Pool): Builder => {
   let seeding: Buffer | undefined
   let stepping: Stepping | undefined
   let depth = 0
-  const moments = new Map<number, number>()
+  const timepoints = new Map<number, number>()
   const loop = (axis: TileAxis, count: number, body: () => void): void => {
     if (count === 1) return body()
     const outer = current
@@ -198,9 +198,9 @@ export const createBuilder = (pool: Pool): Builder => {
       if (count % 2 === 1) runAt(count - 1, 0)
     },
     code: () => current,
-    timepoint: (moment) => {
-      if (depth === 0 && !moments.has(moment)) moments.set(moment, current.length)
+    timepoint: (timepoint) => {
+      if (depth === 0 && !timepoints.has(timepoint)) timepoints.set(timepoint, current.length)
     },
-    timepoints: () => moments
+    timepoints: () => timepoints
   }
 }

@@ -1,7 +1,7 @@
 import type { BufferLifetime } from '../../placement/lifetimes'
 import { alignment, type Lifetime, type Placement } from '../../placement/placement'
 import { placeStatic } from '../../placement/static'
-import type { PlacementChoice } from '../../plans/plan'
+import type { PlanPlacement } from '../../plans/plan'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
 import { placeInChunks, type PlacedInChunks } from './chunks'
 
@@ -17,12 +17,12 @@ export const place = (lifetimes: readonly Lifetime[]): Placement =>
 
 /** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
 export const placeBuffers = (
-  choice: PlacementChoice,
+  placement: PlanPlacement | undefined,
   sections: readonly (readonly UnplacedInstruction[])[],
   lifetimes: readonly BufferLifetime[],
   pool: Pick<Pool, 'freshEvent'>
 ): Omit<PlacedInChunks, 'chunks'> & Partial<Pick<PlacedInChunks, 'chunks'>> => {
-  if (choice.allocator === 'virtual') return placeInChunks(sections, lifetimes, choice.pageBytes, place, pool)
+  if (placement !== undefined) return placeInChunks(sections, lifetimes, placement.pageBytes, place, pool)
   const { offsets, peakBytes } = place(lifetimes)
   return { offsets, peakBytes, before: [] }
 }

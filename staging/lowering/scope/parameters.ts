@@ -26,7 +26,7 @@ export interface WeightForms {
 export const parameterTensors = (
   node: Node,
   { forward, backwardData, transformable, groups }: WeightForms,
-  { builder, parameterBytes, objective }: Pick<ModelScope, 'builder' | 'parameterBytes' | 'objective'>
+  { graph: { objective }, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'builder' | 'parameterBytes'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
   const tensor = (role: Parameter['role']): ParameterTensor | undefined => {

@@ -19,7 +19,6 @@ export interface UnplacedPersistentTensor {
 /** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
 export const createPersistentTensors = ({
   parameters,
-  objective,
   builder,
   parameterBytes,
   graph
@@ -27,7 +26,7 @@ export const createPersistentTensors = ({
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
-  const names = objective.kind === 'train' ? stateNames(objective.optimizer) : []
+  const names = graph.objective.kind === 'train' ? stateNames(graph.objective.optimizer) : []
   return [
     ...tensors.map(({ parameter, role }) => ({ name: parameter.name, role, parameter, buffer: parameter.buffer })),
     ...tensors.flatMap(({ parameter }) =>

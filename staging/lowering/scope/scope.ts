@@ -1,17 +1,9 @@
 import type { DeviceModel } from '../../devices/device-model'
-import type { Graph } from '../../graph/graph'
-import type { Objective } from '../../graph/objective'
+import type { StepGraph } from '../../graph/step-graph'
 import type { Layout } from '../../kernels/layout'
 import type { Buffer, Builder, UnplacedOperand } from '../ir/builder'
 import type { BufferSlot, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
-
-/**
- * How a step's input arrives: uint8 images, normalised as tiles are loaded, or float values from
- * the exchange buffer.
- */
-export type Source =
-  { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] } | { readonly kind: 'float' }
 
 /** Byte offsets in the exchange buffer of a step, or of an evaluation. */
 export interface StepIo {
@@ -29,10 +21,8 @@ export interface StepIo {
 
 /** What lowering a graph on a device needs everywhere. */
 export interface ModelScope {
-  readonly graph: Graph
+  readonly graph: StepGraph
   readonly device: DeviceModel
-  readonly objective: Objective
-  readonly source: Source
   /** Of an element of an activation or of its gradient. */
   readonly activationBytes: number
   /**

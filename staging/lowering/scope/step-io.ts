@@ -1,18 +1,11 @@
-import { hasTarget, isTrainable, type Graph } from '../../graph/graph'
+import { hasTarget, isTrainable } from '../../graph/graph'
 import { elementsOf, type Extents } from '../../graph/extents'
 import { stepIoElementBytes, type StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import { alignUp } from '../../placement/placement'
-import type { Objective } from '../../graph/objective'
-import type { ModelScope, Source, StepIo } from './scope'
+import type { StepGraph } from '../../graph/step-graph'
+import type { StepIo } from './scope'
 import type { DeviceModel } from '../../devices/device-model'
-
-interface Exchanging {
-  readonly graph: Graph
-  readonly device: DeviceModel
-  readonly objective: Objective
-  readonly source: Source
-}
 
 interface IoLayout {
   readonly bytes: number
@@ -24,7 +17,8 @@ interface IoLayout {
  * What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a
  * float input with its own.
  */
-export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): IoLayout => {
+export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout => {
+  const { objective, source } = graph
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, classes, height, width] = loss.input
@@ -58,15 +52,14 @@ export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): 
  * Whether an evaluation is given the classes of pixels and hands out their loss: beside training,
  * where it validates.
  */
-export const exportsLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'objective'>): boolean =>
-  objective.kind === 'train' && hasTarget(graph.nodes.at(-1)!, 'pixel-labels')
+export const exportsLoss = ({ nodes, objective }: StepGraph): boolean =>
+  objective.kind === 'train' && hasTarget(nodes.at(-1)!, 'pixel-labels')
 
 /**
  * What an evaluation's holds: the scores, or the best class of each pixel and what their loss
  * takes, and a float input.
  */
-export const layoutEvaluationIo = (exchanging: Exchanging): IoLayout => {
-  const { graph, device, source } = exchanging
+export const layoutEvaluationIo = (graph: StepGraph, device: DeviceModel): IoLayout => {
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, , height, width] = loss.input
@@ -74,14 +67,14 @@ export const layoutEvaluationIo = (exchanging: Exchanging): IoLayout => {
     hasTarget(loss, 'pixel-labels')
       ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
       : { name: 'scores', type, shape: flat(loss.input) },
-    ...(exportsLoss(exchanging)
+    ...(exportsLoss(graph)
       ? [
           { name: 'target', type: 'int32' as const, shape: [batch, height, width] },
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
           { name: 'loss', type: 'float64' as const, shape: [2] }
         ]
       : []),
-    ...(source.kind === 'float' ? [{ name: 'input', type, shape: graph.input }] : [])
+    ...(graph.source.kind === 'float' ? [{ name: 'input', type, shape: graph.input }] : [])
   ])
 }
 
@@ -117,5 +110,4 @@ const flat = (extents: Extents): readonly number[] =>
   extents[2] === 1 && extents[3] === 1 && elementsOf(extents) === extents[0] * extents[1] ? [extents[0], extents[1]] : extents
 
 /** Where the gradient of the network's input is handed out. */
-export const exportsInput = ({ objective, source }: Pick<ModelScope, 'objective' | 'source'>): boolean =>
-  objective.kind === 'gradients' && source.kind === 'float'
+export const exportsInput = ({ objective, source }: StepGraph): boolean => objective.kind === 'gradients' && source.kind === 'float'

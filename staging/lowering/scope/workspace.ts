@@ -2,14 +2,8 @@ import type { ConvolutionKernel, Kernel } from '../../kernels/kernels'
 import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from './scope'
 
-/**
- * Bytes that a kernel that the device refuses counts as: more than any budget, so that plans with
- * it do not fit, and others tile.
- */
-export const refusedBytes = 2 ** 46
-
-/** The largest budget, and workspace, where there is no limit. */
-export const unlimitedBytes = refusedBytes - 1
+/** Bytes of the largest budget, and of the largest workspace, where there is no limit. */
+export const unlimitedBytes = 2 ** 46 - 1
 
 /**
  * The algorithm of a convolution, given with algorithm 0: the first of the device's within the
@@ -24,8 +18,13 @@ export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'devic
         .find(({ algorithm, scratchBytes }) => scratchBytes <= workspace && device.scratchBytes({ ...kernel, algorithm }) !== undefined)
         ?.algorithm ?? 0)
 
-/** A fresh scratch operand for a kernel, or none where the device needs none. */
+/**
+ * A fresh scratch operand for a kernel, or none where the device needs none. Where it refuses the
+ * kernel, whatever the memory, the buffer says so and has no bytes: `findRefused` finds it.
+ */
 export const scratchFor = ({ device, builder }: Pick<ModelScope, 'device' | 'builder'>, kernel: Kernel): UnplacedOperand => {
-  const bytes = device.scratchBytes(kernel) ?? refusedBytes
-  return bytes === 0 ? noOperand : arenaOperand(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
+  const bytes = device.scratchBytes(kernel)
+  if (bytes === 0) return noOperand
+  const kind = bytes === undefined ? 'refused-scratch' : 'scratch'
+  return arenaOperand(builder.buffer({ kind, kernel: kernel.kind }, bytes ?? 0))
 }

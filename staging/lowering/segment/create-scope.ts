@@ -3,23 +3,15 @@ import type { Graph } from '../../graph/graph'
 import type { Layout } from '../../kernels/layout'
 import { elementSizes } from '../../kernels/precision'
 import { exportsInput, layoutStepIo } from '../scope/step-io'
-import type { Objective } from '../../graph/objective'
-import type { ModelScope, Source } from '../scope/scope'
+import type { StepGraph } from '../../graph/step-graph'
+import type { ModelScope } from '../scope/scope'
 import { createBuilder, type Pool } from '../ir/builder'
 import { createMoments } from '../../ops/create-moments'
 import { loweringOf, weightFormsOf } from '../../ops'
 import { trainableTensors, parameterTensors } from '../scope/parameters'
 
-/** What is lowered, for what and on which device. */
-export interface Lowering {
-  readonly graph: Graph
-  readonly device: DeviceModel
-  readonly objective: Objective
-  readonly source: Source
-}
-
 /** Layout of tensor k, from the network's input on. */
-const tensorLayouts = ({ graph, device }: Lowering): readonly Layout[] => {
+const tensorLayouts = (graph: Graph, device: DeviceModel): readonly Layout[] => {
   const layouts: Layout[] = [device.activationLayout(graph.input[1], true)]
   for (const node of graph.nodes) layouts.push(loweringOf(node).outputLayout({ device }, layouts[node.inputs[0]!]!, node))
   return layouts
@@ -34,16 +26,18 @@ const wantedGradients = (graph: Graph, parameters: ModelScope['parameters'], ofI
   return wanted
 }
 
-/** The scope of a model with every parameter in the arena, and nothing emitted yet. */
-export const createModelScope = (lowering: Lowering, pool: Pool): ModelScope => {
+/**
+ * The scope of a graph, in the order in which it runs, on a device: with every parameter in the
+ * arena, and nothing emitted yet.
+ */
+export const createModelScope = (graph: StepGraph, device: DeviceModel, pool: Pool): ModelScope => {
   const builder = createBuilder(pool)
-  const sizes = elementSizes(lowering.device.precision)
-  const layouts = tensorLayouts(lowering)
-  const { graph } = lowering
+  const sizes = elementSizes(device.precision)
+  const layouts = tensorLayouts(graph, device)
   const parameters = graph.nodes.map((node) =>
-    parameterTensors(node, weightFormsOf(lowering.device, node, layouts[node.inputs[0]!]!), { ...lowering, builder, ...sizes })
+    parameterTensors(node, weightFormsOf(device, node, layouts[node.inputs[0]!]!), { graph, builder, ...sizes })
   )
-  const requiresGrad = wantedGradients(graph, parameters, exportsInput(lowering))
+  const requiresGrad = wantedGradients(graph, parameters, exportsInput(graph))
   const moments = createMoments({ graph, builder })
-  return { ...lowering, builder, ...sizes, layouts, parameters, requiresGrad, moments, stepIo: layoutStepIo(lowering).offsets }
+  return { graph, device, builder, ...sizes, layouts, parameters, requiresGrad, moments, stepIo: layoutStepIo(graph, device).offsets }
 }

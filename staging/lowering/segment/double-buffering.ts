@@ -21,11 +21,11 @@ export const prefetchRows = ({ activationBytes }: ModelScope, whole: WholeTensor
 
 /** Returns the inputs of which the tiles of a pass over a segment prefetch parts. */
 const prefetchInputs = (scope: ModelScope, { hostTensors, ...code }: SegmentCode, pass: Pass): readonly PrefetchedTensor[] => {
-  const { source, graph, layouts, activationBytes } = scope
+  const { graph, layouts, activationBytes } = scope
   return code.ends.inputs.filter(pass.isRead).flatMap((tensor): readonly PrefetchedTensor[] => {
     const whole = hostTensors.get(tensor)?.tensor
     if (whole !== undefined) return [prefetchRows(scope, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
-    if (tensor > 0 || source.kind !== 'image') return []
+    if (tensor > 0 || graph.source.kind !== 'image') return []
     const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), activationBytes)
     return [{ origin: 'images', identity: { kind: 'image' }, bytesIn }]
   })

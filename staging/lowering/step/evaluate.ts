@@ -16,7 +16,7 @@ import { createPasses } from '../tile/pass'
  * best class, beside their loss where there is a target for them.
  */
 export const emitEvaluation = (training: ModelScope, builder: Builder, codes: readonly SegmentCode[]): void => {
-  const stepIo = layoutEvaluationIo(training).offsets
+  const stepIo = layoutEvaluationIo(training.graph, training.device).offsets
   const graph = forEvaluation(training.graph)
   const scope: ModelScope = { ...training, builder, stepIo, graph, moments: createMoments({ graph, builder }) }
   const loss = graph.nodes[graph.nodes.length - 1]!
@@ -24,7 +24,7 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
     scope,
     codes.map(({ segment }) => segment)
   )
-  if (exportsLoss(training)) builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
+  if (exportsLoss(training.graph)) builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
   // Tiles add their scores.
   if (!hasTarget(loss, 'pixel-labels'))
     builder.launch<'zero'>(

@@ -1,5 +1,7 @@
+import type { DeviceModel } from '../../devices/device-model'
 import { elementsOf } from '../../graph/extents'
 import { hasSeparateUpdate } from '../../graph/objective'
+import type { StepGraph } from '../../graph/step-graph'
 import type { SwapSchedule, Segment } from '../../plans/plan'
 import type { StepIoEntry } from '../../program/program'
 import { segmentTiling } from '../../graph/tiling'
@@ -10,7 +12,7 @@ import { arenaOperand, createBuilder, exchangeOperand, createPool, type Buffer, 
 import { emitEvaluation } from './evaluate'
 import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
-import { createModelScope, type Lowering } from '../segment/create-scope'
+import { createModelScope } from '../segment/create-scope'
 import { trainableTensors, reorderParameter, updateParameter } from '../scope/parameters'
 import { createPersistentTensors, statesOf, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { emitBackward } from '../segment/backward'
@@ -53,7 +55,8 @@ const emitStep = (
   { segments, rematerialize }: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[]
 ): StepCode => {
-  const { builder, objective, stepIo, graph, parameterBytes } = scope
+  const { builder, stepIo, graph, parameterBytes } = scope
+  const { objective } = graph
   const stateOf = statesOf(persistentTensors)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
@@ -89,15 +92,16 @@ export const emitSections = (
   persistentTensors: readonly UnplacedPersistentTensor[],
   swapSchedule: SwapSchedule
 ): readonly UnplacedSection[] => {
-  const { objective } = scope
+  const { graph, device } = scope
+  const { objective } = graph
   const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
     const evaluate = createBuilder(pool)
     emitEvaluation(scope, evaluate, bound.segments)
-    return { name, code: evaluate.code(), exchange: layoutEvaluationIo(scope) }
+    return { name, code: evaluate.code(), exchange: layoutEvaluationIo(graph, device) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
   const step = emitStep(scope, bound, persistentTensors)
-  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(scope) }]
+  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
   if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
@@ -108,9 +112,9 @@ export const emitSections = (
 }
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
-export const lowerStep = (lowering: Lowering, segments: readonly Segment[]) => {
+export const lowerStep = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]) => {
   const pool = createPool()
-  const scope = createModelScope(lowering, pool)
+  const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
   return { pool, persistentTensors, step: emitStep(scope, bindSegments(scope, segments), persistentTensors) }
 }

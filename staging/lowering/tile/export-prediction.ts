@@ -17,7 +17,7 @@ const exportClasses = (scope: TileScope, step: Step): void => {
     { kind: 'argmaxChannels', batch, channels, height, width, layout, fullHeight, fullWidth },
     { source: source.address, classes: address }
   )
-  if (exportsLoss(scope)) runForward(scope, step)
+  if (exportsLoss(scope.graph)) runForward(scope, step)
 }
 
 /** In place of a loss, in an evaluation: hands out what it reads, of pixels the best class. */

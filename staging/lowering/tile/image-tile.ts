@@ -9,7 +9,7 @@ import type { Region, TileTensor } from '../ir/tile-tensor'
  * `wanted`.
  */
 export const createImageTile = (
-  { builder, source, stepIo, parameterBytes, graph, layouts, slot }: TileScope,
+  { builder, stepIo, parameterBytes, graph, layouts, slot }: TileScope,
   region: Region,
   allocate: () => TileTensor,
   wanted: boolean
@@ -18,6 +18,7 @@ export const createImageTile = (
   const tile: TileTensor =
     place === undefined ? allocate() : { address: arenaOperand(place), extents: regionExtents(region, graph.input[1]), layout: layouts[0]! }
   if (!wanted) return tile
+  const { source } = graph
   if (source.kind === 'float') {
     const { fields, address } = inExchange(tile, graph.input, region, stepIo.input, parameterBytes)
     builder.launch<'packTile'>({ kind: 'packTile', ...fields }, { source: address, destination: tile.address })

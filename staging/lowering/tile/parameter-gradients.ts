@@ -13,7 +13,7 @@ const nowhere: ParameterTarget = { address: noOperand, add: () => undefined }
  * something is there already.
  */
 export const parameterTargets = (
-  { builder, parameterBytes, objective }: Pick<ModelScope, 'builder' | 'parameterBytes' | 'objective'>,
+  { graph: { objective }, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'builder' | 'parameterBytes'>,
   { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>
 ): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget) => {
   const adds = partial || microBatches(objective) > 1

@@ -4,7 +4,10 @@ import { tileCount, type Grid } from '../../graph/span'
 /** A way to run the nodes between two positions. */
 export interface Option {
   readonly segment: Segment
-  /** The most that it adds to what is resident, the tensors at its ends included. */
+  /**
+   * The most bytes that it adds to what is resident, the tensors at its ends included; infinitely
+   * many where the device refuses one of its kernels.
+   */
   readonly addedBytes: () => number
   readonly keptBytes: () => number
   readonly nanoseconds: () => number

@@ -42,9 +42,8 @@ interface Spans {
  * segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
  */
 export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
-  const { lowering, residentBytes } = search
-  const { graph } = lowering
-  const scope = createModelScope(lowering, createPool())
+  const { graph, device, residentBytes } = search
+  const scope = createModelScope(graph, device, createPool())
   const sizes = outputBytes(scope)
   const end = graph.nodes.length
   const asked = requestedCheckpoints(graph)

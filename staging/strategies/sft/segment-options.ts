@@ -52,7 +52,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
  * joinSegments later.
  */
 export const createSegmentOptions = (
-  { lowering: { graph, source, device }, estimate, variants: createVariants }: Search,
+  { graph, device, estimate, variants: createVariants }: Search,
   positions: readonly number[],
   { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
@@ -75,7 +75,8 @@ export const createSegmentOptions = (
     return {
       segment,
       addedBytes: lazy(() => {
-        const { forwardBytes, backwardBytes } = estimated.bytes()
+        const { forwardBytes, backwardBytes, refusedKernel } = estimated.bytes()
+        if (refusedKernel !== undefined) return Infinity
         // The last segment's forward is a part of its backward, even where nothing is learnt.
         const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
         return Math.max(after + forwardBytes, backward)
@@ -105,7 +106,7 @@ export const createSegmentOptions = (
     const beside = inRows && overlapsCopies(device)
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'prefetch'>[] =
-      span.from === 0 && source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
+      span.from === 0 && graph.source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>

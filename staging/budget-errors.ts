@@ -1,0 +1,41 @@
+import type { DeviceModel } from './devices/device-model'
+import { inputError, type StagingError } from './error'
+import type { Graph } from './graph/graph'
+import type { Lowered } from './lowering'
+
+/** The smallest budget in bytes that a planner answers, and its plan for it. */
+export interface LeastPlan {
+  readonly budget: number
+  readonly lowered: Lowered
+}
+
+const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes < 2 ** 20 ? '' : ` (${(bytes / 2 ** 20).toFixed(1)} MiB)`)
+
+const onInput = ({ model, input }: Graph): string => `${model} on ${input.join('x')}`
+
+/** Why nothing runs, whatever the budget. `planner` is what decides, in words. */
+export const refusedError = (graph: Graph, { name }: DeviceModel, planner: string): StagingError =>
+  inputError(
+    `${onInput(graph)}: ${planner} runs convolutions whole that the ${name} device refuses as too large; take a strategy that tiles them.`
+  )
+
+/** Why no plan fits a budget of bytes, with the smallest budget that one fits, where there is one. */
+export const budgetError = (graph: Graph, planner: string, budget: number, least: LeastPlan | undefined): StagingError => {
+  const needed =
+    least === undefined
+      ? `${planner} finds no way to run it`
+      : `${planner} needs at least ${inWords(least.budget)}, where ${least.lowered.largestAtPeak()} is the largest tensor`
+  return {
+    code: 'budget',
+    message: `${onInput(graph)} does not fit the budget of ${inWords(budget)}: ${needed}; raise --budget or take a smaller input.`,
+    ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.budget })
+  }
+}
+
+/** Why no plan fits a budget of bytes on the host: the fewest are `needed`. */
+export const hostBudgetError = (graph: Graph, planner: string, hostBudget: number, needed: number): StagingError => ({
+  code: 'budget',
+  message:
+    `${onInput(graph)} does not fit the host budget of ${inWords(hostBudget)}: ` +
+    `${planner} needs at least ${inWords(needed)} there; raise --host-budget or --budget.`
+})

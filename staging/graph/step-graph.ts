@@ -1,0 +1,18 @@
+import type { Graph } from './graph'
+import type { Objective } from './objective'
+
+/**
+ * How a step's input arrives: as uint8 images, which are normalised by a mean and a deviation for
+ * each channel while tiles are loaded, or as float values in the exchange buffer.
+ */
+export type Source =
+  { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] } | { readonly kind: 'float' }
+
+/**
+ * A graph with what a step on it computes and how its input arrives: with a device, all that a plan
+ * is made for.
+ */
+export interface StepGraph extends Graph {
+  readonly objective: Objective
+  readonly source: Source
+}
