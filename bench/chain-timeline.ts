@@ -24,7 +24,7 @@ const buildTimeline = ({ stages, output }: Chain): Timeline => {
       busyNanoseconds: 1e6 * milliseconds
     })),
     turn: stages.length,
-    residentBytes: 0,
+    persistentBytes: 0,
     refusedKernel: undefined,
     tensors: stages.map(({ name, x }, i) => ({
       name,

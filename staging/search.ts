@@ -132,7 +132,7 @@ const ladderAnswers = (
   refusedKernel: () => KernelKind | undefined
 ): PlanSearch => {
   const targets: number[] = []
-  for (let rest = firstTarget; rest < 2 * mostBytes; rest *= targetRatio) targets.push(search.residentBytes + Math.floor(rest))
+  for (let rest = firstTarget; rest < 2 * mostBytes; rest *= targetRatio) targets.push(search.persistentBytes + Math.floor(rest))
   const top = targets.length - 1
   const known = new Map<number, readonly Lowered[]>()
   const segmentationsAt = (rung: number): readonly Segmentation[] => segmentations(targets[rung]!)
@@ -185,7 +185,7 @@ const ladderAnswers = (
  * What strategies ask of a graph in an order; answers are remembered over all that want the same
  * one.
  */
-const createSearches = (written: StepGraph, device: DeviceModel, residentBytes: number): ((order: Order) => Search) => {
+const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes: number): ((order: Order) => Search) => {
   const known = new Map<string, Search>()
   return (order) => {
     const found = known.get(order.join())
@@ -196,7 +196,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, residentBytes: 
       order,
       graph,
       device,
-      residentBytes,
+      persistentBytes,
       estimate: segmentEstimator(graph, device),
       variants: (span) => variants()(span),
       timeline: (segments) => buildTimeline(graph, device, segments)
@@ -215,14 +215,14 @@ const createStrategySearch = (
   placement: PlanPlacement | undefined
 ): PlanSearch => {
   const search = searchIn(strategy.order(written))
-  const { order, graph, device, residentBytes } = search
+  const { order, graph, device, persistentBytes } = search
   const lowered = memoize(
     ({ segments, swapSchedule = [] }: Plan) => JSON.stringify([segments, swapSchedule]),
     ({ segments, swapSchedule = [] }) =>
       lower(written, { order, segments, ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }, device)
   )
   const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
-  const wholeBytes = (): number => residentBytes + largestTensorBytes(graph, device)
+  const wholeBytes = (): number => persistentBytes + largestTensorBytes(graph, device)
   const milliseconds = (nanoseconds: number): number => (microBatches(graph.objective) * nanoseconds) / 1e6
   switch (strategy.kind) {
     case 'fixed': {
@@ -230,7 +230,7 @@ const createStrategySearch = (
         milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
       // What every plan does beside its segments.
       const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))
-      const bytesOf = leastBytesEstimator(graph, device, residentBytes)
+      const bytesOf = leastBytesEstimator(graph, device, persistentBytes)
       return fixedAnswers(hostBudget, wholeBytes(), () =>
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
@@ -242,7 +242,7 @@ const createStrategySearch = (
       )
     }
     case 'swapping':
-      return fixedAnswers(hostBudget, strategy.tiles === true ? residentBytes : wholeBytes(), () =>
+      return fixedAnswers(hostBudget, strategy.tiles === true ? persistentBytes : wholeBytes(), () =>
         strategy.all(search).map(({ plan, nanoseconds, ...bytes }) => ({
           ...bytes,
           milliseconds: () => milliseconds(nanoseconds()),

@@ -27,7 +27,7 @@ const sum = (values: readonly number[]): number => values.reduce((all, value) =>
  * that lives during an operation beside parameters and activations is ex_F, or ex_B, gradients too.
  */
 export const stepChain = (timeline: Timeline, spans: readonly Span[], link: DeviceModel['linkBytesPerSecond']): StepChain => {
-  const { stages, tensors, turn, residentBytes } = timeline
+  const { stages, tensors, turn, persistentBytes } = timeline
   const nodes = spans.at(-1)!.to
   const spanOf = stages.map(({ timepoint }) =>
     spans.findIndex(({ to }) => (timepoint < nodes ? timepoint : 2 * nodes - 1 - timepoint) < to)
@@ -39,7 +39,7 @@ export const stepChain = (timeline: Timeline, spans: readonly Span[], link: Devi
   const live = occupancy(timeline, [])
   const operation = (i: number, isForward: boolean) => {
     const its = [...stages.keys()].filter((stage) => spanOf[stage] === i && stage < turn === isForward)
-    const kept = residentBytes + sum(sizes.slice(0, i + 2))
+    const kept = persistentBytes + sum(sizes.slice(0, i + 2))
     return {
       milliseconds: sum(its.map((stage) => stages[stage]!.nanoseconds)) / 1e6,
       beside: Math.max(0, ...its.map((stage) => live[stage]! - kept))
@@ -76,7 +76,7 @@ const slots = 500
  * that is best where transfers free memory byte by byte. GREEDY's where the chain has none.
  */
 export const dynprogSwapIntervals = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly StageInterval[] => {
-  const memory = target - timeline.residentBytes
+  const memory = target - timeline.persistentBytes
   if (memory >= peakBytes(chain)) return []
   // A step's tensors are smaller than a chain's activations, so that a set may fit where no
   // operation of the chain does.

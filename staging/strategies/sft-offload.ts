@@ -15,11 +15,11 @@ import type { Search, Segmentation, Strategy } from './strategy'
  * Bytes for a segment, persistent tensors included, from little to much; the last are enough for
  * all in one.
  */
-const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
+const segmentTargets = ({ persistentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
   const seen = timeline(whole)
-  const most = Math.max(...seen.stages.map(({ bytes }) => bytes), residentBytes + 1)
+  const most = Math.max(...seen.stages.map(({ bytes }) => bytes), persistentBytes + 1)
   const rests = Array.from({ length: targetCount }, (_, index) => most / targetRatio ** index)
-  return [...rests.reverse(), Math.max(most, peakOf(seen, []))].map((rest) => residentBytes + rest)
+  return [...rests.reverse(), Math.max(most, peakOf(seen, []))].map((rest) => persistentBytes + rest)
 }
 
 /** Each target leaves so many times as much beside the persistent tensors as the one before. */
@@ -61,7 +61,7 @@ export const sftOffload: Strategy = {
     const sizes = outputBytes(createModelScope(graph, device, createPool()))
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(graph))
-    const onHostFor = (bytes: number): ReadonlySet<number> => streamable(graph, sizes, maxOnDevice(bytes - search.residentBytes))
+    const onHostFor = (bytes: number): ReadonlySet<number> => streamable(graph, sizes, maxOnDevice(bytes - search.persistentBytes))
     // One is a part of another: how many they are tells them apart.
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
     const segmentations = [...sets.values()].flatMap((onHost) =>

@@ -25,7 +25,7 @@ export interface Search {
   readonly graph: StepGraph
   readonly device: DeviceModel
   /** Bytes of parameters and optimizer state. */
-  readonly residentBytes: number
+  readonly persistentBytes: number
   /** `onHost`: tensors that are on the host. */
   readonly estimate: (segment: Segment, onHost?: ReadonlySet<number>) => SegmentEstimate | undefined
   readonly variants: Variants

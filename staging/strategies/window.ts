@@ -11,9 +11,9 @@ const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number)
  * Returns, by stage, the last one whose variables all lie in the window of `bytes` that begins
  * there: l and r of the paper.
  */
-const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number): readonly number[] => {
+const windowEnds = ({ stages, tensors, persistentBytes }: Timeline, bytes: number): readonly number[] => {
   const sizes = stages.map((stage, index) =>
-    tensors.reduce((sum, tensor) => sum + (isUsed(tensor, index) ? tensor.bytes : 0), stage.bytes - residentBytes)
+    tensors.reduce((sum, tensor) => sum + (isUsed(tensor, index) ? tensor.bytes : 0), stage.bytes - persistentBytes)
   )
   return sizes.map((own, first) => {
     let [end, sum] = [first, own]
@@ -61,6 +61,6 @@ const targetCount = 32
 
 export const window: Strategy = swappingWhole((seen) =>
   targets(seen, targetCount).flatMap((target) =>
-    shares.map((share) => () => windowSwapIntervals(seen, target, share * (target - seen.residentBytes)))
+    shares.map((share) => () => windowSwapIntervals(seen, target, share * (target - seen.persistentBytes)))
   )
 )

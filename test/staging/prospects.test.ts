@@ -56,7 +56,7 @@ test('no segmentation without tiles lives in less than is said of it', () => {
     fc.property(seeds, fc.constantFrom(...fixed), (seed, { order, all }) => {
       const written = graphOf(seed)
       const search = searchIn(written, device, order(written))
-      const bytesOf = leastBytesEstimator(search.graph, device, search.residentBytes)
+      const bytesOf = leastBytesEstimator(search.graph, device, search.persistentBytes)
       for (const segments of some(all(search), 12))
         assert.ok(bytesOf(segments) <= lower(written, { order: order(written), segments }, device).liveBytes())
     }),

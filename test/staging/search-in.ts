@@ -15,7 +15,7 @@ export const searchIn = (written: StepGraph, device: DeviceModel, order: Order):
     order,
     graph,
     device,
-    residentBytes: lower(written, { order, segments: wholeGraph(written) }, device).residentBytes,
+    persistentBytes: lower(written, { order, segments: wholeGraph(written) }, device).residentBytes,
     variants: createVariants(graph, device),
     estimate: segmentEstimator(graph, device),
     timeline: (segments) => buildTimeline(graph, device, segments)

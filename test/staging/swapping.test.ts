@@ -39,7 +39,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
       return { timepoint, bytes: 5, liveBytes: 5, hostBytes: 0, nanoseconds: 1e9, busyNanoseconds: 1e9 }
     }),
     turn: outputs.length + 1,
-    residentBytes: 0,
+    persistentBytes: 0,
     refusedKernel: undefined,
     tensors: outputs.map((bytes, made) => ({
       name: `output of ${made}`,
@@ -144,7 +144,7 @@ test('the chain of a step has its peak, its time and all that it keeps, each onc
     activations.flat().sort((a, b) => timeline.tensors.indexOf(a) - timeline.tensors.indexOf(b)),
     timeline.tensors
   )
-  assert.is(peakBytes(chain) + timeline.residentBytes, Math.max(...occupancy(timeline, [])))
+  assert.is(peakBytes(chain) + timeline.persistentBytes, Math.max(...occupancy(timeline, [])))
   assert.ok(Math.abs(computeMilliseconds(chain) - predicted.stepMilliseconds) < 1e-6)
 })
 

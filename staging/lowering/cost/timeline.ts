@@ -70,7 +70,7 @@ export interface Timeline {
   /** The first stage of backward. */
   readonly turn: number
   /** Bytes of parameters and optimizer state. */
-  readonly residentBytes: number
+  readonly persistentBytes: number
   /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
   readonly refusedKernel: KernelKind | undefined
   /** In the order in which they are made. */
@@ -122,7 +122,7 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
       }
     }),
     turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
-    residentBytes: persistentBytes(persistentTensors),
+    persistentBytes: persistentBytes(persistentTensors),
     refusedKernel: findRefused(lifetimes),
     tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))

@@ -42,7 +42,7 @@ interface Spans {
  * segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
  */
 export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
-  const { graph, device, residentBytes } = search
+  const { graph, device, persistentBytes } = search
   const scope = createModelScope(graph, device, createPool())
   const sizes = outputBytes(scope)
   const end = graph.nodes.length
@@ -69,17 +69,17 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
    */
   const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
     const labels = new Map(spans.positions.map((position): [number, Label[]] => [position, []]))
-    labels.get(0)!.push({ residentBytes: 0, nanoseconds: 0, last: undefined })
+    labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of spans.positions)
       for (const to of spans.from(from)) {
         const { minNanoseconds, within } = segmentOptions({ from, to })
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
           if (minNanoseconds > slack) continue
-          const available = target - residentBytes - before.residentBytes
+          const available = target - persistentBytes - before.savedBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
-              residentBytes: onHost === undefined ? roundBytes(before.residentBytes + keptBytes()) : 0,
+              savedBytes: onHost === undefined ? roundBytes(before.savedBytes + keptBytes()) : 0,
               nanoseconds: before.nanoseconds + nanoseconds(),
               last: { segment, before }
             })

@@ -2,7 +2,7 @@ import type { Segment } from '../../plans/plan'
 
 /** A plan of everything before a position: what it leaves in memory, what it costs in all. */
 export interface Label {
-  readonly residentBytes: number
+  readonly savedBytes: number
   readonly nanoseconds: number
   readonly last: { readonly segment: Segment; readonly before: Label } | undefined
 }
@@ -15,11 +15,11 @@ export const insert = (labels: Label[], label: Label): void => {
   let [low, high] = [0, labels.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if (labels[middle]!.residentBytes <= label.residentBytes) low = middle + 1
+    if (labels[middle]!.savedBytes <= label.savedBytes) low = middle + 1
     else high = middle
   }
   if (low > 0 && labels[low - 1]!.nanoseconds <= label.nanoseconds) return
-  if (low > 0 && labels[low - 1]!.residentBytes === label.residentBytes) low--
+  if (low > 0 && labels[low - 1]!.savedBytes === label.savedBytes) low--
   let end = low
   while (end < labels.length && labels[end]!.nanoseconds >= label.nanoseconds) end++
   labels.splice(low, end - low, label)
