@@ -19,7 +19,7 @@ export const refusedError = (graph: Graph, { name }: DeviceModel, planner: strin
     `${onInput(graph)}: ${planner} runs convolutions whole that the ${name} device refuses as too large; take a strategy that tiles them.`
   )
 
-/** Why no plan fits a budget of bytes, with the smallest budget that one fits, where there is one. */
+/** Says why no plan fits a budget of bytes, and the smallest budget that one fits, if any. */
 export const budgetError = (graph: Graph, planner: string, budget: number, least: LeastPlan | undefined): StagingError => {
   const needed =
     least === undefined

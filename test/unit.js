@@ -36,6 +36,6 @@ const reaches = (file, isWanted, seen = new Set()) => {
   return importsOf(file).some((path) => isWanted(path) || (path?.endsWith('.ts') && path.startsWith(root) && reaches(path, isWanted, seen)))
 }
 
-const leavesTheProcess = (path) => path === join(root, 'native', 'addon.ts') || path === 'node:child_process'
+const leavesTheProcess = (path) => path === join(root, 'native', 'addon', 'addon.ts') || path === 'node:child_process'
 
 exports.isUnit = (file) => !long.includes(file) && !reaches(join(root, file), leavesTheProcess)

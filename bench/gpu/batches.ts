@@ -75,9 +75,9 @@ const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: 
 })
 
 /**
- * A network (ResNet-50, but where the check itself is checked) on images as ImageNet has them, in growing batches within one arena: by recomputation
- * and swapping together, PyTorch as it is, and by swapping as Hayakawa 2020 does; one precision
- * after the other, as far as time does.
+ * A network (ResNet-50, but where the check itself is checked) on images as ImageNet has them, in
+ * growing batches within one arena: by recomputation and swapping together, PyTorch as it is, and
+ * by swapping as Hayakawa 2020 does; one precision after the other, as far as time does.
  */
 export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Batch[]> => {
   const { precisions, scale } = check

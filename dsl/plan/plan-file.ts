@@ -61,8 +61,8 @@ export interface PlanFile extends Plan {
   /** [B, C, H, W] */
   readonly input: Shape
   /**
-   * One text a layer (see layerText), in the model's order, directives left out; the loss that training
-   * appends is the last. Positions in `order` are places in this list.
+   * One text a layer (see layerText), in the model's order, directives left out; the loss that
+   * training appends is the last. Positions in `order` are places in this list.
    */
   readonly layers: readonly string[]
   readonly strategy: PlanStrategy

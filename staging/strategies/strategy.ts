@@ -41,7 +41,7 @@ export interface PlanEstimate {
   readonly hostBytes: number
   /** Of a step, of one micro-batch where gradients are accumulated. */
   readonly nanoseconds: () => number
-  /** A kernel that the device refuses, so that the plan cannot run; undefined where there is none. */
+  /** A kernel that the device refuses, so that the plan cannot run; undefined if none is. */
   readonly refusedKernel: KernelKind | undefined
 }
 

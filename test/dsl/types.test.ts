@@ -232,11 +232,11 @@ types('segments: the same shape, or the same sentence', () => {
     'residual([dsl.batchNorm()])': dsl.residual([dsl.batchNorm()]),
     'residual([dsl.checkpoint, dsl.relu], [dsl.batchNorm()])': dsl.residual([dsl.checkpoint, dsl.relu], [dsl.batchNorm()]),
     'residual([dsl.maxPool2d({ k: 3 })])': dsl.residual([dsl.maxPool2d({ k: 3 })]),
-    "dense([dsl.avgPool2d({ k: 2 }), dsl.resize({ mode: 'nearest', to: 'block' })])": dsl.denseBlock([
+    "denseBlock([dsl.avgPool2d({ k: 2 }), dsl.resize({ mode: 'nearest', to: 'block' })])": dsl.denseBlock([
       dsl.avgPool2d({ k: 2 }),
       dsl.resize({ mode: 'nearest', to: 'block' })
     ]),
-    'dense([dsl.instanceNorm(), dsl.checkpointWithin(1000)])': dsl.denseBlock([dsl.instanceNorm(), dsl.checkpointWithin(1000)]),
+    'denseBlock([dsl.instanceNorm(), dsl.checkpointWithin(1000)])': dsl.denseBlock([dsl.instanceNorm(), dsl.checkpointWithin(1000)]),
     'parallel([[dsl.globalAvgPool], [dsl.flatten]])': dsl.parallel([[dsl.globalAvgPool], [dsl.flatten]]),
     'parallel([[dsl.relu, dsl.tile({ H: 2 })], []])': dsl.parallel([[dsl.relu, dsl.tile({ H: 2 })], []]),
     "resize({ mode: 'bilinear', to: 'block' })": dsl.resize({ mode: 'bilinear', to: 'block' })
