@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from '../../dsl'
 import { referenceModel, stage, verify, type Segment, type Staged, type StageRequest } from '../../staging'
 import type { LinkRates } from '../../staging/devices/device-model'
 
@@ -52,6 +52,21 @@ test('where the threads that compute copy too, what passes beside computing take
   assert.ok(ahead.milliseconds >= inTurn.milliseconds)
   const slow = inRows(4, true, { device: { ...device, copyBytesPerSecond: { toDevice: 2e9, toHost: 2e9 } } })
   assert.ok(slow.milliseconds < inTurn.milliseconds, 'a link that is slower than the memory leaves most of the threads to computing')
+})
+
+test('a host tensor that a segment before normalises goes in bands through one that only adds it', () => {
+  const block = residual([batchNorm(), relu, conv2d({ out: 8, k: 3, p: 1 })])
+  const skipping = model({ name: 'skip', layers: [conv2d({ out: 8, k: 3, p: 1 }), block, globalAvgPool, linear({ out: 2 })] })
+  const rows = { grid: { B: 1, H: 4, W: 1 }, recompute: true, reorder: 'once' } as const
+  const whole = { grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
+  const segments: readonly Segment[] = [
+    { from: 0, to: 1, ...rows, hostTensors: [0] },
+    { from: 1, to: 4, ...rows },
+    { from: 4, to: 5, ...rows },
+    { from: 5, to: 8, ...whole }
+  ]
+  const given = { order: [0, 1, 2, 3, 4, 5, 6, 7], segments }
+  assert.ok(staged({ model: skipping, strategy: 'plain', given }).program.hostBytes > 0)
 })
 
 test('sft-offload lets bands pass beside computing where that is faster', () => {

@@ -114,9 +114,9 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
       const [from, to] = between(index)
       return {
         timepoint,
-        bytes: Math.max(...others.slice(from, to)),
-        liveBytes: Math.max(...all.slice(from, to)),
-        hostBytes: Math.max(...onHost.slice(from, to)),
+        bytes: maximum(others.slice(from, to)),
+        liveBytes: maximum(all.slice(from, to)),
+        hostBytes: maximum(onHost.slice(from, to)),
         nanoseconds: timeOf(code.slice(from, to)),
         busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, device)
       }
@@ -146,6 +146,9 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
     })
   }
 }
+
+/** Takes lists of any length, where arguments of Math.max would not fit on the stack. */
+const maximum = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), -Infinity)
 
 /** The most bytes that live during each instruction outside of loops. */
 const liveBytes = (
