@@ -95,7 +95,9 @@ const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling,
     .inputs.filter((tensor) => hostTensors.get(tensor)?.gradient !== undefined)
     .flatMap((tensor) => {
       const held: IntervalOf = (run) => run.held.get(tensor)!
-      const normalising = graph.readers[tensor]!.filter((reader) => reader >= segment.from && reader < segment.to && gathersMoments(graph.nodes[reader]!))
+      const normalising = graph.readers[tensor]!.filter(
+        (reader) => reader >= segment.from && reader < segment.to && gathersMoments(graph.nodes[reader]!)
+      )
       return [held, ...normalising.map((reader) => readIntervals(segment, reader, tensor))].map((intervalOf) => ({ tensor, intervalOf }))
     })
   return bands.length === 0 ? tiling : { ...tiling, H: regularRuns(graph, segment, tiling.H, bands) }
