@@ -7,7 +7,7 @@ import { readClassFolders } from './class-folders'
 import { type Row, readCsvRows } from '../files/csv'
 import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
 import { readHeader } from './image-header'
-import type { Extent2 } from './resolution'
+import { extentText } from './resolution'
 import { inParallel } from '../tasks/in-parallel'
 import { maxClasses } from '../options/limits'
 import { type Mask, ignoredLabel, inspectMask, largestClass } from './masks'
@@ -50,8 +50,6 @@ const foundAt =
   (origin: string) =>
   ({ code, message }: Failure): Failure => ({ code, message: `${origin}: ${message}` })
 
-const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
-
 /**
  * Masks are opened at once, to see that they fit their images, at one of their levels, and what
  * they hold.
@@ -68,9 +66,9 @@ const maskedExampleOf =
       TE.bindTo('image'),
       TE.bind('label', () => TE.mapLeft(foundAt(origin))(inspectMask(mask))),
       TE.filterOrElse(
-        ({ image, label }) => image.levels.some((level) => sizeText(level) === sizeText(label)),
+        ({ image, label }) => image.levels.some((level) => extentText(level) === extentText(label)),
         ({ image, label }) =>
-          inputFailure(`${origin}: the mask ${mask} is ${sizeText(label)} but its image is ${sizeText(image)}: give each image its own`)
+          inputFailure(`${origin}: the mask ${mask} is ${extentText(label)} but its image is ${extentText(image)}: give each image its own`)
       ),
       TE.map(({ label }) => ({ path, label, origin }))
     )

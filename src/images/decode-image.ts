@@ -6,7 +6,7 @@ import type { MappedPixels } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ImageHeader, levelOptions, readFailure, readHeader, sharpOptions } from './image-header'
 import { loadSharp } from './load-sharp'
-import { type Extent2, type Resolution, finest } from './resolution'
+import { type Extent2, type Resolution, extentText, finest } from './resolution'
 import { decoderPixels, ownPixels } from './raw-pixels'
 import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
@@ -22,8 +22,6 @@ export interface DecodedImage {
 }
 
 export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.svs', '.webp']
-
-const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 
 /** Larger images are unpacked on disk. */
 export const maxBytesInMemory = 2 ** 30
@@ -48,7 +46,7 @@ export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.
     ? E.right(wanted)
     : E.left(
         inputFailure(
-          `${path} is ${sizeText(image)}: to hold a crop of ${sizeText(least)} it would be enlarged to ${sizeText(wanted)}; take a smaller --crop, or leave it out`
+          `${path} is ${extentText(image)}: to hold a crop of ${extentText(least)} it would be enlarged to ${extentText(wanted)}; take a smaller --crop, or leave it out`
         )
       )
 }

@@ -8,6 +8,9 @@ export interface Extent2 {
   readonly width: number
 }
 
+/** An extent as messages tell it: height x width. */
+export const extentText = ({ height, width }: Extent2): string => `${height}x${width}`
+
 /**
  * What an image is read at: one of its levels, of which 0 is the finest, or so many micrometres a
  * pixel.

@@ -38,11 +38,11 @@ const finite = (points: readonly (readonly [number, number])[]): readonly (reado
   points.filter(([, y]) => Number.isFinite(y))
 
 /** Most points of a line over steps; where there are more, each is the mean of several. */
-const mostPoints = 4000
+const maxPoints = 4000
 
 /** Values of steps from 1 on. */
 const overSteps = (values: readonly number[]): readonly (readonly [number, number])[] => {
-  const each = Math.ceil(values.length / mostPoints)
+  const each = Math.ceil(values.length / maxPoints)
   const starts = Array.from({ length: Math.ceil(values.length / Math.max(1, each)) }, (_, group) => group * each)
   return finite(
     starts.map((start) => {

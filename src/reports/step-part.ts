@@ -17,10 +17,10 @@ const textTable = () => {
 }
 
 /** Points of a curve of live bytes; where there are more, each keeps the most of several. */
-const mostPoints = 4000
+const maxPoints = 4000
 
 const thinned = ({ time, bytes }: LiveBytes): LiveBytes => {
-  const each = Math.ceil(time.length / mostPoints)
+  const each = Math.ceil(time.length / maxPoints)
   if (each === 1) return { time, bytes }
   const groups = Array.from({ length: Math.ceil(time.length / each) }, (_, group) => group * each)
   return { time: groups.map((at) => time[at]!), bytes: groups.map((at) => Math.max(...bytes.slice(at, at + each))) }

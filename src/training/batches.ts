@@ -7,7 +7,7 @@ import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
 import { cropCorner, createSampler, drawAnew } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
-import type { CropPlacement } from './crop-mask'
+import { type CropPlacement, extentInImage } from './crop-mask'
 import type { ImageLoader, Place } from './image-loader'
 
 export interface Batch {
@@ -35,12 +35,18 @@ interface BatchOptions {
   readonly onSkipped?: (failure: Failure) => void
 }
 
-/** The labels of some examples, each of which lies in its image as `place` says. */
-const loadTarget = (examples: readonly Example[], { classes }: ImageLoader, place: (row: number) => Place): Outcome<Batch['target']> =>
+/** One row of a batch: an example, and where its crop lies. */
+interface PlacedExample {
+  readonly example: Example
+  readonly place: Place
+}
+
+/** The labels of the crops of some examples. */
+const loadTarget = (rows: readonly PlacedExample[], { classes }: ImageLoader): Outcome<Batch['target']> =>
   pipe(
-    examples,
-    TE.traverseSeqArrayWithIndex((row, { label }): Outcome<ArrayLike<number>> =>
-      typeof label === 'number' ? TE.right([label]) : classes(examples[row]!, label, place(row))
+    rows,
+    TE.traverseSeqArray(({ example, place }: PlacedExample): Outcome<ArrayLike<number>> =>
+      typeof example.label === 'number' ? TE.right([example.label]) : classes(example, example.label, place)
     ),
     TE.map((rows) => {
       const length = rows.reduce((sum, row) => sum + row.length, 0)
@@ -54,10 +60,8 @@ const loadTarget = (examples: readonly Example[], { classes }: ImageLoader, plac
     })
   )
 
-/** One row of a batch: an example, where its crop lies, and what is done to it. */
-interface Row {
-  readonly example: Example
-  readonly place: Place
+/** A row of training, and what is done to its crop. */
+interface Row extends PlacedExample {
   readonly augmentation: Augmentation
 }
 
@@ -74,8 +78,7 @@ const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) =
       const attempt = attempts[row] ?? 0
       const draw = attempt === 0 ? first : drawAnew(options.seed, microStep, row, attempt, first, examples.length)
       const { quarterTurns } = augmented[row]!
-      // A crop that is turned by 90 or 270 degrees lies across the image.
-      const across = quarterTurns % 2 === 0 ? crop : { height: crop.width, width: crop.height }
+      const across = extentInImage(crop, { quarterTurns })
       const { flipHorizontal, flipVertical } = draw
       return {
         example: examples[draw.example]!,
@@ -85,11 +88,6 @@ const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) =
     })
   }
 }
-
-const placesOf =
-  (rows: readonly Row[]) =>
-  (row: number): Place =>
-    rows[row]!.place
 
 const loadRow = ({ example, place, augmentation }: Row, loader: ImageLoader): Outcome<Image> =>
   TE.map((image: Image): Image => ({ ...augmentation, ...image }))(loader.image(example, place))
@@ -108,20 +106,14 @@ const maxSettled = 10_000
 export const createBatches = (options: BatchOptions): Batches => {
   const { loader, onSkipped } = options
   const rowsOf = createRows(options)
-  const targetOf = (rows: readonly Row[]): Outcome<Batch['target']> =>
-    loadTarget(
-      rows.map(({ example }) => example),
-      loader,
-      placesOf(rows)
-    )
   const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
     pipe(
       TE.Do,
       TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, loader))(rows)),
-      TE.bind('target', () => targetOf(rows))
+      TE.bind('target', () => loadTarget(rows, loader))
     )
   if (onSkipped === undefined)
-    return { load: (microStep) => loadRows(rowsOf(microStep, [])), target: (microStep) => targetOf(rowsOf(microStep, [])) }
+    return { load: (microStep) => loadRows(rowsOf(microStep, [])), target: (microStep) => loadTarget(rowsOf(microStep, []), loader) }
 
   const settled = new Map<number, readonly number[]>()
   const settle = (microStep: number, attempts: readonly number[]): void => {
@@ -154,7 +146,9 @@ export const createBatches = (options: BatchOptions): Batches => {
   }
   const target = (microStep: number): Outcome<Batch['target']> => {
     const attempts = settled.get(microStep)
-    return attempts === undefined ? TE.map((batch: Batch) => batch.target)(load(microStep)) : targetOf(rowsOf(microStep, attempts))
+    return attempts === undefined
+      ? TE.map((batch: Batch) => batch.target)(load(microStep))
+      : loadTarget(rowsOf(microStep, attempts), loader)
   }
   return { load, target }
 }
@@ -176,7 +170,12 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
   return pipe(
     TE.Do,
     TE.bind('images', () => TE.traverseSeqArray((example: Example) => loader.image(example, place))(examples)),
-    TE.bind('target', () => loadTarget(examples, loader, () => place))
+    TE.bind('target', () =>
+      loadTarget(
+        examples.map((example) => ({ example, place })),
+        loader
+      )
+    )
   )
 }
 

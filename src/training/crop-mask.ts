@@ -5,15 +5,19 @@ import type { ClassMap } from '../images/masks'
 /** The place of a crop in an image, and what is done to it. */
 export type CropPlacement = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
 
+/** The extent in an image of a crop that is turned: by 90 or 270 degrees, it lies across. */
+export const extentInImage = ({ height, width }: Extent2, { quarterTurns }: Pick<CropPlacement, 'quarterTurns'>): Extent2 =>
+  quarterTurns % 2 === 0 ? { height, width } : { height: width, width: height }
+
 /**
  * The classes of a crop [H, W], flipped and then turned counter-clockwise as devices do it to the
  * image (see Image): pixel (row, column) lies at origin + row * rowStep + column * columnStep of
  * the mask.
  */
-export const cropMask = ({ pixels, width: maskWidth }: ClassMap, placing: CropPlacement, { height, width }: Extent2): Uint8Array => {
+export const cropMask = ({ pixels, width: maskWidth }: ClassMap, placing: CropPlacement, crop: Extent2): Uint8Array => {
+  const { height, width } = crop
   const { cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns } = placing
-  const across = quarterTurns % 2 === 1
-  let [high, wide] = across ? [width, height] : [height, width]
+  let { height: high, width: wide } = extentInImage(crop, placing)
   let [origin, rowStep, columnStep] = [cropTop * maskWidth + cropLeft, maskWidth, 1]
   if (flipVertical) [origin, rowStep] = [origin + (high - 1) * rowStep, -rowStep]
   if (flipHorizontal) [origin, columnStep] = [origin + (wide - 1) * columnStep, -columnStep]

@@ -12,8 +12,8 @@ import { cutMask, readMaskCut } from '../images/mask-crops'
 import type { TiledMask } from '../images/mask-windows'
 import { type ClassMap, type Mask, openMask } from '../images/masks'
 import { ownPixels } from '../images/raw-pixels'
-import type { Extent2, Resolution } from '../images/resolution'
-import { type CropPlacement, cropMask } from './crop-mask'
+import { type Extent2, type Resolution, extentText } from '../images/resolution'
+import { type CropPlacement, cropMask, extentInImage } from './crop-mask'
 
 /** Where the crop of an image of some extent lies. */
 export type Place = (image: Extent2) => CropPlacement
@@ -37,20 +37,21 @@ export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
 /** Bytes of the crops of a step and of the one ahead; larger ones are read while a step runs. */
-const mostCropBytes = 2 ** 28
+const maxCropBytes = 2 ** 28
+
+/** Bytes of the crops of two steps; undefined where they are read while a step runs. */
+const bufferedBytes = ({ crop, batch }: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number | undefined => {
+  const bytes = 2 * batch * decodedBytes(crop)
+  return bytes <= maxCropBytes ? bytes : undefined
+}
 
 /**
  * Host memory that crops take which are read by window: those of two steps, or the windows of one.
  */
-export const cropCacheBytes = ({ crop, batch }: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number => {
-  const bytes = 2 * batch * decodedBytes(crop)
-  return bytes <= mostCropBytes ? bytes : 2 * windowBytes
-}
-
-const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
+export const cropCacheBytes = (options: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number => bufferedBytes(options) ?? 2 * windowBytes
 
 const changedFailure = (what: string, mask: Mask): Failure =>
-  inputFailure(`${what} is not of the size ${sizeText(mask)} any more: leave files as they are while they are trained on`)
+  inputFailure(`${what} is not of the size ${extentText(mask)} any more: leave files as they are while they are trained on`)
 
 /** A file that has another size by now would belong to other pixels. */
 const checkSize =
@@ -61,7 +62,7 @@ const checkSize =
 const checkLevels =
   ({ path, label }: Example) =>
   (source: ImageSource): E.Either<Failure, ImageSource> =>
-    typeof label === 'number' || source.header.levels.some((level) => sizeText(level) === sizeText(label))
+    typeof label === 'number' || source.header.levels.some((level) => extentText(level) === extentText(label))
       ? E.right(source)
       : E.left(changedFailure(`the image ${path}`, label))
 
@@ -89,7 +90,7 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
   const [wholeImage, wholeMask] = [imageCache(least, undefined, resolution), maskCache(least)]
   const opened = memoised((path) => openImage(path, resolution))
   const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
-  const isBuffered = 2 * batch * decodedBytes(crop) <= mostCropBytes
+  const isBuffered = bufferedBytes({ crop, batch }) !== undefined
 
   const seen = (example: Example): Outcome<SeenImage> =>
     pipe(
@@ -103,10 +104,10 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
       )
     )
 
-  const windowOf = ({ cropTop, cropLeft, quarterTurns }: CropPlacement): ImageWindow =>
-    quarterTurns % 2 === 0
-      ? { top: cropTop, left: cropLeft, height: crop.height, width: crop.width }
-      : { top: cropTop, left: cropLeft, height: crop.width, width: crop.height }
+  const windowOf = (placement: CropPlacement): ImageWindow => {
+    const { cropTop, cropLeft } = placement
+    return { top: cropTop, left: cropLeft, ...extentInImage(crop, placement) }
+  }
 
   const cutImage = ({ height, width }: Extent2, readWindow: ReadWindow, placement: CropPlacement): Outcome<Image> => {
     if (!isBuffered) return TE.right({ pixels: { windowBytes, readWindow }, height, width, channels: 3, ...placement })

@@ -38,7 +38,7 @@ export interface StepTimeline {
 }
 
 /** Launches of which each is told by itself; more are told once for all tiles of a loop. */
-const mostSpans = 20_000
+const maxSpans = 20_000
 
 const countSpans = (code: readonly Instruction[]): number =>
   code.reduce((sum, one) => sum + (one.kind === 'loop' ? one.count * countSpans(one.body) : 1), 0)
@@ -113,7 +113,7 @@ export const stepTimeline = (program: Program, device: DeviceModel): StepTimelin
   const tiles = new Map<Loop, number>()
   const [onDevice, onHost] = [lifetimesOf(code, 'device'), lifetimesOf(code, 'host')]
   const nanoseconds = watchSimulation(code, program.kernels, device, {
-    expands: countSpans(code) <= mostSpans,
+    expands: countSpans(code) <= maxSpans,
     tile: (loop, index) => void tiles.set(loop as Loop, index),
     span: (one, engine, from, to, times) => {
       onDevice.touch(one, tiles, from, to)
