@@ -30,7 +30,7 @@ const srcMayImport = {
   reports: ['failure', 'files', 'plans', 'text'],
   running: ['failure', 'plans', 'tasks', 'text', 'weights'],
   training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'running', 'tasks', 'weights'],
-  'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'text', 'training'],
+  'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'text', 'training', 'weights'],
   commands: [
     'failure',
     'files',

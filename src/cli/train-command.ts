@@ -6,6 +6,7 @@ import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
+import { weightsText } from './weights-text'
 import { type CommandResult, withInterrupt, say, sayPlanNotes, sayKernel, sayNotice } from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
@@ -52,6 +53,7 @@ export const trainCommand = (options: TrainOptions, json: boolean): CommandResul
         sayPlanNotes(planned)
         say(json ? process.stderr : process.stdout, planText(planned))
       },
+      onWeights: (weights) => say(json ? process.stderr : process.stdout, weightsText(weights)),
       onStep: (report) => {
         keep()
         progress.onStep(report)

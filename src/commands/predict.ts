@@ -148,7 +148,7 @@ const readImage = ({ image, onNotice }: Options, resolution: Resolution): Outcom
   )
 
 const run = (options: Options, { device }: RunnableSetup, decoded: Input, planned: Planned): Outcome<PredictReport> =>
-  withNetwork({ planned, device, weights: options.weights, seed: 0 }, (network) =>
+  withNetwork({ planned, device, weights: { path: options.weights }, seed: 0 }, (network) =>
     pipe(
       network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...decoded, ...centreCrop(decoded)(decoded) }]),
       (step) => withAbort(options.signal, network, step),
