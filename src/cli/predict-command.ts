@@ -7,7 +7,7 @@ import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, withInterrupt, sayKernel, sayNotice } from './command-result'
+import { type CommandResult, type Words, withInterrupt, kernelProgress, sayNotice } from './command-result'
 
 const shown = 5
 
@@ -28,10 +28,10 @@ const pixelsText = (pixels: readonly number[], { height, width }: PredictReport)
     [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
   )
 
-export const predictCommand = (options: PredictOptions): CommandResult =>
+export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),
+      predict({ ...options, ...kernelProgress(words), onNotice: sayNotice, signal }),
       TE.map((report) => {
         const { height, width, milliseconds, peakDeviceBytes, predictedPeakBytes, windowBytes, scores, pixels = [] } = report
         const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted${windowBytes === undefined ? '' : `, image read into at most ${formatBytes(windowBytes)} of host memory`}`

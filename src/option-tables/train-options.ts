@@ -137,7 +137,7 @@ export const trainOptions = {
    * Whether the last layer's weights are drawn anew: those in `weights` may be of other classes.
    */
   newHead: withDefault(flag, 'draw the last layer anew: --weights may be of another number of classes', false),
-  /** Parameters that are drawn anew although `weights` may hold them, by prefixes of their names. */
+  /** Parameters that are drawn anew though `weights` may hold them, by prefixes of their names. */
   reset: optional(prefixes, 'parameters to draw anew, or to leave in --weights, by prefix of their names; may be given again'),
   /** Path of the safetensors file to write with the weights in the end. */
   save: optional(path('file'), 'safetensors to write in the end'),

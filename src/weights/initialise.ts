@@ -29,7 +29,7 @@ export const initialise = (
   else target.fill(isOne(name) ? 1 : 0)
 }
 
-/** The last parameter that is drawn, or undefined: of a network that makes scores, it makes them. */
+/** The last weight that is drawn; of a network that makes scores, it makes them. */
 const lastWeight = (parameters: readonly Parameter[]): Parameter | undefined =>
   parameters.findLast(({ role, initial }) => role === 'weight' && initial === undefined)
 
