@@ -1,7 +1,20 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
 
-type Name = 'validation' | 'validateEvery' | 'best' | 'bestBy' | 'earlyStop' | 'state' | 'stateEvery' | 'resume' | 'steps' | 'epochs' | 'newHead' | 'reset' | 'weights'
+type Name =
+  | 'validation'
+  | 'validateEvery'
+  | 'best'
+  | 'bestBy'
+  | 'earlyStop'
+  | 'state'
+  | 'stateEvery'
+  | 'resume'
+  | 'steps'
+  | 'epochs'
+  | 'newHead'
+  | 'reset'
+  | 'weights'
 
 /** Options that make sense only with another, by their names on the command line. */
 const needs: readonly (readonly [option: Name, flag: string, needed: Name, neededFlag: string])[] = [
