@@ -7,7 +7,7 @@ import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, withInterrupt, sayKernel, sayNotice } from './command-result'
+import { type CommandResult, type Words, withInterrupt, kernelProgress, sayNotice } from './command-result'
 
 const shown = 5
 
@@ -48,10 +48,10 @@ const textOf = (report: PredictReport, options: PredictOptions): string => {
     : `${scoresText(scores)}\n${run}`
 }
 
-export const predictCommand = (options: PredictOptions): CommandResult =>
+export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),
+      predict({ ...options, ...kernelProgress(words), onNotice: sayNotice, signal }),
       TE.map((report) => ({ json: report, text: textOf(report, options) }))
     )
   )
