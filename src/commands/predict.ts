@@ -27,6 +27,7 @@ import { type Opened, type PredictedImage, runImages } from '../predicting/run-i
 import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
+import type { WeightSource } from '../weights/weights'
 
 /** What a run over images took, and of a single one what came of it. */
 export interface PredictReport extends Partial<ImagePrediction> {
@@ -110,12 +111,19 @@ interface Run {
   readonly options: Options
   readonly wanted: Wanted
   readonly setup: RunnableSetup
+  readonly weights: WeightSource
   readonly resolution: Resolution
   readonly progress: Progress
 }
 
+/** Weights are read for each extent; what is said of them, once. */
+const weightsOf = ({ weights, onNotice }: Options): WeightSource => {
+  const told = new Set<string>()
+  return { path: weights, onNotice: (sentence) => void (told.has(sentence) || (told.add(sentence), onNotice?.(sentence))) }
+}
+
 /** Images of one extent, by one plan. */
-const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
+const predictAlike = ({ options, wanted, setup, weights, resolution, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const skipOne = skip(options, progress)
@@ -142,7 +150,7 @@ const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, ima
               runImages<Job>({
                 planned,
                 device: setup.device,
-                weights: { path: options.weights },
+                weights,
                 images,
                 resolution,
                 signal: options.signal,
@@ -162,7 +170,10 @@ const checkNames = ({ classNames }: Options, classes: number): E.Either<Failure,
     : E.left(inputFailure(`--class-names names ${classNames.length} classes, but the model has ${classes}`))
 
 /** The header of each image, which says its extent, after a sentence on each thing that is not read. */
-const openAll = ({ options, wanted, resolution, progress }: Omit<Run, 'setup'>, listed: readonly ListedImage[]): Outcome<readonly Job[]> =>
+const openAll = (
+  { options, wanted, resolution, progress }: Omit<Run, 'setup' | 'weights'>,
+  listed: readonly ListedImage[]
+): Outcome<readonly Job[]> =>
   pipe(
     listed.map((image, at) => ({ ...image, at })),
     TE.traverseSeqArray((image) =>
@@ -232,7 +243,7 @@ const predictListed = (options: Options): Outcome<PredictReport> => {
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(({ files }) => checkWanted(wanted, files)),
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
-    TE.let('run', ({ setup, resolution }): Run => ({ options, wanted, setup, resolution, progress })),
+    TE.let('run', ({ setup, resolution }): Run => ({ options, wanted, setup, weights: weightsOf(options), resolution, progress })),
     TE.chainFirst(({ run, listed }) =>
       pipe(
         openAll(run, listed),

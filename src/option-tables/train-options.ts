@@ -131,8 +131,8 @@ export const trainOptions = {
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
-  /** A safetensors file to start from; drawn from the seed where absent. */
-  weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
+  /** A safetensors file, or one of torch.save, to start from; drawn from the seed where absent. */
+  weights: optional(path('file'), 'safetensors, or a file of torch.save, to start from', { otherwise: 'drawn from the seed' }),
   /**
    * Whether the last layer's weights are drawn anew: those in `weights` may be of other classes.
    */

@@ -19,7 +19,7 @@ import { dataNotices } from './data-notices'
 import type { TrainingObjective } from './training-objective'
 import type { TrainingRequest } from './request'
 import { findStateToResume } from './find-state'
-import { type ResumeFingerprint, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
+import { type ResumeFingerprint, earlierNaming, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
 import type { State } from './state'
 import { type Split, splitForValidation } from './validation-split'
 
@@ -84,7 +84,7 @@ const weighted = (built: SetupGraph, { training }: Split, weights: readonly numb
 
 const findState = (
   { options: { state, resume }, notify }: TrainingRequest,
-  choices: Pick<PreparedTraining, 'fingerprint' | 'rates'>
+  choices: Pick<PreparedTraining, 'fingerprint' | 'rates'> & { readonly earlierFingerprint: ResumeFingerprint }
 ): Outcome<State | undefined> =>
   state === undefined ? TE.right(undefined) : findStateToResume({ folder: state, resume, ...choices, notice: notify })
 
@@ -133,6 +133,7 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
     TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
+    TE.let('earlierFingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split, earlierNaming)),
     TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
     TE.bind('state', (choices) => findState(request, choices)),
     TE.map(({ split, seen, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
