@@ -23,6 +23,7 @@ import {
 import { extents, flag, oneOf, path, positive, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { dataOptions } from './data-options'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
 import { type BudgetOptions, measureOption, reportOption, setupOptions, watchingOptions } from './setup-options'
@@ -74,6 +75,7 @@ export const trainOptions = {
    * what `readDataset` made of either.
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
+  ...dataOptions,
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */

@@ -4,9 +4,10 @@ import { findPixelLoss } from '../running/pixel-loss'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
+import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { emptyRecord } from './record'
@@ -16,10 +17,10 @@ import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
-const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
+const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
   const pixels = findPixelLoss(planned)
   if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
-  return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
+  return weighsRows(training, classWeights) ? lossWeightsByRow(classWeights, batches) : uniformLossWeights
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -50,7 +51,7 @@ const trainOn =
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
     const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
-    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
+    const batches = createBatches({ dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runUpdates({

@@ -110,7 +110,7 @@ test('a data file names masks in its header, or by their ending', async () => {
     const { examples, classes } = await valueOf(readDataset(at('one.csv')))
     const [{ path, label }] = examples as readonly [(typeof examples)[0]]
     assert.equal([path, classes], [at('0.png'), 3])
-    assert.ok(typeof label === 'object')
+    assert.ok(typeof label === 'object' && 'counts' in label)
     assert.is(
       label.counts.reduce((sum, count) => sum + count, 0),
       height * width
