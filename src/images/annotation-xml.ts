@@ -82,7 +82,7 @@ const asapReader = (): Reader => {
   }
 }
 
-/** ImageScope: an Annotation is a layer, whose Name is the class; negative Regions are its holes. */
+/** ImageScope: an Annotation is a layer, its Name the class; negative Regions are its holes. */
 const imageScopeReader = (): Reader => {
   const polygons: DrawnPolygon[] = []
   let layer: string | undefined
