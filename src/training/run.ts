@@ -47,7 +47,6 @@ const trainOn =
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
-    const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
     const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
     const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
@@ -58,7 +57,9 @@ const trainOn =
       network,
       batches,
       steps,
-      isEpochEnd: (done) => epochs(done) > epochs(done - 1),
+      images: rows,
+      pixels: rows * crop.height * crop.width,
+      epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate:
         validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
