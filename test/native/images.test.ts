@@ -140,7 +140,10 @@ const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, floa
 /** Values of the type, those at its ends among them. */
 const elementsOf = (type: ElementType, length: number): ArrayLike<number> & { readonly buffer: ArrayBufferLike } => {
   const ends = { uint8: [0, 255], uint16: [0, 65535], int16: [-32768, 32767], float32: [-1.5e9, 3.25e-7] }[type]
-  return arrays[type].from({ length }, (_, i) => ends[i] ?? (type === 'float32' ? Math.sin(i) * 1e4 : Math.imul(i + 1, 2654435761) >>> 16))
+  const elements = new arrays[type](length)
+  for (let i = 0; i < length; i += 1)
+    elements[i] = ends[i] ?? (type === 'float32' ? Math.sin(i) * 1e4 : Math.imul(i + 1, 2654435761) >>> 16)
+  return elements
 }
 
 for (const target of targets)
