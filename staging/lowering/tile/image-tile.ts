@@ -30,7 +30,10 @@ export const createImageTile = (
     ...full,
     ...tileFields(tile),
     // Plans are made, and compared, before the images of other channels are known.
-    normalisation: Array.from({ length: graph.input[1] }, (_, channel) => [source.mean[channel] ?? 0, source.deviation[channel] ?? 1]).flat()
+    normalisation: Array.from({ length: graph.input[1] }, (_, channel) => [
+      source.mean[channel] ?? 0,
+      source.deviation[channel] ?? 1
+    ]).flat()
   }
   const operands = { destination: tile.address, ...originOf(region) }
   if (slot === undefined || place === undefined) builder.launch<'loadImage'>(kernel, operands)
