@@ -33,6 +33,7 @@ import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
 import { splitForValidation } from '../training/validation-split'
+import type { StartingWeights } from '../weights/weights'
 
 export interface TrainReport {
   /**
@@ -50,6 +51,8 @@ export interface TrainReport {
    * image is in tiles.
    */
   readonly cropBytes?: number
+  /** What the training started from, where a weights file was read. */
+  readonly weights?: StartingWeights
   /** With `skipBad`: crops that could not be read and were drawn anew. */
   readonly skippedCrops?: number
   /** Results of the validations, where validation was asked for. */
@@ -119,7 +122,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, weights } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -127,7 +130,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ cropBytes, skippedCrops }),
+    ...present({ weights, cropBytes, skippedCrops }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

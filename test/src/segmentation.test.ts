@@ -352,7 +352,7 @@ const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' |
         )
       ),
       TE.chain((planned) =>
-        withNetwork({ planned, device, weights: at('w.safetensors'), seed: 0 }, (network) =>
+        withNetwork({ planned, device, weights: { path: at('w.safetensors') }, seed: 0 }, (network) =>
           pipe(
             network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...image, channels: 3, ...centreCrop(image)(image) }]),
             TE.map(() => Float64Array.from(network.io.view('scores') as Float32Array))
