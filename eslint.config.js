@@ -32,7 +32,7 @@ const srcMayImport = {
   training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'running', 'tasks', 'weights'],
   results: ['failure', 'files', 'images', 'tasks', 'text'],
   predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'training', 'weights'],
-  'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'results', 'text', 'training'],
+  'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'results', 'text', 'training', 'weights'],
   commands: [
     'failure',
     'files',

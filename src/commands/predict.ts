@@ -157,7 +157,7 @@ const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, ima
               runImages<Job>({
                 planned,
                 device: setup.device,
-                weights: options.weights,
+                weights: { path: options.weights },
                 images,
                 resolution,
                 signal: options.signal,
