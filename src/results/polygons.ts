@@ -77,15 +77,17 @@ const runsOf = (row: Uint8Array, above: readonly Run[], y: number): readonly Run
 /** Adds the corners on the line between two rows, from left to right. */
 const addCorners = (above: readonly Run[], below: readonly Run[], y: number): void => {
   let [up, down] = [0, 0]
-  let [upLeft, downLeft]: [Run | undefined, Run | undefined] = [undefined, undefined]
+  let upLeft: Run | undefined
+  let downLeft: Run | undefined
   const lastX = (above.at(-1) ?? below.at(-1))!.to
   const nextX = (): number => Math.min(above[up]?.from ?? lastX, below[down]?.from ?? lastX)
   for (let x = nextX(); ; x = nextX()) {
     const end = x === lastX
-    let [upRight, downRight]: [Run | undefined, Run | undefined] = [upLeft, downLeft]
-    if (above[up]?.from === x) upRight = above[up++]
-    if (below[down]?.from === x) downRight = below[down++]
-    if (end) [upRight, downRight] = [undefined, undefined]
+    const [startsAbove, startsBelow] = [above[up]?.from === x, below[down]?.from === x]
+    const upRight: Run | undefined = end ? undefined : startsAbove ? above[up] : upLeft
+    const downRight: Run | undefined = end ? undefined : startsBelow ? below[down] : downLeft
+    if (startsAbove) up += 1
+    if (startsBelow) down += 1
     const four = [upLeft, upRight, downLeft, downRight]
     four.forEach((run, index) => {
       // Of each value once, at the first of the four pixels that has it.
@@ -102,7 +104,8 @@ const addCorners = (above: readonly Run[], below: readonly Run[], y: number): vo
       } else if ((a !== c || b !== d) && (a !== b || c !== d)) corner(run, b !== d, c !== d)
     })
     if (end) return
-    ;[upLeft, downLeft] = [upRight, downRight]
+    upLeft = upRight
+    downLeft = downRight
   }
 }
 
