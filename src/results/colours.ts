@@ -29,15 +29,21 @@ const spread = (index: number): Colour => {
 /** The colour of a class in masks, polygons and pictures; the first is black. */
 export const colourOfClass = (index: number): Colour => distinct[index] ?? spread(index)
 
+const key = ([red, green, blue]: Colour): number => (red << 16) | (green << 8) | blue
+
+/** The first colour from one on, by its blue, that none of the others is. */
+const unlike = (others: ReadonlySet<number>, [red, green, blue]: Colour): Colour =>
+  others.has(key([red, green, blue])) ? unlike(others, [red, green, (blue + 1) % 256]) : [red, green, blue]
+
+const noClass = 255
+
 /** 256 colours, all different: those of classes, and white for 255, which is no class. */
 export const palette: readonly Colour[] = (() => {
-  const seen = new Set<number>()
-  const key = ([red, green, blue]: Colour): number => (red << 16) | (green << 8) | blue
-  return Array.from({ length: 256 }, (_, index): Colour => {
-    if (index === 255) return [255, 255, 255]
-    let [red, green, blue] = colourOfClass(index)
-    while (seen.has(key([red, green, blue]))) blue = (blue + 1) % 256
-    seen.add(key([red, green, blue]))
-    return [red, green, blue]
+  const white: Colour = [255, 255, 255]
+  const seen = new Set<number>([key(white)])
+  return Array.from({ length: noClass + 1 }, (_, index): Colour => {
+    const colour = index === noClass ? white : unlike(seen, colourOfClass(index))
+    seen.add(key(colour))
+    return colour
   })
 })()
