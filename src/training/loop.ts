@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, type Outcome, interruptedFailure, reasonOf } from '../failure'
 import { learningRate } from './learning-rate'
+import { present } from '../options/present'
 import type { RunningNetwork } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
@@ -11,6 +12,7 @@ import { type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
 import type { LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
+import type { StartingWeights } from '../weights/weights'
 
 /** All that steps need, made ready. */
 interface TrainingRun {
@@ -19,8 +21,11 @@ interface TrainingRun {
   readonly batches: Batches
   /** Updates in all. */
   readonly steps: number
-  /** Steps that end an epoch. */
-  readonly isEpochEnd: (steps: number) => boolean
+  /** Images of an update, and pixels of their crops. */
+  readonly images: number
+  readonly pixels: number
+  /** Times through the data after so many steps. */
+  readonly epochs: (steps: number) => number
   readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
@@ -125,10 +130,10 @@ const isDue = (every: number | undefined, steps: number): boolean => every !== u
  * this order, so that a state vouches for the rest.
  */
 const completeStep = async (training: TrainingRun, record: GrowingRecord): Promise<E.Either<Failure, void>> => {
-  const { steps, isEpochEnd, validate, metrics, stateWriter } = training
+  const { steps, epochs, validate, metrics, stateWriter } = training
   const { options } = training.request
   const done = record.loss.length
-  const endsEpoch = isEpochEnd(done)
+  const endsEpoch = Math.floor(epochs(done)) > Math.floor(epochs(done - 1))
   const isValidationDue = done === steps || (options.validateEvery === undefined ? endsEpoch : isDue(options.validateEvery, done))
   if (validate !== undefined && isValidationDue) {
     const validated = await validateAfter(training, validate, record)
@@ -148,7 +153,7 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
 }
 
 const runSteps = async (training: TrainingRun, { update }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
-  const { network, steps, metrics, request } = training
+  const { network, steps, metrics, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   let peakDeviceBytes: number | undefined
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
@@ -159,11 +164,11 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
     const { loss, milliseconds, gradientNorm } = updated.right
     record.loss.push(loss)
     record.stepMs.push(milliseconds)
-    const line = { step: step + 1, loss, learningRate: rate, milliseconds, ...(gradientNorm === undefined ? {} : { gradientNorm }) }
-    const written = await metrics?.step(line)()
+    const measured = { loss, learningRate: rate, milliseconds, ...present({ gradientNorm }) }
+    const written = await metrics?.step({ step: step + 1, ...measured })()
     if (written !== undefined && E.isLeft(written)) return written
     peakDeviceBytes ??= network.measuredPeakBytes()
-    onStep?.({ step, steps, loss, milliseconds, peakDeviceBytes })
+    onStep?.({ step, steps, epoch: epochs(step + 1), ...measured, images, pixels, peakDeviceBytes })
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
   }
@@ -175,6 +180,8 @@ export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
   /** Crops that could not be read and were drawn anew, where that was asked for. */
   readonly skippedCrops?: number
+  /** What it started from, where a weights file was read. */
+  readonly weights?: StartingWeights
 }
 
 /**
