@@ -15,6 +15,7 @@ import { withResource } from '../tasks/with-resource'
 import { type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { initialise } from '../weights/initialise'
+import type { RunRecorder } from './run-recorder'
 import type { Planned } from '../plans/plan-network'
 import { readWeights } from '../weights/weights'
 
@@ -84,6 +85,8 @@ export interface NetworkOptions {
   readonly seed: number
   /** True if the time of each launch is measured. */
   readonly timesKernels?: boolean
+  /** Keeps when the launches of steps and updates ran; absent where that is not noted. */
+  readonly recorder?: RunRecorder | undefined
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
@@ -126,6 +129,7 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
           program,
           arenaBytes: planned.arenaBytes,
           timesKernels: opening.timesKernels ?? false,
+          traces: opening.recorder !== undefined,
           ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
         }),
         E.mapLeft(deviceFailure),
@@ -136,22 +140,32 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
       pipe(
         runSection(session)('restore', restored, noStep, []),
         TE.mapLeft((failure) => (session.close(), failure)),
-        TE.map(() => toRunningNetwork(session, planned, graph.parameters))
+        TE.map(() => toRunningNetwork(session, opening, graph.parameters))
       )
     )
   )
 }
 
-const toRunningNetwork = (session: Session, { staged }: Planned, parameters: readonly Parameter[]): RunningNetwork => {
+const toRunningNetwork = (
+  session: Session,
+  { planned: { staged }, recorder }: NetworkOptions,
+  parameters: readonly Parameter[]
+): RunningNetwork => {
   const { step, update } = staged.program
+  const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
+    TE.map((milliseconds: number) => {
+      recorder?.add({ section, number, timestamps: session.timestamps() })
+      return milliseconds
+    })
   const io = createStepIo(step)
   const updateIo = update && createStepIo(update)
   return {
     parameters,
     io,
-    step: (values, images) => runSection(session)('step', io, values, images),
+    step: (values, images) => recorded('step', values)(runSection(session)('step', io, values, images)),
     updateIo,
-    update: (values) => (updateIo === undefined ? TE.right(0) : runSection(session)('update', updateIo, values, [])),
+    update: (values) =>
+      updateIo === undefined ? TE.right(0) : recorded('update', values)(runSection(session)('update', updateIo, values, [])),
     evaluate: (scores, images) => runSection(session)('evaluate', scores, noStep, images),
     save: (saved) => TE.map(() => undefined)(runSection(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),
