@@ -29,11 +29,16 @@ export interface ReadPixels {
   readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
 }
 
+/** What a channel of a pixel is stored as, in the machine's order of bytes. */
+export type ElementType = 'uint8' | 'uint16' | 'int16' | 'float32'
+
 /**
- * One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step
- * does to the crop.
+ * One image, interleaved [height, width, channels], with the crop's corner and what this step does
+ * to the crop.
  */
 export interface Image {
+  /** uint8 where absent. */
+  readonly elementType?: ElementType
   readonly pixels: Uint8Array | MappedPixels | ReadPixels
   /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
   readonly isHandedOver?: true
@@ -51,7 +56,7 @@ export interface Image {
   readonly quarterTurns: 0 | 1 | 2 | 3
   /**
    * [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped
-   * to 0 .. 1. Of 3 channels only.
+   * to 0 .. 1. Of 3 channels of uint8 only.
    */
   readonly colour?: Float32Array
 }

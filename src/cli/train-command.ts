@@ -6,6 +6,7 @@ import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
+import { weightsText } from './weights-text'
 import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, kernelProgress, noticeText } from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
@@ -51,6 +52,9 @@ export const trainCommand = (options: TrainOptions, words: Words): CommandResult
       onPlan: (planned) => {
         sayPlanNotes(planned)
         if (!quiet) say(json ? process.stderr : process.stdout, planText(planned))
+      },
+      onWeights: (weights) => {
+        if (!quiet) say(json ? process.stderr : process.stdout, weightsText(weights))
       },
       onStep: (report) => {
         keep()

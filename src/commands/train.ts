@@ -5,10 +5,13 @@ import type { Outcome } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
-import { type Dataset, loadDataset } from '../images/dataset'
+import type { SplitPart } from '../images/data-rules'
+import type { Dataset } from '../images/dataset'
+import { loadDataset } from '../images/load-dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
+import { dataRulesOf } from '../option-tables/data-options'
 import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
@@ -32,6 +35,7 @@ import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
 import { splitForValidation } from '../training/validation-split'
+import type { StartingWeights } from '../weights/weights'
 
 export interface TrainReport {
   /**
@@ -49,6 +53,8 @@ export interface TrainReport {
    * image is in tiles.
    */
   readonly cropBytes?: number
+  /** What the training started from, where a weights file was read. */
+  readonly weights?: StartingWeights
   /** With `skipBad`: crops that could not be read and were drawn anew. */
   readonly skippedCrops?: number
   /** Results of the validations, where validation was asked for. */
@@ -72,11 +78,15 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   )
 }
 
-const datasetOf = (data: string | Dataset, option: string, signal: AbortSignal | undefined): Outcome<Dataset> =>
-  typeof data === 'string' ? loadDataset(data, option, signal) : TE.right(data)
+const datasetOf = (data: string | Dataset, option: string, part: SplitPart, options: DecodedTrainOptions): Outcome<Dataset> =>
+  typeof data === 'string' ? loadDataset(data, dataRulesOf(options, { option, part }), options.signal) : TE.right(data)
 
-const validationOf = ({ validation, signal }: DecodedTrainOptions): Outcome<Dataset | number | undefined> =>
-  validation === undefined || typeof validation === 'number' ? TE.right(validation) : datasetOf(validation, '--validation', signal)
+const validationOf = (options: DecodedTrainOptions): Outcome<Dataset | number | undefined> => {
+  const { validation } = options
+  return validation === undefined || typeof validation === 'number'
+    ? TE.right(validation)
+    : datasetOf(validation, '--validation', 'validation', options)
+}
 
 /** Reads the data, and loads the model for their classes. */
 const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
@@ -86,7 +96,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.chainFirst(() => checkFiles(options)),
-    TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
+    TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
     TE.map((found) => ({
@@ -114,7 +124,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, weights } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -122,7 +132,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ cropBytes, skippedCrops }),
+    ...present({ weights, cropBytes, skippedCrops }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

@@ -6,6 +6,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type AnnotationRules, ignoredLabel } from './class-list'
 import { upscaledExtent } from './decode-image'
 import { type TiledMask, countValues, openTiledMask } from './mask-windows'
 import type { Extent2 } from './resolution'
@@ -20,15 +21,17 @@ export interface ClassMap {
   readonly width: number
 }
 
-/** A PNG file, or a TIFF in tiles, of an image's size that holds the classes of its pixels. */
+/**
+ * A PNG file, or a TIFF in tiles, of an image's size that holds the classes of its pixels; or
+ * polygons over it.
+ */
 export interface Mask extends Extent2 {
   readonly path: string
+  /** Of polygons alone: what their names are. */
+  readonly annotation?: AnnotationRules
   /** Number of pixels that have each value from 0 to 255. */
   readonly counts: readonly number[]
 }
-
-/** The label of pixels that do not count. */
-export const ignoredLabel = 255
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 

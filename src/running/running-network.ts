@@ -14,10 +14,10 @@ import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
-import { initialise } from '../weights/initialise'
+import { drawParameters } from '../weights/initialise'
 import type { RunRecorder } from './run-recorder'
 import type { Planned } from '../plans/plan-network'
-import { readWeights } from '../weights/weights'
+import { type StartingWeights, type WeightSource, readWeights } from '../weights/weights'
 
 /**
  * A network on its device, ready to run: a session of the native interpreter with its I/O buffer
@@ -25,6 +25,8 @@ import { readWeights } from '../weights/weights'
  */
 export interface RunningNetwork {
   readonly parameters: readonly Parameter[]
+  /** What it starts from, where a weights file was read. */
+  readonly startingWeights: StartingWeights | undefined
   /** The I/O buffer of the step section: fill in `target`, run a step, read `loss`. */
   readonly io: StepIo
   /** Runs one step; milliseconds that it took. */
@@ -54,20 +56,13 @@ const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
 
 /**
  * Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state
- * zero; or all as it was saved.
+ * zero; or all as it was saved. Answers with what came from a weights file, where one was read.
  */
-const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: StepIo): Outcome<void> => {
-  const { model, parameters } = planned.staged.graph
-  if (state !== undefined) return state(io)
-  if (weights !== undefined) return readWeights(weights, model, parameters, io)
-  return TE.fromIO(() => {
-    const last = parameters.findLast(({ role, initial }) => role === 'weight' && initial === undefined)
-    for (const parameter of parameters) {
-      const target = io.view(parameter.name) as Float32Array | Float64Array
-      if (parameter.initial === undefined) initialise(seed, parameter.name, parameter.shape, target, parameter === last)
-      else target.fill(parameter.initial)
-    }
-  })
+const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: StepIo): Outcome<StartingWeights | undefined> => {
+  const { graph } = planned.staged
+  if (state !== undefined) return TE.map(() => undefined)(state(io))
+  if (weights !== undefined) return readWeights(weights, graph, seed, io)
+  return TE.fromIO(() => void drawParameters(seed, graph.parameters, io, () => true))
 }
 
 const runSection =
@@ -78,8 +73,8 @@ const runSection =
 export interface NetworkOptions {
   readonly planned: Planned
   readonly device: DeviceName
-  /** A safetensors file; drawn from the seed where absent. */
-  readonly weights?: string | undefined
+  /** A weights file; drawn from the seed where absent. */
+  readonly weights?: WeightSource | undefined
   /** Instead of weights: fills the restore I/O buffer with all that an earlier training left. */
   readonly state?: ((io: StepIo) => Outcome<void>) | undefined
   readonly seed: number
@@ -120,7 +115,7 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   return pipe(
     TE.Do,
     TE.bind('restored', () => TE.fromEither(allocateWeights(opening))),
-    TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
+    TE.bind('startingWeights', ({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
       pipe(
         openSession({
@@ -136,11 +131,11 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
         TE.fromEither
       )
     ),
-    TE.chain(({ restored, session }) =>
+    TE.chain(({ restored, startingWeights, session }) =>
       pipe(
         runSection(session)('restore', restored, noStep, []),
         TE.mapLeft((failure) => (session.close(), failure)),
-        TE.map(() => toRunningNetwork(session, opening, graph.parameters))
+        TE.map(() => ({ ...toRunningNetwork(session, opening, graph.parameters), startingWeights }))
       )
     )
   )
@@ -150,7 +145,7 @@ const toRunningNetwork = (
   session: Session,
   { planned: { staged }, recorder }: NetworkOptions,
   parameters: readonly Parameter[]
-): RunningNetwork => {
+): Omit<RunningNetwork, 'startingWeights'> => {
   const { step, update } = staged.program
   const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
     TE.map((milliseconds: number) => {

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
+import { isMask, kindOf, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
@@ -12,19 +13,26 @@ import type { ImageLoader, Place } from './image-loader'
 
 export interface Batch {
   readonly images: readonly Image[]
-  /** Labels [B], or [B, H, W] where pixels have them. */
+  /**
+   * Labels [B], or [B, H, W] where pixels have them; of sets of classes 1 or 0 [B, classes], and
+   * values [B, N].
+   */
   readonly target: ArrayLike<number>
 }
 
 export interface Batches {
   /** Images and labels of a micro-step, as a function of the seed and its number alone. */
   readonly load: (microStep: number) => Outcome<Batch>
+  /** Its examples, a row each. */
+  readonly examples: (microStep: number) => Outcome<readonly Example[]>
   /** Its labels, without its images. */
   readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
 interface BatchOptions {
   readonly dataset: Dataset
+  /** What the model tells apart. */
+  readonly classes: number
   readonly seed: number
   readonly batch: number
   readonly crop: Extent2
@@ -41,18 +49,20 @@ interface PlacedExample {
   readonly place: Place
 }
 
+const hasFractions = (rows: readonly PlacedExample[]): boolean => rows.some(({ example }) => kindOf(example.label) === 'values')
+
 /** The labels of the crops of some examples. */
-const loadTarget = (rows: readonly PlacedExample[], { classes }: ImageLoader): Outcome<Batch['target']> =>
+const loadTarget = (rows: readonly PlacedExample[], loader: ImageLoader, classes: number): Outcome<Batch['target']> =>
   pipe(
     rows,
     TE.traverseSeqArray(({ example, place }: PlacedExample): Outcome<ArrayLike<number>> =>
-      typeof example.label === 'number' ? TE.right([example.label]) : classes(example, example.label, place)
+      isMask(example.label) ? loader.classes(example, example.label, place) : TE.right(labelNumbers(example.label, classes))
     ),
-    TE.map((rows) => {
-      const length = rows.reduce((sum, row) => sum + row.length, 0)
-      const target = new Int32Array(length)
+    TE.map((labels) => {
+      const length = labels.reduce((sum, row) => sum + row.length, 0)
+      const target = hasFractions(rows) ? new Float64Array(length) : new Int32Array(length)
       let at = 0
-      for (const row of rows) {
+      for (const row of labels) {
         target.set(row, at)
         at += row.length
       }
@@ -104,16 +114,25 @@ const maxSettled = 10_000
  * and another crop is drawn.
  */
 export const createBatches = (options: BatchOptions): Batches => {
-  const { loader, onSkipped } = options
+  const { loader, onSkipped, classes } = options
   const rowsOf = createRows(options)
   const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
     pipe(
       TE.Do,
       TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, loader))(rows)),
-      TE.bind('target', () => loadTarget(rows, loader))
+      TE.bind('target', () => loadTarget(rows, loader, classes))
     )
+  const createWith = (load: Batches['load'], rows: (microStep: number) => Outcome<readonly Row[]>): Batches => ({
+    load,
+    examples: (microStep) => TE.map((found: readonly Row[]) => found.map(({ example }) => example))(rows(microStep)),
+    target: (microStep) => TE.chain((found: readonly Row[]) => loadTarget(found, loader, classes))(rows(microStep))
+  })
+  const drawn = (microStep: number): readonly Row[] => rowsOf(microStep, [])
   if (onSkipped === undefined)
-    return { load: (microStep) => loadRows(rowsOf(microStep, [])), target: (microStep) => loadTarget(rowsOf(microStep, []), loader) }
+    return createWith(
+      (microStep) => loadRows(drawn(microStep)),
+      (microStep) => TE.right(drawn(microStep))
+    )
 
   const settled = new Map<number, readonly number[]>()
   const settle = (microStep: number, attempts: readonly number[]): void => {
@@ -138,19 +157,16 @@ export const createBatches = (options: BatchOptions): Batches => {
       onSkipped(loaded.left)
     }
     settle(microStep, attempts)
-    return E.right({ images, target: Int32Array.from(labels) })
+    return E.right({ images, target: labels })
   }
   const load = (microStep: number): Outcome<Batch> => {
     const attempts = settled.get(microStep)
     return attempts === undefined ? loadAndSettle(microStep) : loadRows(rowsOf(microStep, attempts))
   }
-  const target = (microStep: number): Outcome<Batch['target']> => {
-    const attempts = settled.get(microStep)
-    return attempts === undefined
-      ? TE.map((batch: Batch) => batch.target)(load(microStep))
-      : loadTarget(rowsOf(microStep, attempts), loader)
-  }
-  return { load, target }
+  const settledRows = (microStep: number): readonly Row[] => rowsOf(microStep, settled.get(microStep)!)
+  return createWith(load, (microStep) =>
+    settled.has(microStep) ? TE.right(settledRows(microStep)) : TE.map(() => settledRows(microStep))(load(microStep))
+  )
 }
 
 /** The middle of an image. */
@@ -165,7 +181,7 @@ export const centreCrop =
   })
 
 /** The middles of images, with their labels. */
-export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader): Outcome<Batch> => {
+export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader, classes: number): Outcome<Batch> => {
   const place = centreCrop(crop)
   return pipe(
     TE.Do,
@@ -173,7 +189,8 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
     TE.bind('target', () =>
       loadTarget(
         examples.map((example) => ({ example, place })),
-        loader
+        loader,
+        classes
       )
     )
   )

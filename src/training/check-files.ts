@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Dataset } from '../images/dataset'
+import { isMask } from '../images/labels'
 import { type Outcome, inputFailure } from '../failure'
 import { type Claimed, findLocks } from '../files/write-locks'
 import { type NamedPath, checkPaths, isInside, namedPaths } from '../files/paths'
@@ -36,7 +37,7 @@ const datasetsIn = ({ training, validation }: Split): readonly (readonly [option
 const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
   examples.flatMap(({ path, label }) => [
     { name: `an image of ${option},`, path },
-    ...(typeof label === 'number' ? [] : [{ name: `a mask of ${option},`, path: label.path }])
+    ...(isMask(label) ? [{ name: `a mask of ${option},`, path: label.path }] : [])
   ])
 
 /** Tells whether metrics might be set aside under this path. */

@@ -12,6 +12,7 @@ import { type GrowingRecord, type TrainingRecord, bestSoFar, isExhausted } from 
 import type { Quality } from './scores'
 import type { LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
+import type { StartingWeights } from '../weights/weights'
 
 /** All that steps need, made ready. */
 interface TrainingRun {
@@ -171,6 +172,8 @@ export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
   /** Crops that could not be read and were drawn anew, where that was asked for. */
   readonly skippedCrops?: number
+  /** What it started from, where a weights file was read. */
+  readonly weights?: StartingWeights
 }
 
 /**

@@ -1,13 +1,15 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
+import { present } from '../options/present'
 import { findPixelLoss } from '../running/pixel-loss'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
+import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
@@ -17,10 +19,10 @@ import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
-const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
+const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
   const pixels = findPixelLoss(planned)
   if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
-  return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
+  return weighsRows(training, classWeights) ? lossWeightsByRow(classWeights, batches) : uniformLossWeights
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -50,7 +52,7 @@ const trainOn =
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
-    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
+    const batches = createBatches({ dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runUpdates({
@@ -75,10 +77,12 @@ const trainOn =
       }),
       record
     })
-    const withSkipped = TE.map((trained: TrainedRecord): TrainedRecord =>
-      skipped.onSkipped === undefined ? trained : { ...trained, skippedCrops: skipped.count() }
-    )
-    return () => withSkipped(run)().finally(() => signal?.removeEventListener('abort', stop))
+    const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
+      ...trained,
+      ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
+    }))
+    if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
+    return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
 
 const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {
@@ -95,10 +99,11 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
  */
 export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, recorder?: RunRecorder): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
+  const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
     planned,
     device: request.setup.device,
-    weights: request.options.weights,
+    weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset } },
     state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
     seed: request.options.seed,
     recorder

@@ -110,7 +110,7 @@ test('a data file names masks in its header, or by their ending', async () => {
     const { examples, classes } = await valueOf(readDataset(at('one.csv')))
     const [{ path, label }] = examples as readonly [(typeof examples)[0]]
     assert.equal([path, classes], [at('0.png'), 3])
-    assert.ok(typeof label === 'object')
+    assert.ok(typeof label === 'object' && 'counts' in label)
     assert.is(
       label.counts.reduce((sum, count) => sum + count, 0),
       height * width
@@ -352,7 +352,7 @@ const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' |
         )
       ),
       TE.chain((planned) =>
-        withNetwork({ planned, device, weights: at('w.safetensors'), seed: 0 }, (network) =>
+        withNetwork({ planned, device, weights: { path: at('w.safetensors') }, seed: 0 }, (network) =>
           pipe(
             network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...image, channels: 3, ...centreCrop(image)(image) }]),
             TE.map(() => Float64Array.from(network.io.view('scores') as Float32Array))

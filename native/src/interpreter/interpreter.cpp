@@ -27,6 +27,7 @@ Spaces spacesOf(const Program& program) {
 void checkColour(const std::string& name, const Image& image) {
   if (image.channels != 3)
     throw Failure(name + " has " + std::to_string(image.channels) + " channels, but colour changes red, green and blue: leave it out");
+  if (image.elementType != ElementType::uint8) throw Failure(name + " has other samples than uint8, which colour changes: leave it out");
   for (const double factor : *image.colour)
     if (!std::isfinite(factor)) throw Failure(name + " has a colour that is not 12 finite numbers");
 }
