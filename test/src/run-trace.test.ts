@@ -5,7 +5,7 @@ import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { bench, train } from '../../src'
+import { type TrainOptions, bench, train } from '../../src'
 import { makePlan } from '../../src/commands/plan'
 import type { Instruction } from '../../staging'
 import { writeImages } from './example-images'
@@ -95,11 +95,10 @@ test('bench notes every launch and copy of its steps, one engine at a time, and 
   assert.ok(Math.max(...host) <= program.hostBytes && Math.max(...host) > 0)
 })
 
-const training = () =>
-  ({
-    ...{ model: smallNetwork, input: [2, 3, 24, 40], device: 'reference', threads: 1, strategy: 'plain', data: at('images') },
-    ...{ accumulate: 2, lr: 0.1 }
-  }) as const
+const training = (): TrainOptions => ({
+  ...({ model: smallNetwork, input: [2, 3, 24, 40], device: 'reference', threads: 1, strategy: 'plain' } as const),
+  ...{ data: at('images'), accumulate: 2, lr: 0.1 }
+})
 
 test('train has the latest micro-batches and updates in its trace', async () => {
   await valueOf(train({ ...training(), steps: 6, trace: at('train.json') }))
