@@ -27,7 +27,7 @@ import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaSc
 import { dataOptions } from './data-options'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
-import { type BudgetOptions, measureOption, reportOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, reportOption, runTraceOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -139,6 +139,7 @@ export const trainOptions = {
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
+  ...runTraceOption,
   /** A safetensors file to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
   /**

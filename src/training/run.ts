@@ -2,6 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
 import { present } from '../options/present'
 import { findPixelLoss } from '../running/pixel-loss'
+import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
@@ -11,7 +12,7 @@ import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
-import { emptyRecord } from './record'
+import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
@@ -41,7 +42,7 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, record: GrowingRecord, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
@@ -86,7 +87,7 @@ const trainOn =
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0
       }),
-      before: state?.record ?? emptyRecord
+      record
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
       ...trained,
@@ -104,8 +105,11 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
-/** Opens the network and the metrics, and trains; both are closed whatever happens. */
-export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+/**
+ * Opens the network and the metrics, and trains; both are closed whatever happens. `record` has the
+ * steps before, and grows.
+ */
+export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, recorder?: RunRecorder): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
@@ -113,7 +117,8 @@ export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> 
     device: request.setup.device,
     weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset } },
     state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
-    seed: request.options.seed
+    seed: request.options.seed,
+    recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, record, metrics)))
 }
