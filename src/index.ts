@@ -15,7 +15,8 @@ export { type PlaceReport, place } from './commands/research/place'
 export { type TrainReport, train } from './commands/train'
 export { type Failure, type Outcome, exitStatus } from './failure'
 export { type Dataset, type Example } from './images/dataset'
-export { readDataset } from './images/read-dataset'
+export { type ClassSet, type Label, type TargetValues } from './images/labels'
+export { type ReadDatasetOptions, readDataset } from './commands/read-dataset'
 export {
   type BenchOptions,
   type BenchStep,
@@ -38,6 +39,7 @@ export { type PlanReport, planText } from './plans/plan-report'
 export { type ColourJitter } from './training/augmentation'
 export { type Best, type BestBy, type Validation } from './training/best'
 export { type ClassWeights } from './training/class-weights'
+export { type StainJitter } from './training/stain-jitter'
 export { type LearningRateSchedule } from './training/learning-rate'
 export { type StepReport } from './training/step-report'
 export { type StartingWeights } from './weights/weights'

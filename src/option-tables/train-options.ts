@@ -7,6 +7,7 @@ import type { Planned } from '../plans/plan-network'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { BestBy, Validation } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
+import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
 import type { StartingWeights } from '../weights/weights'
@@ -24,9 +25,10 @@ import {
 import { extents, flag, oneOf, path, positive, prefixes, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { dataOptions } from './data-options'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
-import { type BudgetOptions, measureOption, reportOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, reportOption, runTraceOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -50,6 +52,8 @@ const jitters = exactly<ColourJitter>(
   { brightness: within(1), contrast: within(1), saturation: within(1), hue: within(0.5) },
   {}
 )
+
+const stainJitters = exactly<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 
 const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
 
@@ -75,6 +79,7 @@ export const trainOptions = {
    * what `readDataset` made of either.
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
+  ...dataOptions,
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
@@ -99,6 +104,12 @@ export const trainOptions = {
     otherwise: 'of the input size'
   }),
   ...resolutionOptions,
+  /** Whether the middles of crops are in tissue. */
+  tissue: withDefault(flag, 'draw crops whose middles are in tissue, by saturation (docs/labels.md)', false),
+  /** Whether the middles of crops are where pixels of their masks count. */
+  annotated: withDefault(flag, 'draw crops whose middles are where pixels of their masks count', false),
+  /** Whether each class is drawn as often. */
+  balanced: withDefault(flag, 'draw each class as often: images of it, or crops whose middles are near pixels of it', false),
   /** Random horizontal and vertical flips, beside the random crops. */
   flip: withDefault(flag, 'random horizontal and vertical flips', false),
   /** Random turns by 90, 180 and 270 degrees. */
@@ -107,6 +118,11 @@ export const trainOptions = {
   colourJitter: optional(
     textOrValue<ColourJitter>('b,c,s,h', 'a colour jitter, or its text', parseColourJitter, jitters),
     'random brightness, contrast, saturation (factors 1-x to 1+x) and hue (turns from -h to h, linear in YIQ)'
+  ),
+  /** A jitter of stains, or its text 'scale,shift'. */
+  stainJitter: optional(
+    textOrValue<StainJitter>('scale,shift', 'a stain jitter, or its text', parseStainJitter, stainJitters),
+    'random amounts of haematoxylin, eosin and DAB: factors 1-scale to 1+scale, and shifts of their optical density, such as 0.05,0.05'
   ),
   /** 'balanced', one number a class, or their text '1,2.5'. */
   classWeights: optional(
@@ -131,6 +147,7 @@ export const trainOptions = {
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
+  ...runTraceOption,
   /** A safetensors file, or one of torch.save, to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors, or a file of torch.save, to start from', { otherwise: 'drawn from the seed' }),
   /**
