@@ -7,7 +7,8 @@ import { readHeader } from './image-header'
 import { tap } from '../tasks/tap'
 import { type ClassMap, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
-import { type Extent2, type Resolution, finest } from './resolution'
+import { type Extent2, finest } from './resolution'
+import type { Reading } from './samples'
 
 interface Cache<A> {
   readonly get: (path: string) => A | undefined
@@ -81,7 +82,7 @@ const diskShare = 0.5
 export const imageCache = (
   least: Extent2,
   limitBytes = maxBytesInMemory,
-  resolution: Resolution = finest
+  reading: Reading = finest
 ): ((path: string) => Outcome<DecodedImage>) => {
   const inMemory = cacheOf<DecodedImage>(limitBytes)
   let onDisk: Cache<DecodedImage> | undefined
@@ -92,14 +93,18 @@ export const imageCache = (
     )
   const bytesOf = (path: string): Outcome<number> =>
     pipe(
-      readHeader(path, resolution),
-      TE.chainEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
-      TE.map(decodedBytes)
+      readHeader(path, reading),
+      TE.chainEitherK((header) =>
+        pipe(
+          upscaledExtent(`the image ${path}`, header, least),
+          E.map((extent) => decodedBytes(extent, header.samples))
+        )
+      )
     )
   const decodeInto = (cache: Cache<DecodedImage>, path: string, bytes: number): Outcome<DecodedImage> => {
     cache.makeRoom(bytes)
     return pipe(
-      decodeImage(path, least, limitBytes, resolution),
+      decodeImage(path, least, limitBytes, reading),
       tap((image) => cache.put(path, bytes, image))
     )
   }

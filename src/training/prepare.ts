@@ -14,6 +14,8 @@ import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
+import { mostChannels } from '../images/samples'
+import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
 import { countClasses, resolveClassWeights } from './class-weights'
 import { dataNotices } from './data-notices'
 import type { TrainingObjective } from './training-objective'
@@ -25,7 +27,7 @@ import { type Split, splitForValidation } from './validation-split'
 
 /**
  * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
- * of RGB images.
+ * of images.
  */
 const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
   const loss = nodes.at(-1)!
@@ -41,9 +43,9 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
           hasTarget(loss, 'labels') && scores[2] * scores[3] === 1
         ] as const)
   if (!labelled) return E.left(inputFailure(`${model} does not end in ${wanted}`))
-  return input[1] === 3
+  return input[1] <= mostChannels
     ? E.right(scores[1])
-    : E.left(inputFailure(`images are read with 3 channels but the input of ${model} has ${input[1]}`))
+    : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }
 
 /**
@@ -52,6 +54,7 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
 export interface PreparedTraining extends Split {
   readonly request: TrainingRequest
   readonly planned: Planned
+  readonly channels: InputChannels
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
   readonly steps: number
@@ -78,6 +81,10 @@ const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Spl
   ...(options.validation === undefined ? {} : { evaluate: true as const })
 })
 
+/** Images as they are normalised. */
+const normalisedBy = (built: SetupGraph, { normalisation }: InputChannels): SetupGraph =>
+  normalisation === undefined ? built : { ...built, source: { kind: 'image', ...normalisation } }
+
 /** The class weights of pixels are a part of the graph. */
 const weighted = (built: SetupGraph, { training }: Split, weights: readonly number[] | undefined): SetupGraph =>
   weights === undefined || imageLabels(training) !== undefined ? built : { ...built, graph: withClassWeights(built.graph, weights) }
@@ -99,21 +106,21 @@ const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Sp
 /** The size of the crop that a step sees of each image. */
 export const cropExtent = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
 
-const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned): number | undefined =>
+const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned, { pixelBytes }: InputChannels): number | undefined =>
   seen.some(({ header }) => header.view.level.tile !== undefined)
-    ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0] })
+    ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0], pixelBytes })
     : undefined
 
 /**
  * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
  */
-export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTraining> => {
-  const { options, setup, notify } = request
+export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTraining> => {
+  const { options, setup, notify } = asked
   return pipe(
-    TE.fromEither(splitForValidation(request, options.seed)),
+    TE.fromEither(splitForValidation(asked, options.seed)),
     TE.bindTo('split'),
-    TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
-    TE.let('objective', ({ split }) => objectiveFor(request, split)),
+    TE.chainFirstEitherK(({ split }) => checkMeasure(asked, split)),
+    TE.let('objective', ({ split }) => objectiveFor(asked, split)),
     TE.bind('unweighted', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
     TE.bind('classes', ({ unweighted, split }) => TE.fromEither(classesOf(unweighted.graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
@@ -126,20 +133,33 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
           : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
-    TE.bind('seen', ({ split, unweighted }) => checkImages(split, minExtent(cropExtent(unweighted.graph), options.rotate), request)),
+    TE.let('request', ({ unweighted }): TrainingRequest => ({
+      ...asked,
+      resolution: { ...asked.resolution, channels: unweighted.graph.input[1] }
+    })),
+    TE.bind('seen', ({ request, split, unweighted }) =>
+      checkImages(split, minExtent(cropExtent(unweighted.graph), options.rotate), request)
+    ),
+    TE.bind('channels', ({ request, seen, split, unweighted }) => {
+      const paths = split.training.examples.map(({ path }) => path)
+      return findInputChannels(request, seen, paths, unweighted.graph.input[1])
+    }),
     tap(({ split }) => dataNotices(split).forEach(notify)),
-    TE.let('built', ({ split, unweighted, classWeights }) => weighted(unweighted, split, classWeights)),
+    TE.let('built', ({ split, unweighted, channels, classWeights }) => weighted(normalisedBy(unweighted, channels), split, classWeights)),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
-    TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
-    TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
-    TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
-    TE.bind('state', (choices) => findState(request, choices)),
-    TE.map(({ split, seen, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
+    TE.bind('steps', ({ request, planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
+    TE.let('fingerprint', ({ request, planned, split, channels }) =>
+      resumeFingerprint(request, planned, split, trainedChannels(request, channels))
+    ),
+    TE.let('rates', ({ request, steps }) => rateFingerprint(request, steps)),
+    TE.bind('state', (choices) => findState(choices.request, choices)),
+    TE.map(({ request, split, seen, channels, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
       request,
       ...split,
-      ...present({ cropBytes: cropBytesOf(seen, planned) }),
+      ...present({ cropBytes: cropBytesOf(seen, planned, channels) }),
       planned,
+      channels,
       classes,
       classWeights,
       steps,

@@ -5,6 +5,7 @@ import { graphHash } from '../../staging'
 import { type Planned } from '../plans/plan-network'
 import { scheduleText } from './learning-rate'
 import type { TrainingRequest } from './request'
+import type { TrainedChannels } from '../weights/channel-metadata'
 import type { Split } from './validation-split'
 
 /** Choices by the option that makes them, as texts. */
@@ -36,7 +37,8 @@ const withoutAbsent = (choices: Readonly<Record<string, string | undefined>>): R
 export const resumeFingerprint = (
   { options, objective, resolution }: TrainingRequest,
   { staged }: Planned,
-  { training, validation }: Split
+  { training, validation }: Split,
+  channels: TrainedChannels | undefined
 ): ResumeFingerprint => {
   const { sourceGraph, graph } = staged
   const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
@@ -56,6 +58,7 @@ export const resumeFingerprint = (
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
     level: 'level' in resolution && resolution.level > 0 ? `${resolution.level}` : undefined,
     mpp: 'level' in resolution ? undefined : `${resolution.micronsPerPixel}`,
+    channels: channels && fieldsText(channels),
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
     'colour-jitter': colourJitter && fieldsText(colourJitter)

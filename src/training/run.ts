@@ -6,6 +6,8 @@ import { type NetworkOptions, type RunningNetwork, withNetwork } from '../runnin
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
 import { createImageLoader } from './image-loader'
+import { trainedChannels } from './input-channels'
+import { channelMetadata } from '../weights/channel-metadata'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
@@ -49,7 +51,7 @@ const trainOn =
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
-    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
+    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
     const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
@@ -71,7 +73,8 @@ const trainOn =
         best,
         fingerprint,
         rates: prepared.rates,
-        resumedAfter: state?.record.loss.length ?? 0
+        resumedAfter: state?.record.loss.length ?? 0,
+        metadata: channelMetadata(trainedChannels(request, prepared.channels))
       }),
       before: state?.record ?? emptyRecord
     })
@@ -79,6 +82,7 @@ const trainOn =
       ...trained,
       ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
     }))
+    if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
     return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
