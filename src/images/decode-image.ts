@@ -13,8 +13,8 @@ import { decoderPixels, ownPixels } from './raw-pixels'
 import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
 /**
- * A decoded image, interleaved [height, width, channels], in memory or on disk: 8-bit red, green and
- * blue, or values as they are stored.
+ * A decoded image, interleaved [height, width, channels], in memory or on disk: 8-bit red, green
+ * and blue, or values as they are stored.
  */
 export interface DecodedImage {
   readonly pixels: Uint8Array | MappedPixels

@@ -42,8 +42,8 @@ export const storedSpan = ({ stored, read }: ResampledAxis, { from, count }: Spa
 }
 
 /**
- * A window of a resampled image, [rows, columns, channels], from the stored pixels of `storedSpan` of
- * either axis. Each pixel depends on its own place alone, so windows fit together.
+ * A window of a resampled image, [rows, columns, channels], from the stored pixels of `storedSpan`
+ * of either axis. Each pixel depends on its own place alone, so windows fit together.
  */
 export const resampleWindow = (
   pixels: Elements,

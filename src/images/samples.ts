@@ -6,7 +6,7 @@ import type { TiffDirectory } from './tiff-directories'
 
 /** How images are read: at which resolution, which of their bands, and for how many channels. */
 export type Reading = Resolution & {
-  /** Numbers of bands, from 1, in the order of the network's channels; all as stored where absent. */
+  /** Numbers of bands, from 1, in the order of the network's channels; all where absent. */
   readonly bands?: readonly number[]
   /** Of the network; 3 where absent, of images that have colours. */
   readonly channels?: number
@@ -55,7 +55,7 @@ const photometricColours: Readonly<Record<number, number>> = { 0: 1, 1: 1, 2: 3,
 /** Whether the network takes an image's colours as RGB, of 8 bits. */
 const takesColours = ({ bands, channels = 3 }: Reading): boolean => bands === undefined && channels === 3
 
-/** Tells whether a TIFF is read as it is stored: other than 8 bits, more channels, or some of them. */
+/** Tells whether a TIFF is read as it is stored: of other than 8 bits, of more channels or bands. */
 export const isStoredTiff = ({ bits, sampleFormats, channels, photometric = 1 }: TiffDirectory, reading: Reading): boolean =>
   !takesColours(reading) ||
   bits.some((one) => one > 8) ||
