@@ -15,7 +15,8 @@ export { type PlaceReport, place } from './commands/research/place'
 export { type TrainReport, train } from './commands/train'
 export { type Failure, type Outcome, exitStatus } from './failure'
 export { type Dataset, type Example } from './images/dataset'
-export { readDataset } from './images/read-dataset'
+export { type ClassSet, type Label, type TargetValues } from './images/labels'
+export { type ReadDatasetOptions, readDataset } from './commands/read-dataset'
 export {
   type BenchOptions,
   type BenchStep,

@@ -7,7 +7,6 @@ import { checkPaths, namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
-import { writeMask } from '../images/masks'
 import { extentText } from '../images/resolution'
 import type { Reading } from '../images/samples'
 import type { TrainedChannels } from '../weights/channel-metadata'
@@ -27,6 +26,8 @@ import { planForward } from '../predicting/plan-images'
 import { type PredictedKind, predictedKind } from '../predicting/prediction'
 import { type Wanted, checkKind, checkWanted, resultFilesOf } from '../predicting/result-files'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
+import { classIndexOf, classNamesOf } from '../results/class-names'
+import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -60,7 +61,7 @@ interface Progress {
   readonly images: (ImagePrediction | undefined)[]
   readonly skipped: { path: string; message: string }[]
   firstFailure?: Failure
-  kind?: PredictedKind
+  kind?: PredictedKind & { readonly names: readonly string[] }
   used?: Pick<PredictReport, 'strategy' | 'milliseconds' | 'peakDeviceBytes' | 'predictedPeakBytes' | 'windowBytes'>
 }
 
@@ -78,13 +79,25 @@ const skip =
     return TE.right(undefined)
   }
 
+/** The names of the classes, and which of them polygons leave out. */
+type Classes = Pick<ClassMapOptions, 'names' | 'background'>
+
+const classesOf = ({ classNames, background }: Options, classes: number): E.Either<Failure, Classes> =>
+  pipe(
+    classNamesOf(classNames, classes),
+    E.bindTo('names'),
+    E.bind('background', ({ names }) => (background === undefined ? E.right(undefined) : classIndexOf('--background', background, names)))
+  )
+
 const record =
-  (options: Options, progress: Progress, planned: Planned) =>
+  (options: Options, progress: Progress, planned: Planned, classes: Classes) =>
   ({ image, input, prediction, milliseconds, network }: PredictedImage<Job>): Outcome<void> => {
     const { path, files, at } = image
     const { height, width } = input
     return pipe(
-      TE.traverseSeqArray((file: string) => writeMask(file, { height, width }, network.io.parts('classes')))(files),
+      TE.traverseSeqArray((file: string) =>
+        writeClasses(file, { ...classes, header: image.source.header, parts: network.io.parts('classes'), hasPalette: options.palette })
+      )(files),
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
         const held = heldBytes(input)
@@ -103,10 +116,11 @@ const record =
     )
   }
 
-/** A mask in several parts needs room on the way. */
+/** A PNG of a mask in several parts needs room on the way. */
 const checkRoom = ({ files, source: { header } }: Job): Outcome<unknown> => {
+  const png = files.find((file) => file.toLowerCase().endsWith('.png'))
   const bytes = header.height * header.width
-  return files.length > 0 && bytes > partBytes ? checkDiskSpace(`the mask ${files[0]}`, bytes) : TE.right(undefined)
+  return png !== undefined && bytes > partBytes ? checkDiskSpace(`the mask ${png}`, bytes) : TE.right(undefined)
 }
 
 interface Run {
@@ -137,13 +151,14 @@ const predictAlike = ({ options, wanted, setup, resolution, trained, progress }:
           pipe(
             TE.fromEither(predictedKind(planned.staged.graph)),
             TE.chainFirstEitherK((kind) => checkKind(wanted, planned.staged.graph.model, kind)),
-            TE.chainFirstEitherK(({ classes }) => checkNames(options, classes)),
-            tap((kind) => {
-              progress.kind = kind
+            TE.bindTo('kind'),
+            TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
+            tap(({ kind, classes: { names } }) => {
+              progress.kind = { ...kind, names }
               options.onPlan?.(planned)
             }),
-            TE.chain(() => TE.traverseSeqArray(checkRoom)(images)),
-            TE.chain(() =>
+            TE.chainFirst(() => TE.traverseSeqArray(checkRoom)(images)),
+            TE.chain(({ classes }) =>
               runImages<Job>({
                 planned,
                 device: setup.device,
@@ -151,7 +166,7 @@ const predictAlike = ({ options, wanted, setup, resolution, trained, progress }:
                 images,
                 resolution,
                 signal: options.signal,
-                onPredicted: record(options, progress, planned),
+                onPredicted: record(options, progress, planned, classes),
                 onFailure: skipOne
               })
             )
@@ -161,12 +176,7 @@ const predictAlike = ({ options, wanted, setup, resolution, trained, progress }:
   )
 }
 
-const checkNames = ({ classNames }: Options, classes: number): E.Either<Failure, void> =>
-  classNames === undefined || classNames.length === classes
-    ? E.right(undefined)
-    : E.left(inputFailure(`--class-names names ${classNames.length} classes, but the model has ${classes}`))
-
-/** The header of each image, which says its extent, after a sentence on each thing that is not read. */
+/** Opens each image, which says its extent, and tells what is not read of them. */
 const openAll = ({ options, wanted, resolution, progress }: Omit<Run, 'setup'>, listed: readonly ListedImage[]): Outcome<readonly Job[]> =>
   pipe(
     listed.map((image, at) => ({ ...image, at })),
@@ -201,9 +211,9 @@ const listOf = ({ image, data }: Options): Outcome<readonly ListedImage[]> => {
 }
 
 /** The table of scores, where one is asked for. */
-const writeTable = ({ out, classNames }: Options, { images, kind }: Progress): Outcome<void> => {
+const writeTable = ({ out }: Options, { images, kind }: Progress): Outcome<void> => {
   if (out === undefined || kind?.of !== 'image') return TE.right(undefined)
-  const names = classNames ?? Array.from({ length: kind.classes }, (_, index) => `${index}`)
+  const { names } = kind
   const rows = images.flatMap((image) =>
     image?.scores === undefined ? [] : [{ path: image.path, class: names[image.class!]!, shares: probabilitiesOf(image.scores) }]
   )

@@ -1,20 +1,24 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
-import { type Dataset, loadDataset } from '../images/dataset'
+import type { SplitPart } from '../images/data-rules'
+import type { Dataset } from '../images/dataset'
+import { loadDataset } from '../images/load-dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
+import { dataRulesOf } from '../option-tables/data-options'
 import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import type { Report } from '../reports/report'
 import { runPage } from '../reports/run-page'
-import { writeReport } from '../reports/write-report'
+import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
@@ -25,7 +29,8 @@ import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
 import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
-import { bestSoFar } from '../training/record'
+import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
+import { type RunRecorder, createRunRecorder } from '../running/run-recorder'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
@@ -73,11 +78,15 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   )
 }
 
-const datasetOf = (data: string | Dataset, option: string, signal: AbortSignal | undefined): Outcome<Dataset> =>
-  typeof data === 'string' ? loadDataset(data, option, signal) : TE.right(data)
+const datasetOf = (data: string | Dataset, option: string, part: SplitPart, options: DecodedTrainOptions): Outcome<Dataset> =>
+  typeof data === 'string' ? loadDataset(data, dataRulesOf(options, { option, part }), options.signal) : TE.right(data)
 
-const validationOf = ({ validation, signal }: DecodedTrainOptions): Outcome<Dataset | number | undefined> =>
-  validation === undefined || typeof validation === 'number' ? TE.right(validation) : datasetOf(validation, '--validation', signal)
+const validationOf = (options: DecodedTrainOptions): Outcome<Dataset | number | undefined> => {
+  const { validation } = options
+  return validation === undefined || typeof validation === 'number'
+    ? TE.right(validation)
+    : datasetOf(validation, '--validation', 'validation', options)
+}
 
 /** Reads the data, and loads the model for their classes. */
 const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
@@ -87,7 +96,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.chainFirst(() => checkFiles(options)),
-    TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
+    TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
     TE.map((found) => ({
@@ -99,8 +108,8 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
   )
 
 /** What is replaced whole, in the end or as the training goes. */
-const replacedFiles = ({ save, best, report }: DecodedTrainOptions): readonly string[] =>
-  [save, best, report].filter((path) => path !== undefined)
+const replacedFiles = ({ save, best, report, trace }: DecodedTrainOptions): readonly string[] =>
+  [save, best, report, trace].filter((path) => path !== undefined)
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
@@ -130,7 +139,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
 
 const trainingPage = (
   { request, planned, steps }: PreparedTraining,
-  { loss, stepMs, validations, peakDeviceBytes }: TrainedRecord
+  { loss, stepMs, validations, peakDeviceBytes = 0 }: GrowingRecord
 ): Report => {
   const { schedule, warmup } = request.options
   const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
@@ -142,6 +151,29 @@ const trainingPage = (
   })
 }
 
+/** What a training is to be seen by, written once it has ended, however it did. */
+const writeShown = (prepared: PreparedTraining, record: GrowingRecord, recorder: RunRecorder | undefined): Outcome<void> => {
+  const { report, trace } = prepared.request.options
+  return pipe(
+    record.loss.length === 0 ? TE.right(undefined) : writeReport(report, () => trainingPage(prepared, record)),
+    TE.chain(() => writeRunTrace(trace, prepared.planned, recorder?.runs() ?? []))
+  )
+}
+
+/** Trains, and writes what shows it: of a training that fails or is interrupted, what there is. */
+const runAndShow =
+  (prepared: PreparedTraining): Outcome<TrainedRecord> =>
+  async () => {
+    const { request, state } = prepared
+    const record = growingRecord(state?.record ?? emptyRecord)
+    const recorder = request.options.trace === undefined ? undefined : createRunRecorder()
+    const trained = await runPrepared(prepared, record, recorder)()
+    const written = await writeShown(prepared, record, recorder)()
+    if (E.isRight(trained)) return E.isLeft(written) ? written : trained
+    if (E.isLeft(written)) request.notify(written.left.message)
+    return trained
+  }
+
 /** Plans and trains, where nobody else writes to the same files. */
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
@@ -152,13 +184,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
       TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
       TE.chain(() => prepareTraining(request)),
       tap(({ planned }) => options.onPlan?.(planned)),
-      TE.chain((prepared) =>
-        pipe(
-          runPrepared(prepared),
-          TE.chainFirst((trained) => writeReport(options.report, () => trainingPage(prepared, trained))),
-          TE.map((trained) => createReport(prepared, trained))
-        )
-      )
+      TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))
     )
   )
 }

@@ -16,7 +16,7 @@ export type Reading = Resolution & {
 export interface Samples {
   readonly elementType: ElementType
   readonly channels: number
-  /** The bands that these are, from 0, of values as they are stored; absent of colours, made RGB. */
+  /** The bands that these are, from 0, of values as they are stored; absent of RGB. */
   readonly bands?: readonly number[]
   /** The value of what holds nothing, which is read as 0. */
   readonly noData?: number
@@ -55,7 +55,7 @@ const photometricColours: Readonly<Record<number, number>> = { 0: 1, 1: 1, 2: 3,
 /** Whether the network takes an image's colours as RGB, of 8 bits. */
 const takesColours = ({ bands, channels = 3 }: Reading): boolean => bands === undefined && channels === 3
 
-/** Tells whether a TIFF is read as it is stored: of other than 8 bits, of more channels or bands. */
+/** Tells whether a TIFF is read as it is stored: not of 8 bits, or more channels, or bands. */
 export const isStoredTiff = ({ bits, sampleFormats, channels, photometric = 1 }: TiffDirectory, reading: Reading): boolean =>
   !takesColours(reading) ||
   bits.some((one) => one > 8) ||

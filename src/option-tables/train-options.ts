@@ -24,9 +24,10 @@ import {
 import { extents, flag, oneOf, path, positive, prefixes, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { dataOptions } from './data-options'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
-import { type BudgetOptions, measureOption, reportOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, reportOption, runTraceOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -75,6 +76,7 @@ export const trainOptions = {
    * what `readDataset` made of either.
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
+  ...dataOptions,
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
@@ -99,6 +101,12 @@ export const trainOptions = {
     otherwise: 'of the input size'
   }),
   ...resolutionOptions,
+  /** Whether the middles of crops are in tissue. */
+  tissue: withDefault(flag, 'draw crops whose middles are in tissue, by saturation (docs/labels.md)', false),
+  /** Whether the middles of crops are where pixels of their masks count. */
+  annotated: withDefault(flag, 'draw crops whose middles are where pixels of their masks count', false),
+  /** Whether each class is drawn as often. */
+  balanced: withDefault(flag, 'draw each class as often: images of it, or crops whose middles are near pixels of it', false),
   /** Random horizontal and vertical flips, beside the random crops. */
   flip: withDefault(flag, 'random horizontal and vertical flips', false),
   /** Random turns by 90, 180 and 270 degrees. */
@@ -131,6 +139,7 @@ export const trainOptions = {
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
+  ...runTraceOption,
   /** A safetensors file to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
   /**

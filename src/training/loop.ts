@@ -5,10 +5,10 @@ import { present } from '../options/present'
 import type { RunningNetwork } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
-import type { BestBy, Validation } from './best'
+import type { BestBy } from './best'
 import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
-import { type TrainingRecord, bestSoFar, isExhausted } from './record'
+import { type GrowingRecord, type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
 import type { LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
@@ -30,8 +30,8 @@ interface TrainingRun {
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
   readonly stateWriter: StateWriter
-  /** The record of the steps before, where training is resumed. */
-  readonly before: TrainingRecord
+  /** The record of the steps before, where training is resumed; those of this run are added. */
+  readonly record: GrowingRecord
 }
 
 const notFiniteFailure = (loss: number, step: number, rate: number): Failure => ({
@@ -61,10 +61,10 @@ interface Updates {
 }
 
 /** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const createUpdates = ({ request: { options }, network, batches, steps, weights, before }: TrainingRun): Updates => {
+const createUpdates = ({ request: { options }, network, batches, steps, weights, record }: TrainingRun): Updates => {
   const { seed, signal, clipNorm, accumulate } = options
   let isBetweenSteps = true
-  let next = batches.load(before.loss.length * accumulate)()
+  let next = batches.load(record.loss.length * accumulate)()
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
     const parameters = { learningRate: rate, seed }
     const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
@@ -94,13 +94,6 @@ const createUpdates = ({ request: { options }, network, batches, steps, weights,
     return E.right({ loss, milliseconds: milliseconds + updated.right, gradientNorm })
   }
   return { update, isBetweenSteps: () => isBetweenSteps }
-}
-
-/** The record while it grows. */
-interface GrowingRecord extends TrainingRecord {
-  readonly loss: number[]
-  readonly stepMs: number[]
-  readonly validations: Validation[]
 }
 
 /** Validates, and keeps the weights where they are the best so far. */
@@ -155,7 +148,6 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
 const runSteps = async (training: TrainingRun, { update }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
   const { network, steps, metrics, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
-  let peakDeviceBytes: number | undefined
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
     const rate = learningRate(schedule, request.learningRate, step, steps, warmup)
@@ -167,7 +159,7 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
     const measured = { loss, learningRate: rate, milliseconds, ...present({ gradientNorm }) }
     const written = await metrics?.step({ step: step + 1, ...measured })()
     if (written !== undefined && E.isLeft(written)) return written
-    peakDeviceBytes ??= network.measuredPeakBytes()
+    const peakDeviceBytes = (record.peakDeviceBytes ??= network.measuredPeakBytes())
     onStep?.({ step, steps, epoch: epochs(step + 1), ...measured, images, pixels, peakDeviceBytes })
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
@@ -191,8 +183,7 @@ export interface TrainedRecord extends TrainingRecord {
 export const runUpdates =
   (training: TrainingRun): Outcome<TrainedRecord> =>
   async () => {
-    const { before, steps, stateWriter } = training
-    const record: GrowingRecord = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
+    const { record, steps, stateWriter } = training
     const run = createUpdates(training)
     const keepAfter = (failure: Failure) => {
       // A device that has failed hands nothing out any more.

@@ -2,27 +2,29 @@ import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
 import { present } from '../options/present'
 import { findPixelLoss } from '../running/pixel-loss'
+import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
+import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
 import { trainedChannels } from './input-channels'
 import { channelMetadata } from '../weights/channel-metadata'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
-import { emptyRecord } from './record'
+import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
-const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
+const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
   const pixels = findPixelLoss(planned)
   if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
-  return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
+  return weighsRows(training, classWeights) ? lossWeightsByRow(classWeights, batches) : uniformLossWeights
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -42,7 +44,7 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, record: GrowingRecord, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
@@ -52,7 +54,19 @@ const trainOn =
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
-    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
+    const batches = createBatches({
+      dataset: training,
+      classes,
+      seed,
+      batch,
+      crop,
+      flip,
+      rotate,
+      colourJitter,
+      loader,
+      regions: prepared.regions,
+      ...skipped
+    })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runUpdates({
@@ -76,7 +90,7 @@ const trainOn =
         resumedAfter: state?.record.loss.length ?? 0,
         metadata: channelMetadata(trainedChannels(request, prepared.channels))
       }),
-      before: state?.record ?? emptyRecord
+      record
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
       ...trained,
@@ -95,8 +109,11 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
-/** Opens the network and the metrics, and trains; both are closed whatever happens. */
-export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+/**
+ * Opens the network and the metrics, and trains; both are closed whatever happens. `record` has the
+ * steps before, and grows.
+ */
+export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, recorder?: RunRecorder): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
@@ -104,7 +121,8 @@ export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> 
     device: request.setup.device,
     weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset } },
     state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
-    seed: request.options.seed
+    seed: request.options.seed,
+    recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, record, metrics)))
 }

@@ -138,7 +138,7 @@ for (const target of targets)
 const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
 
 /** Values of the type, those at its ends among them. */
-const elementsOf = (type: ElementType, length: number): ArrayLike<number> & { readonly buffer: ArrayBufferLike } => {
+const elementCount = (type: ElementType, length: number): ArrayLike<number> & { readonly buffer: ArrayBufferLike } => {
   const ends = { uint8: [0, 255], uint16: [0, 65535], int16: [-32768, 32767], float32: [-1.5e9, 3.25e-7] }[type]
   const elements = new arrays[type](length)
   for (let i = 0; i < length; i += 1)
@@ -155,7 +155,7 @@ for (const target of targets)
       [64, 'plain']
     ] as const)
       test(`${channels} channels of ${elementType} are loaded as they are, ${layout}, ${target.device} ${target.precision}`, async () => {
-        const elements = elementsOf(elementType, width * height * channels)
+        const elements = elementCount(elementType, width * height * channels)
         const image: Image = {
           ...pixelsOf(width, height, channels, 1),
           ...{ pixels: new Uint8Array(elements.buffer), elementType, flipHorizontal: true, quarterTurns: 1 }
