@@ -19,9 +19,9 @@ const fieldsText = (fields: object): string =>
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 /** Masks are told apart by what they hold: a file may change under its name. */
-const labelText = ({ label, weight }: Dataset['examples'][number]): string => {
-  const weighed = weight === undefined ? '' : ` of ${weight}`
-  if (isMask(label)) return `${basename(label.path)} ${label.counts.join()}`
+const labelText = ({ label, weight, tissue }: Dataset['examples'][number]): string => {
+  const weighed = `${weight === undefined ? '' : ` of ${weight}`}${tissue === undefined ? '' : ` in ${basename(tissue)}`}`
+  if (isMask(label)) return `${basename(label.path)} ${label.counts.join()}${weighed}`
   return typeof label === 'number' ? `${label}${weighed}` : `${JSON.stringify(label)}${weighed}`
 }
 
