@@ -110,6 +110,12 @@ export const trainOptions = {
     otherwise: 'of the input size'
   }),
   ...resolutionOptions,
+  /** Whether the middles of crops are in tissue. */
+  tissue: withDefault(flag, 'draw crops whose middles are in tissue, by saturation (docs/labels.md)', false),
+  /** Whether the middles of crops are where pixels of their masks count. */
+  annotated: withDefault(flag, 'draw crops whose middles are where pixels of their masks count', false),
+  /** Whether each class is drawn as often. */
+  balanced: withDefault(flag, 'draw each class as often: images of it, or crops whose middles are near pixels of it', false),
   /** Random horizontal and vertical flips, beside the random crops. */
   flip: withDefault(flag, 'random horizontal and vertical flips', false),
   /** Random turns by 90, 180 and 270 degrees. */

@@ -2,13 +2,15 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
+import { type Cells, cornerInCells } from '../images/cells'
 import { isMask, kindOf, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
-import { cropCorner, createSampler, drawAnew } from './sampling'
+import { type Draw, cropCorner, createSampler, drawAnew } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
 import { type CropPlacement, extentInImage } from './crop-mask'
+import type { CropRegions } from './crop-regions'
 import type { ImageLoader, Place } from './image-loader'
 
 export interface Batch {
@@ -40,6 +42,7 @@ interface BatchOptions {
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
   readonly loader: ImageLoader
+  readonly regions: CropRegions
   readonly onSkipped?: (failure: Failure) => void
 }
 
@@ -75,24 +78,31 @@ interface Row extends PlacedExample {
   readonly augmentation: Augmentation
 }
 
+const cornerOf = (draw: Draw, cells: Cells | undefined, image: Extent2, crop: Extent2): ReturnType<typeof cropCorner> =>
+  cells === undefined ? cropCorner(draw, image, crop) : cornerInCells(cells, draw, image, crop)
+
 /**
  * The rows of a micro-step; `attempts` has the number of times that each was drawn anew, since its
  * crop could not be read.
  */
 const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) => {
-  const draws = createSampler({ ...options, examples: examples.length })
+  const { byClass } = options.regions
+  const sampling = { ...options, examples: examples.length, ...(byClass === undefined ? {} : { balanced: byClass }) }
+  const draws = createSampler(sampling)
   const augmentations = createAugmenter(options)
   return (microStep: number, attempts: readonly number[]): readonly Row[] => {
     const augmented = augmentations(microStep)
     return draws(microStep).map((first, row) => {
       const attempt = attempts[row] ?? 0
-      const draw = attempt === 0 ? first : drawAnew(options.seed, microStep, row, attempt, first, examples.length)
+      const draw = attempt === 0 ? first : drawAnew(sampling, microStep, row, attempt, first)
       const { quarterTurns } = augmented[row]!
       const across = extentInImage(crop, { quarterTurns })
       const { flipHorizontal, flipVertical } = draw
+      const example = examples[draw.example]!
+      const cells = options.regions.cellsOf(example, draw.inClass)
       return {
-        example: examples[draw.example]!,
-        place: (image) => ({ ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }),
+        example,
+        place: (image) => ({ ...cornerOf(draw, cells, image, across), flipHorizontal, flipVertical, quarterTurns }),
         augmentation: augmented[row]!
       }
     })

@@ -60,6 +60,9 @@ export const resumeFingerprint = (
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
     level: 'level' in resolution && resolution.level > 0 ? `${resolution.level}` : undefined,
     mpp: 'level' in resolution ? undefined : `${resolution.micronsPerPixel}`,
+    tissue: options.tissue ? 'on' : undefined,
+    annotated: options.annotated ? 'on' : undefined,
+    balanced: options.balanced ? 'on' : undefined,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
     'colour-jitter': colourJitter && fieldsText(colourJitter)

@@ -53,7 +53,19 @@ const trainOn =
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
-    const batches = createBatches({ dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
+    const batches = createBatches({
+      dataset: training,
+      classes,
+      seed,
+      batch,
+      crop,
+      flip,
+      rotate,
+      colourJitter,
+      loader,
+      regions: prepared.regions,
+      ...skipped
+    })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runUpdates({
