@@ -3,7 +3,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { type Ending, type Scalar, type TrackedRun, type Tracker, scalarsOfStep, scalarsOfValidation } from './tracker'
+import type { Ending, Tracker } from '../training/tracker'
+import { type Scalar, type TrackedRun, scalarsOfStep, scalarsOfValidation } from './tracked-run'
 
 /** What MLflow takes in one call, at most; and characters of a parameter. */
 const [maxMetrics, maxParams, maxCharacters] = [1000, 100, 500]

@@ -9,7 +9,8 @@ import { writeFailure } from '../files/atomic-write'
 import { makeFolder } from '../files/make-folder'
 import { encodeMessage } from './event-messages'
 import { tfRecord } from './records'
-import { type Ending, type Scalar, type TrackedRun, type Tracker, scalarsOfStep, scalarsOfValidation } from './tracker'
+import type { Ending, Tracker } from '../training/tracker'
+import { type Scalar, type TrackedRun, scalarsOfStep, scalarsOfValidation } from './tracked-run'
 
 /** Parts of a name by which TensorBoard nests nodes are joined by slashes. */
 const nodeName = (name: string): string => name.replaceAll('.', '/')

@@ -3,9 +3,10 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
 import type { PreparedTraining } from '../training/prepare'
+import type { Ending, Tracker } from '../training/tracker'
 import type * as Mlflow from './mlflow'
 import type * as TensorBoard from './tensorboard'
-import { type Ending, type TrackedRun, type Tracker, allTrackers } from './tracker'
+import { type TrackedRun, allTrackers } from './tracked-run'
 
 const trackedRun = ({ request: { options, setup }, planned: { staged }, fingerprint, rates, state }: PreparedTraining): TrackedRun => ({
   graph: staged.graph,

@@ -16,7 +16,7 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
-import type { Tracker } from '../tracking/tracker'
+import type { Tracker } from './tracker'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */

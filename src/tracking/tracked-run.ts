@@ -3,6 +3,7 @@ import type { Graph } from '../../staging'
 import type { Outcome } from '../failure'
 import type { Validation } from '../training/best'
 import type { StepReport } from '../training/step-report'
+import type { Tracker } from '../training/tracker'
 
 /** The training that is followed, as it begins. */
 export interface TrackedRun {
@@ -11,16 +12,6 @@ export interface TrackedRun {
   readonly hyperParameters: Readonly<Record<string, string>>
   /** Steps that were done before, where a training is resumed. */
   readonly stepsBefore: number
-}
-
-/** How a training ended. */
-export type Ending = 'finished' | 'failed' | 'interrupted'
-
-/** Is told of a training as it goes. */
-export interface Tracker {
-  readonly step: (report: StepReport) => Outcome<void>
-  readonly validation: (validation: Validation) => Outcome<void>
-  readonly close: (ending: Ending) => Promise<void>
 }
 
 /** One value of a run, under the name that TensorBoard and MLflow group by. */
