@@ -7,6 +7,7 @@ import type { Planned } from '../plans/plan-network'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { BestBy, Validation } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
+import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
 import type { StartingWeights } from '../weights/weights'
@@ -60,6 +61,8 @@ const httpAddress: Kind<string> = textKind(
   }),
   E.right
 )
+
+const stainJitters = exactly<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 
 const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
 
@@ -124,6 +127,11 @@ export const trainOptions = {
   colourJitter: optional(
     textOrValue<ColourJitter>('b,c,s,h', 'a colour jitter, or its text', parseColourJitter, jitters),
     'random brightness, contrast, saturation (factors 1-x to 1+x) and hue (turns from -h to h, linear in YIQ)'
+  ),
+  /** A jitter of stains, or its text 'scale,shift'. */
+  stainJitter: optional(
+    textOrValue<StainJitter>('scale,shift', 'a stain jitter, or its text', parseStainJitter, stainJitters),
+    'random amounts of haematoxylin, eosin and DAB: factors 1-scale to 1+scale, and shifts of their optical density, such as 0.05,0.05'
   ),
   /** 'balanced', one number a class, or their text '1,2.5'. */
   classWeights: optional(

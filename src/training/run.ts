@@ -47,7 +47,7 @@ const trainOn =
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
-    const { seed, flip, rotate, colourJitter, signal, save, best } = request.options
+    const { seed, flip, rotate, colourJitter, stainJitter, signal, save, best } = request.options
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
@@ -62,6 +62,7 @@ const trainOn =
       flip,
       rotate,
       colourJitter,
+      stainJitter,
       loader,
       regions: prepared.regions,
       ...skipped
