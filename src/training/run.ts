@@ -16,6 +16,7 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
+import type { Tracker } from './tracker'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
@@ -42,7 +43,7 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, record: GrowingRecord, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
@@ -80,6 +81,7 @@ const trainOn =
       validate:
         validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
       metrics,
+      tracker,
       stateWriter: createStateWriter(network, program, {
         state: request.options.state,
         save,
@@ -106,11 +108,19 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
+/** Those who see a training as it goes. */
+interface Followers {
+  /** Has the steps before, and grows. */
+  readonly record: GrowingRecord
+  /** Absent where nothing is traced. */
+  readonly recorder?: RunRecorder | undefined
+  readonly tracker?: Tracker | undefined
+}
+
 /**
- * Opens the network and the metrics, and trains; both are closed whatever happens. `record` has the
- * steps before, and grows.
+ * Opens the network and the metrics, and trains; both are closed whatever happens.
  */
-export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, recorder?: RunRecorder): Outcome<TrainedRecord> => {
+export const runPrepared = (prepared: PreparedTraining, { record, recorder, tracker }: Followers): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
@@ -121,5 +131,5 @@ export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, r
     seed: request.options.seed,
     recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, record, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, { record, tracker }, metrics)))
 }
