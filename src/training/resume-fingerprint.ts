@@ -20,9 +20,9 @@ const fieldsText = (fields: object): string =>
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 /** Masks are told apart by what they hold: a file may change under its name. */
-const labelText = ({ label, weight }: Dataset['examples'][number]): string => {
-  const weighed = weight === undefined ? '' : ` of ${weight}`
-  if (isMask(label)) return `${basename(label.path)} ${label.counts.join()}`
+const labelText = ({ label, weight, tissue }: Dataset['examples'][number]): string => {
+  const weighed = `${weight === undefined ? '' : ` of ${weight}`}${tissue === undefined ? '' : ` in ${basename(tissue)}`}`
+  if (isMask(label)) return `${basename(label.path)} ${label.counts.join()}${weighed}`
   return typeof label === 'number' ? `${label}${weighed}` : `${JSON.stringify(label)}${weighed}`
 }
 
@@ -45,7 +45,7 @@ export const resumeFingerprint = (
   channels: TrainedChannels | undefined
 ): ResumeFingerprint => {
   const { sourceGraph, graph } = staged
-  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
+  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter, stainJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return withoutAbsent({
     model: graph.model,
@@ -68,7 +68,8 @@ export const resumeFingerprint = (
     balanced: options.balanced ? 'on' : undefined,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
-    'colour-jitter': colourJitter && fieldsText(colourJitter)
+    'colour-jitter': colourJitter && fieldsText(colourJitter),
+    'stain-jitter': stainJitter && fieldsText(stainJitter)
   })
 }
 
