@@ -7,7 +7,10 @@ import { checkPaths, namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
-import { type Resolution, extentText } from '../images/resolution'
+import { extentText } from '../images/resolution'
+import type { Reading } from '../images/samples'
+import type { TrainedChannels } from '../weights/channel-metadata'
+import { readingAsTrained, sourceFor } from '../predicting/input-channels'
 import { resolutionOf } from '../option-tables/image-options'
 import { type ImagePrediction, type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -126,7 +129,8 @@ interface Run {
   readonly wanted: Wanted
   readonly setup: RunnableSetup
   readonly weights: WeightSource
-  readonly resolution: Resolution
+  readonly resolution: Reading
+  readonly trained?: TrainedChannels
   readonly progress: Progress
 }
 
@@ -137,12 +141,16 @@ const weightsOf = ({ weights, onNotice }: Options): WeightSource => {
 }
 
 /** Images of one extent, by one plan. */
-const predictAlike = ({ options, wanted, setup, weights, resolution, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
+const predictAlike = (
+  { options, wanted, setup, weights, resolution, trained, progress }: Run,
+  images: readonly Job[]
+): Outcome<unknown> => {
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const skipOne = skip(options, progress)
   return pipe(
-    planForward(setup, { height, width, channels: first.channels }, pickWatching(options)),
+    TE.fromEither(sourceFor(options, trained, first)),
+    TE.chain((source) => planForward(setup, { height, width, channels: first.channels }, source, pickWatching(options))),
     TE.map((planned): E.Either<Failure, Planned> => E.right(planned)),
     TE.orElse((failure) =>
       TE.map((): E.Either<Failure, Planned> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))
@@ -201,7 +209,8 @@ const openAll = (
 const byExtent = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
   const groups = new Map<string, Job[]>()
   for (const job of jobs) {
-    const extent = extentText(job.source.header)
+    const { header, channels, elementType } = job.source
+    const extent = `${extentText(header)} ${channels} ${elementType}`
     groups.set(extent, [...(groups.get(extent) ?? []), job])
   }
   return [...groups.values()]
@@ -252,8 +261,16 @@ const predictListed = (options: Options): Outcome<PredictReport> => {
     TE.bind('setup', () => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(({ files }) => checkWanted(wanted, files)),
-    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
-    TE.let('run', ({ setup, resolution }): Run => ({ options, wanted, setup, weights: weightsOf(options), resolution, progress })),
+    TE.bind('read', () => TE.chain((asked: Reading) => readingAsTrained(options.weights, asked))(TE.fromEither(resolutionOf(options)))),
+    TE.let('run', ({ setup, read: { reading, trained } }): Run => ({
+      options,
+      wanted,
+      setup,
+      weights: weightsOf(options),
+      resolution: reading,
+      ...(trained && { trained }),
+      progress
+    })),
     TE.chainFirst(({ run, listed }) =>
       pipe(
         openAll(run, listed),

@@ -53,6 +53,15 @@ const jitters = exactly<ColourJitter>(
   {}
 )
 
+const httpAddress: Kind<string> = textKind(
+  'url',
+  predicateCodec('an address that begins with http:// or https://', (value) => {
+    const isUrl = typeof value === 'string' && URL.canParse(value)
+    return isUrl && ['http:', 'https:'].includes(new URL(value).protocol)
+  }),
+  E.right
+)
+
 const stainJitters = exactly<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 
 const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
@@ -148,6 +157,12 @@ export const trainOptions = {
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
   ...runTraceOption,
+  /** A folder of event files that TensorBoard shows: scalars, the graph and hyper-parameters. */
+  tensorboard: optional(path('folder'), 'write event files to it, which TensorBoard shows: scalars, the graph, hyper-parameters'),
+  /** The address of an MLflow server that is told of the training: 'http://127.0.0.1:5000'. */
+  mlflow: optional(httpAddress, 'tell this MLflow server of it, such as http://127.0.0.1:5000'),
+  /** A port of 127.0.0.1 on which the report is served while the training runs; 0 is any. */
+  live: optional(whole(0, 65_535), 'serve the report on this port of 127.0.0.1 while it runs; 0 is any that is free'),
   /** A safetensors file, or one of torch.save, to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors, or a file of torch.save, to start from', { otherwise: 'drawn from the seed' }),
   /**

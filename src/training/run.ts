@@ -8,6 +8,8 @@ import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
 import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
+import { trainedChannels } from './input-channels'
+import { channelMetadata } from '../weights/channel-metadata'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
@@ -16,6 +18,7 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
+import type { Tracker } from './tracker'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
@@ -42,7 +45,7 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, record: GrowingRecord, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
@@ -51,7 +54,7 @@ const trainOn =
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
-    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
+    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
     const batches = createBatches({
       dataset: training,
       classes,
@@ -80,13 +83,15 @@ const trainOn =
       validate:
         validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
       metrics,
+      tracker,
       stateWriter: createStateWriter(network, program, {
         state: request.options.state,
         save,
         best,
         fingerprint,
         rates: prepared.rates,
-        resumedAfter: state?.record.loss.length ?? 0
+        resumedAfter: state?.record.loss.length ?? 0,
+        metadata: channelMetadata(trainedChannels(request, prepared.channels))
       }),
       record
     })
@@ -94,6 +99,7 @@ const trainOn =
       ...trained,
       ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
     }))
+    if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
     return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
@@ -106,11 +112,19 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
+/** Those who see a training as it goes. */
+interface Followers {
+  /** Has the steps before, and grows. */
+  readonly record: GrowingRecord
+  /** Absent where nothing is traced. */
+  readonly recorder?: RunRecorder | undefined
+  readonly tracker?: Tracker | undefined
+}
+
 /**
- * Opens the network and the metrics, and trains; both are closed whatever happens. `record` has the
- * steps before, and grows.
+ * Opens the network and the metrics, and trains; both are closed whatever happens.
  */
-export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, recorder?: RunRecorder): Outcome<TrainedRecord> => {
+export const runPrepared = (prepared: PreparedTraining, { record, recorder, tracker }: Followers): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
@@ -121,5 +135,5 @@ export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, r
     seed: request.options.seed,
     recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, record, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, { record, tracker }, metrics)))
 }

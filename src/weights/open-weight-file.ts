@@ -10,7 +10,13 @@ import type { WeightFile } from './weight-file'
 const openSafetensors = (path: string): Outcome<WeightFile> =>
   pipe(
     openTensorFile(path),
-    TE.map((file) => ({ path, tensors: file.tensors, read: (name, target) => readTensor(file, name, target), notices: [] }))
+    TE.map((file) => ({
+      path,
+      tensors: file.tensors,
+      read: (name, target) => readTensor(file, name, target),
+      metadata: file.metadata,
+      notices: []
+    }))
   )
 
 /** The first bytes of files; no header of safetensors is so long that it began as one of these. */

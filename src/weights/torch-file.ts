@@ -100,6 +100,7 @@ const opened = async (path: string, file: FileHandle, entries: ReadonlyMap<strin
     path,
     tensors: new Map([...located].map(([name, { view }]) => [name, { type: view.storage.type, shape: view.shape }])),
     read: (name, target) => readView(path, name, located.get(name)!, target),
+    metadata: {},
     notices: nested === undefined ? [] : [nestedNotice(path, nested)]
   }))(await locate(folder, entries, tensors))
 }

@@ -13,6 +13,8 @@ export interface WeightFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>
   /** Reads one tensor into `target`, of as many elements, and converts it to the target's type. */
   readonly read: (name: string, target: Target) => Outcome<void>
+  /** Texts that the file has beside its tensors; empty where its format has none. */
+  readonly metadata: Readonly<Record<string, string>>
   /** Sentences on what of it is read otherwise than it stands there. */
   readonly notices: readonly string[]
 }

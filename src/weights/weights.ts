@@ -6,9 +6,10 @@ import type { StepIo, Numbers } from '../running/step-io'
 import type { Failure, Outcome } from '../failure'
 import { drawParameters } from './initialise'
 import { type NamedTensor, type Resets, type WeightMatch, matchWeights } from './match-weights'
-import { type TensorData, writeTensors } from './safetensors'
 import { underNetworkNames } from './network-names'
 import { openWeightFile } from './open-weight-file'
+import { type FittedFile, fitInputChannels } from './repeat-planes'
+import { type Metadata, type TensorData, writeTensors } from './safetensors'
 
 /** Tells whether all values are finite: nothing but them makes 0 of a product with 0. */
 const areFinite = (values: Numbers): boolean => {
@@ -49,6 +50,8 @@ export interface WeightSource {
 /** The weights that a network starts with: what came from the file, and what did not. */
 export interface StartingWeights extends WeightMatch {
   readonly path: string
+  /** A sentence on a first convolution of other channels than the file's. */
+  readonly notice?: string
 }
 
 /**
@@ -69,6 +72,7 @@ export const readWeights = (
         () =>
           notices.forEach((notice) => onNotice?.(notice))
     ),
+    TE.map(({ file: stored }): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
     TE.bind('match', ({ file }) => TE.fromEither(matchWeights({ file, model, parameters, resets }))),
     TE.chainFirst(({ file, match }) =>
       TE.traverseSeqArray(({ name }: NamedTensor) =>
@@ -78,10 +82,10 @@ export const readWeights = (
         )
       )(match.loaded)
     ),
-    TE.map(({ match }) => {
+    TE.map(({ match, notice }) => {
       const drawn = new Set(match.drawn.map(({ name }) => name))
       drawParameters(seed, parameters, io, (name) => drawn.has(name))
-      return { path, ...match }
+      return { path, ...match, ...(notice === undefined ? {} : { notice }) }
     })
   )
 
@@ -94,8 +98,9 @@ export const floatTensor = (name: string, shape: readonly number[], data: ArrayB
 })
 
 /** Writes the parameters that the save section left in its I/O buffer. */
-export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo): Outcome<void> =>
+export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo, metadata: Metadata = {}): Outcome<void> =>
   writeTensors(
     path,
-    parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name)))
+    parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
+    metadata
   )
