@@ -15,6 +15,7 @@ import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
+import type { SeenCrop } from './seen-crops'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import { validate } from './validation'
@@ -69,6 +70,8 @@ const trainOn =
     })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
+    const { report, live } = request.options
+    const onCrops = report === undefined && live === undefined ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
     const run = runUpdates({
       request,
       network,
@@ -79,7 +82,9 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate:
-        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
+        validation &&
+        evaluate &&
+        validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal, onCrops }),
       metrics,
       tracker,
       stateWriter: createStateWriter(network, program, {
