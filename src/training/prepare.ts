@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { hasTarget, type Graph, withClassWeights } from '../../staging'
+import { hasTarget, labelsOf, type Graph, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
@@ -42,7 +42,7 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
         ] as const)
   if (!labelled) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] === 3
-    ? E.right(scores[1])
+    ? E.right(labelsOf(loss))
     : E.left(inputFailure(`images are read with 3 channels but the input of ${model} has ${input[1]}`))
 }
 

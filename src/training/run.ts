@@ -1,12 +1,12 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
-import { findPixelLoss } from '../running/pixel-loss'
+import { hasTarget, isNormalised } from '../../staging'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
 import { createImageLoader } from './image-loader'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type LossWeights, bothLossWeights, lossWeightsByClass, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { emptyRecord } from './record'
@@ -17,9 +17,11 @@ import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
-  const pixels = findPixelLoss(planned)
-  if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
-  return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const ofTargets = isNormalised(loss) ? lossWeightsByTarget(loss, batches) : uniformLossWeights
+  return classWeights === undefined || hasTarget(loss, 'pixel-labels')
+    ? ofTargets
+    : bothLossWeights(ofTargets, lossWeightsByClass(classWeights, batches))
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -61,7 +63,19 @@ const trainOn =
       isEpochEnd: (done) => epochs(done) > epochs(done - 1),
       weights: weightsFor(prepared, batches),
       validate:
-        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
+        validation &&
+        evaluate &&
+        validate({
+          network,
+          loss: planned.staged.graph.nodes.at(-1)!,
+          section: evaluate,
+          dataset: validation,
+          batch,
+          classes,
+          crop,
+          loader,
+          signal
+        }),
       metrics,
       stateWriter: createStateWriter(network, program, {
         state: request.options.state,
