@@ -147,8 +147,8 @@ export interface OpArguments {
   /** Of scores [B, N, H, W] and a class for each pixel: a weighted sum of losses. */
   readonly pixelLoss: PixelLossArguments
   /**
-   * Of scores [B, N, H, W] and a class for each pixel: Dice or Tversky, of each image by itself, and
-   * perhaps what pixelLoss has beside.
+   * Of scores [B, N, H, W] and a class for each pixel: Dice or Tversky, of each image by itself,
+   * and perhaps what pixelLoss has beside.
    */
   readonly overlapLoss: PixelLossArguments
   /** Of predictions and values of their shape: a weighted sum of losses of single elements. */

@@ -75,7 +75,10 @@ const updateOnce = ({ seed, accumulate }: Options, step: number, network: Runnin
   )
 }
 
-/** Labels of pixels, where there are any, go through the classes in turn; what a loss is divided by. */
+/**
+ * Labels of pixels, where there are any, go through the classes in turn; what a loss is divided by
+ * follows from them.
+ */
 export const fillPixels = (planned: Pick<Planned, 'staged'>, io: StepIo, accumulate: number): void => {
   const pixels = findPixelLoss(planned)
   const target = io.view('target')

@@ -2,8 +2,8 @@ import { type Node, targetWeightOf } from '../../staging'
 import type { StepIo } from './step-io'
 
 /**
- * The sum of what targets count in a loss that is divided by it, in an evaluation all classes alike;
- * undefined where it is not.
+ * The sum of what targets count in a loss that is divided by it, in an evaluation all classes
+ * alike; undefined where it is not.
  */
 export const weightOfTargets = (loss: Node, targets: ArrayLike<number>, isEvaluated = false): number | undefined => {
   const weightOf = targetWeightOf(loss, isEvaluated)

@@ -45,7 +45,10 @@ interface LossTally {
   readonly mean: () => number
 }
 
-/** Losses of pixels, rows or elements are added up over all batches, and Dice and Tversky over images. */
+/**
+ * Losses of pixels, rows or elements are added up over all batches, and Dice and Tversky over
+ * images.
+ */
 const tallyOfLoss = (loss: Node, batch: number): LossTally => {
   let [sum, weight, overlaps, images] = [0, 0, 0, 0]
   return {

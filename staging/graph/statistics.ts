@@ -11,7 +11,9 @@ export type Normalisation = Node & { readonly statistics: Statistics }
  */
 export const gathersMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.gathered === true
 
-/** Tells whether an op needs moments, or sums, that are complete only when all of its input is made. */
+/**
+ * Tells whether an op needs moments, or sums, that are complete only when all of its input is made.
+ */
 export const gathersStatistics = (node: Pick<Node, 'statistics' | 'overlaps'>): boolean => node.overlaps || gathersMoments(node)
 
 /** The dimensions over which statistics go. */

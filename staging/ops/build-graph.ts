@@ -90,7 +90,9 @@ export const createStepGraph = (graph: Graph, objective: Objective, source: Sour
   source
 })
 
-/** The graph with a factor for each class in its loss, where that is divided by what they add up to. */
+/**
+ * The graph with a factor for each class in its loss, where that is divided by what they add up to.
+ */
 export const withClassWeights = (graph: Graph, classWeights: readonly number[]): Graph => ({
   ...graph,
   nodes: graph.nodes.map((node) =>

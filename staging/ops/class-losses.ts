@@ -40,7 +40,10 @@ const sharesOf = (scope: ModelScope, region: Region) => ({
   normaliser: exchangeOperand(scope.stepIo.normaliser)
 })
 
-/** Dice or Tversky, and by what the sum over images and classes is multiplied; nothing else has them. */
+/**
+ * Dice or Tversky, and by what the sum over images and classes is multiplied; nothing else has
+ * them.
+ */
 const overlapFields = ({ graph: { objective } }: ModelScope, { args, input: [batch, channels] }: ClassLossNode) => {
   const { alpha, beta, smooth, weight } = lossFunctions(args.loss, channels).overlap ?? { alpha: 0, beta: 0, smooth: 0, weight: 0 }
   return { alpha, beta, smooth, scale: weight / (batch * microBatches(objective)) }

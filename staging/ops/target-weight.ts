@@ -13,7 +13,8 @@ export const uncountedTarget = (loss: Node): number => (hasTarget(loss, 'values'
 export const ignoredLabelOf = (loss: Node): number | undefined => (hasTarget(loss, 'pixel-labels') ? (loss.args.ignore ?? 255) : undefined)
 
 /**
- * Labels that a loss of classes tells apart: as many as there are channels, of a single one 0 and 1.
+ * Labels that a loss of classes tells apart: as many as there are channels, of a single one 0 and
+ * 1.
  */
 export const labelsOf = ({ op, args, input }: Node): number => ('loss' in args && op !== 'valueLoss' && input[1] === 1 ? 2 : input[1])
 

@@ -3,7 +3,9 @@ import { constant, expressionOf, familyOf, leaf, parseLoss, where, type LossName
 import { gradientBy } from './differentiate'
 import { encodeExpression } from './encode'
 
-/** Of the Tversky index of each image and class, (I + smooth) / (I + alpha FP + beta FN + smooth). */
+/**
+ * Of the Tversky index of each image and class, (I + smooth) / (I + alpha FP + beta FN + smooth).
+ */
 export interface Overlap {
   readonly alpha: number
   readonly beta: number

@@ -23,7 +23,7 @@ interface Golden {
 
 const { cases } = goldenJson<{ readonly cases: readonly Golden[] }>('losses')
 
-/** Scores pass through a layer that leaves them as they are, so that a segment may end before the loss. */
+/** Leaves scores as they are, so that a segment may end before the loss. */
 const same = dsl.pointwise('same', (x) => x)
 
 const executionOf = ({ op, args, input, scores, target }: Golden): Execution => {
@@ -40,7 +40,10 @@ const executionOf = ({ op, args, input, scores, target }: Golden): Execution => 
   }
 }
 
-/** All of it as one segment in tiles along the batch; images beside them in tiles of single rows and two columns. */
+/**
+ * All of it as one segment in tiles along the batch; images beside that in tiles of a row and a
+ * third of the columns.
+ */
 const tilings = ({ op, input: [batch = 1, , height = 1] }: Golden): readonly (readonly Segment[])[] => {
   const rest = { recompute: false, reorder: 'once' } as const
   const images = { B: batch, H: height, W: height > 1 ? 3 : 1 }

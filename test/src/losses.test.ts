@@ -1,6 +1,6 @@
 /**
- * Losses that `train` is asked for: they are learnt from, whatever the tiles and micro-batches, and a
- * validation measures the same loss that a step has.
+ * Losses that `train` is asked for: they are learnt from, whatever the tiles and micro-batches, and
+ * a validation measures the same loss that a step has.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -63,8 +63,13 @@ const rows = model({ name: 'rows', layers: [conv2d({ out: 4, k: 3, p: 1 }), tanh
 
 /** Each step sees all images whole. */
 const options = {
-  ...{ input: [images, 3, height, width], device: 'reference', threads: 1, seed: 3, optimizer: 'sgd', lr: 0.5 },
-  ...{ momentum: 0, flip: false, rotate: false }
+  input: [images, 3, height, width],
+  device: 'reference',
+  threads: 1,
+  seed: 3,
+  optimizer: 'sgd',
+  momentum: 0,
+  lr: 0.5
 } as const
 
 const formulas = [

@@ -1,6 +1,6 @@
 // Losses of scores and classes, by an expression of each channel in float32, and sums over images
-// for Dice and Tversky; plain or nhwc. Semantics: reference/class_loss.cpp. What is summed is summed
-// in double. A label that is none is recorded in context.fault, and the sums stay as they were.
+// for Dice and Tversky; plain or nhwc. Semantics: reference/class_loss.cpp. Sums are of double. A
+// label that is none is recorded in context.fault, and the sums stay as they were.
 #include "compiled.hpp"
 #include "families.hpp"
 #include "interpreted.cuh"
