@@ -15,7 +15,8 @@ export { type PlaceReport, place } from './commands/research/place'
 export { type TrainReport, train } from './commands/train'
 export { type Failure, type Outcome, exitStatus } from './failure'
 export { type Dataset, type Example } from './images/dataset'
-export { readDataset } from './images/read-dataset'
+export { type ClassSet, type Label, type TargetValues } from './images/labels'
+export { type ReadDatasetOptions, readDataset } from './commands/read-dataset'
 export {
   type BenchOptions,
   type BenchStep,
@@ -40,5 +41,6 @@ export { type Best, type BestBy, type Validation } from './training/best'
 export { type ClassWeights } from './training/class-weights'
 export { type LearningRateSchedule } from './training/learning-rate'
 export { type StepReport } from './training/step-report'
+export { type StartingWeights } from './weights/weights'
 export { type TensorData } from './weights/safetensors'
 export { writeTensorFile } from './weights/tensor-file'

@@ -3,11 +3,14 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { type DecodedImage, decodeImage, upscaledExtent, maxBytesInMemory, decodedBytes } from './decode-image'
+import { ignoredLabel } from './class-list'
 import { readHeader } from './image-header'
 import { tap } from '../tasks/tap'
-import { type ClassMap, decodeMask } from './masks'
+import { openAnnotations } from './inspect-annotations'
+import { type ClassMap, type Mask, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
-import { type Extent2, type Resolution, finest } from './resolution'
+import { type PolygonMap, polygonBytes } from './polygons'
+import { type Extent2, type Resolution, extentText, finest } from './resolution'
 
 interface Cache<A> {
   readonly get: (path: string) => A | undefined
@@ -65,6 +68,23 @@ export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path
   return (path) => async () => {
     const found = cache.get(path)
     return found === undefined ? decode(path)() : E.right(found)
+  }
+}
+
+/** Bytes of polygons that are held. */
+const maxPolygonBytes = 2 ** 28
+
+/** Polygons over images, by the path of their file. */
+export const annotationCache = (limitBytes = maxPolygonBytes): ((mask: Mask) => Outcome<PolygonMap>) => {
+  const cache = cacheOf<PolygonMap>(limitBytes)
+  return (mask) => async () => {
+    const key = `${mask.path} ${extentText(mask)}`
+    const found = cache.get(key)
+    if (found !== undefined) return E.right(found)
+    return pipe(
+      openAnnotations(mask.path, mask, mask.annotation ?? { aliases: [], outside: ignoredLabel }),
+      tap((map) => cache.put(key, polygonBytes(map), map))
+    )()
   }
 }
 

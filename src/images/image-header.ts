@@ -5,6 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadSharp } from './load-sharp'
+import { type GroundTransform, groundAt } from './ground-transform'
 import { type Extent2, type Resolution, type View, finest, viewOf } from './resolution'
 import { findColourFault } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
@@ -21,6 +22,8 @@ export interface ImageHeader extends Extent2 {
   readonly hasAlpha: boolean
   /** As in EXIF, 1 where there is none; not applied. */
   readonly orientation: number
+  /** Where the view lies on the ground; absent where the file does not say it. */
+  readonly ground?: GroundTransform
 }
 
 export const readFailure =
@@ -76,6 +79,7 @@ const checkColours = (path: string, [first]: readonly TiffDirectory[]): E.Either
 const headerOf = (path: string, { metadata, directories }: Found, resolution: Resolution): E.Either<Failure, ImageHeader> => {
   const { height, width, pages = 1, orientation = 1, hasAlpha, channels, space } = metadata
   const [first, ...smaller] = tiffLevels(directories)
+  const ground = directories[0]?.ground
   // What the decoder says of the first page counts.
   const levels = [{ ...first, page: 0, height, width }, ...smaller]
   return pipe(
@@ -87,7 +91,8 @@ const headerOf = (path: string, { metadata, directories }: Found, resolution: Re
       levels,
       pages: Math.max(1, pages - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
       hasAlpha: hasAlpha || channels > (coloursOf[space] ?? channels),
-      orientation
+      orientation,
+      ...(ground && { ground: groundAt(ground, levels[0]!, view) })
     }))
   )
 }

@@ -5,12 +5,14 @@ import type { Image, ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DecodedImage, decodedBytes, upscaledExtent } from '../images/decode-image'
 import type { Example } from '../images/dataset'
-import { imageCache, maskCache } from '../images/image-cache'
+import { annotationCache, imageCache, maskCache } from '../images/image-cache'
 import { type ImageSource, openImage } from '../images/image-source'
 import { type ReadWindow, windowBytes } from '../images/image-windows'
+import { isMask } from '../images/labels'
 import { cutMask, readMaskCut } from '../images/mask-crops'
 import type { TiledMask } from '../images/mask-windows'
 import { type ClassMap, type Mask, openMask } from '../images/masks'
+import { type PolygonMap, paintWindow } from '../images/polygons'
 import { ownPixels } from '../images/raw-pixels'
 import { type Extent2, type Resolution, extentText } from '../images/resolution'
 import { type CropPlacement, cropMask, extentInImage } from './crop-mask'
@@ -62,7 +64,7 @@ const checkSize =
 const checkLevels =
   ({ path, label }: Example) =>
   (source: ImageSource): E.Either<Failure, ImageSource> =>
-    typeof label === 'number' || source.header.levels.some((level) => extentText(level) === extentText(label))
+    !isMask(label) || source.header.levels.some((level) => extentText(level) === extentText(label))
       ? E.right(source)
       : E.left(changedFailure(`the image ${path}`, label))
 
@@ -87,7 +89,7 @@ interface SeenImage {
 
 export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoaderOptions): ImageLoader => {
   const least = minExtent(crop, rotate)
-  const [wholeImage, wholeMask] = [imageCache(least, undefined, resolution), maskCache(least)]
+  const [wholeImage, wholeMask, polygons] = [imageCache(least, undefined, resolution), maskCache(least), annotationCache()]
   const opened = memoised((path) => openImage(path, resolution))
   const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
   const isBuffered = bufferedBytes({ crop, batch }) !== undefined
@@ -126,7 +128,7 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
 
   /** Labelled images may be replaced while they are trained on; those with masks lie under them. */
   const decodedWhole = ({ path, label }: Example, extent: Extent2): Outcome<DecodedImage> =>
-    typeof label === 'number' ? wholeImage(path) : TE.chainEitherK(checkSize(`the image ${path}`, label, extent))(wholeImage(path))
+    isMask(label) ? TE.chainEitherK(checkSize(`the image ${path}`, label, extent))(wholeImage(path)) : wholeImage(path)
 
   const checkedMask = (mask: Mask): Outcome<ClassMap> =>
     pipe(
@@ -134,7 +136,7 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
       TE.chain((wanted) => TE.chainEitherK(checkSize(`the mask ${mask.path}`, mask, wanted))(wholeMask(mask.path)))
     )
 
-  const cutClasses = (mask: Mask, extent: Extent2, window: ImageWindow): Outcome<ClassMap> =>
+  const cutPixels = (mask: Mask, extent: Extent2, window: ImageWindow): Outcome<ClassMap> =>
     pipe(
       openedMask(mask.path),
       TE.chain(({ tiled }) =>
@@ -146,6 +148,9 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
             )
       )
     )
+
+  const cutPolygons = (mask: Mask, extent: Extent2, window: ImageWindow): Outcome<ClassMap> =>
+    TE.map((map: PolygonMap): ClassMap => ({ ...window, pixels: paintWindow(map, extent, window) }))(polygons(mask))
 
   return {
     image: (example, place) =>
@@ -163,7 +168,7 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
         TE.chain(({ extent }) => {
           const placement = place(extent)
           return TE.map((cut: ClassMap) => cropMask(cut, { ...placement, cropTop: 0, cropLeft: 0 }, crop))(
-            cutClasses(mask, extent, windowOf(placement))
+            (mask.annotation === undefined ? cutPixels : cutPolygons)(mask, extent, windowOf(placement))
           )
         })
       )

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Dataset } from '../images/dataset'
+import { isMask } from '../images/labels'
 import { graphHash } from '../../staging'
 import { type Planned } from '../plans/plan-network'
 import { scheduleText } from './learning-rate'
@@ -18,8 +19,11 @@ const fieldsText = (fields: object): string =>
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 /** Masks are told apart by what they hold: a file may change under its name. */
-const labelText = ({ label }: Dataset['examples'][number]): string =>
-  typeof label === 'number' ? `${label}` : `${basename(label.path)} ${label.counts.join()}`
+const labelText = ({ label, weight }: Dataset['examples'][number]): string => {
+  const weighed = weight === undefined ? '' : ` of ${weight}`
+  if (isMask(label)) return `${basename(label.path)} ${label.counts.join()}`
+  return typeof label === 'number' ? `${label}${weighed}` : `${JSON.stringify(label)}${weighed}`
+}
 
 /** Names and labels in order; folders may move. */
 const dataText = ({ examples }: Dataset): string =>
@@ -56,6 +60,9 @@ export const resumeFingerprint = (
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
     level: 'level' in resolution && resolution.level > 0 ? `${resolution.level}` : undefined,
     mpp: 'level' in resolution ? undefined : `${resolution.micronsPerPixel}`,
+    tissue: options.tissue ? 'on' : undefined,
+    annotated: options.annotated ? 'on' : undefined,
+    balanced: options.balanced ? 'on' : undefined,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
     'colour-jitter': colourJitter && fieldsText(colourJitter)

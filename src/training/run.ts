@@ -1,27 +1,28 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
-import { hasTarget, isNormalised } from '../../staging'
+import { isNormalised } from '../../staging'
+import { present } from '../options/present'
+import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
+import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, bothLossWeights, lossWeightsByClass, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
+import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
-import { emptyRecord } from './record'
+import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
-const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
+const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
   const loss = planned.staged.graph.nodes.at(-1)!
   const ofTargets = isNormalised(loss) ? lossWeightsByTarget(loss, batches) : uniformLossWeights
-  return classWeights === undefined || hasTarget(loss, 'pixel-labels')
-    ? ofTargets
-    : bothLossWeights(ofTargets, lossWeightsByClass(classWeights, batches))
+  return weighsRows(training, classWeights) ? bothLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -41,7 +42,7 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, record: GrowingRecord, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
@@ -49,10 +50,21 @@ const trainOn =
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
-    const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
     const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
-    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
+    const batches = createBatches({
+      dataset: training,
+      classes,
+      seed,
+      batch,
+      crop,
+      flip,
+      rotate,
+      colourJitter,
+      loader,
+      regions: prepared.regions,
+      ...skipped
+    })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runUpdates({
@@ -60,7 +72,9 @@ const trainOn =
       network,
       batches,
       steps,
-      isEpochEnd: (done) => epochs(done) > epochs(done - 1),
+      images: rows,
+      pixels: rows * crop.height * crop.width,
+      epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate:
         validation &&
@@ -85,12 +99,14 @@ const trainOn =
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0
       }),
-      before: state?.record ?? emptyRecord
+      record
     })
-    const withSkipped = TE.map((trained: TrainedRecord): TrainedRecord =>
-      skipped.onSkipped === undefined ? trained : { ...trained, skippedCrops: skipped.count() }
-    )
-    return () => withSkipped(run)().finally(() => signal?.removeEventListener('abort', stop))
+    const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
+      ...trained,
+      ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
+    }))
+    if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
+    return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
 
 const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {
@@ -101,15 +117,20 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
-/** Opens the network and the metrics, and trains; both are closed whatever happens. */
-export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+/**
+ * Opens the network and the metrics, and trains; both are closed whatever happens. `record` has the
+ * steps before, and grows.
+ */
+export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, recorder?: RunRecorder): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
+  const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
     planned,
     device: request.setup.device,
-    weights: request.options.weights,
+    weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset } },
     state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
-    seed: request.options.seed
+    seed: request.options.seed,
+    recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, record, metrics)))
 }

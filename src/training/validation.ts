@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/Either'
 import { type Node, isNormalised, uncountedTarget } from '../../staging'
 import type { Section } from '../../staging/program/program'
-import type { Dataset } from '../images/dataset'
+import { type Dataset, labelKind } from '../images/dataset'
 import { weightOfTargets } from '../running/normaliser'
 import { type StepIo, createStepIo } from '../running/step-io'
 import { type Failure, type Outcome } from '../failure'
 import type { Extent2 } from '../images/resolution'
-import { ignoredLabel } from '../images/masks'
+import { ignoredLabel } from '../images/class-list'
 import { type RunningNetwork, withAbort } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, splitIntoBatches, centreBatch } from './batches'
@@ -118,9 +118,9 @@ export const validate = ({ network, loss, section, dataset, batch, classes, crop
   const { examples } = dataset
   const io = createStepIo(section)
   const batches = splitIntoBatches(examples, batch)
-  const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader)()
+  const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader, classes)()
   return async () => {
-    const masked = typeof examples[0]?.label !== 'number'
+    const masked = labelKind(dataset) === 'mask'
     const tally = masked ? tallyOfPixels(loss, classes, batch) : tallyOfImages(loss, classes, examples.length, batch)
     let next = load(0)
     for (let index = 0; index < batches.length; index += 1) {

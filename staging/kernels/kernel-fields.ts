@@ -124,7 +124,8 @@ export const kernelFields = {
     expression: 'numbers'
   },
   overlapLoss: { ...integers('images', 'channels'), ...reals('alpha', 'beta', 'smooth', 'scale') },
-  loadImage: { ...placedTile, ...reals('mean0', 'mean1', 'mean2', 'mean3', 'deviation0', 'deviation1', 'deviation2', 'deviation3') },
+  /** `normalisation`: mean and deviation of each channel in turn. */
+  loadImage: { ...placedTile, normalisation: 'numbers' },
   /** Where a tile lies in a plain tensor: strides in elements. */
   stridedTile,
   squaredError: { ...stridedTile, ...integers('count') },

@@ -294,8 +294,7 @@ struct OverlapLoss : NormaliseParameters {
 
 struct LoadImage : PlacedTile {
   explicit LoadImage(FieldReader& f);
-  std::array<double, 4> mean;
-  std::array<double, 4> deviation;
+  std::vector<double> normalisation;
 };
 
 struct StridedTile : Tile {
