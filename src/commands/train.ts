@@ -17,9 +17,13 @@ import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../op
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import type { Report } from '../reports/report'
+import { type LivePage, serveReport } from '../reports/live'
+import { planPage } from '../reports/plan-page'
 import { runPage } from '../reports/run-page'
 import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
+import { withResource } from '../tasks/with-resource'
+import { withTrackers } from '../tracking/with-trackers'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
 import { checkWrittenFiles, claimedOutputs, outputPaths } from '../training/check-files'
@@ -30,7 +34,7 @@ import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
 import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
 import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
-import { type RunRecorder, createRunRecorder } from '../running/run-recorder'
+import { createRunRecorder } from '../running/run-recorder'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
@@ -137,42 +141,45 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
   }
 }
 
-const trainingPage = (
-  { request, planned, steps }: PreparedTraining,
-  { loss, stepMs, validations, peakDeviceBytes = 0 }: GrowingRecord
-): Report => {
-  const { schedule, warmup } = request.options
-  const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
-  return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, {
-    stepMs,
-    peakDeviceBytes,
-    images: rowsOfUpdate(planned, request),
-    learned: { loss, learningRate: rates, validations }
-  })
-}
-
-/** What a training is to be seen by, written once it has ended, however it did. */
-const writeShown = (prepared: PreparedTraining, record: GrowingRecord, recorder: RunRecorder | undefined): Outcome<void> => {
-  const { report, trace } = prepared.request.options
-  return pipe(
-    record.loss.length === 0 ? TE.right(undefined) : writeReport(report, () => trainingPage(prepared, record)),
-    TE.chain(() => writeRunTrace(trace, prepared.planned, recorder?.runs() ?? []))
-  )
+/** Makes the page of a training as far as it is; its plan is drawn once. */
+const createTrainingPage = ({ request, planned, steps }: PreparedTraining, record: GrowingRecord): (() => Report) => {
+  let page: Report | undefined
+  return () => {
+    const { loss, stepMs, validations, peakDeviceBytes = 0 } = record
+    const { schedule, warmup } = request.options
+    const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
+    const ran = { stepMs, peakDeviceBytes, images: rowsOfUpdate(planned, request), learned: { loss, learningRate: rates, validations } }
+    return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, ran, (page ??= planPage(planned)))
+  }
 }
 
 /** Trains, and writes what shows it: of a training that fails or is interrupted, what there is. */
-const runAndShow =
-  (prepared: PreparedTraining): Outcome<TrainedRecord> =>
-  async () => {
-    const { request, state } = prepared
-    const record = growingRecord(state?.record ?? emptyRecord)
-    const recorder = request.options.trace === undefined ? undefined : createRunRecorder()
-    const trained = await runPrepared(prepared, record, recorder)()
-    const written = await writeShown(prepared, record, recorder)()
+const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+  const { request, planned, state } = prepared
+  const { report, trace, live } = request.options
+  const record = growingRecord(state?.record ?? emptyRecord)
+  const recorder = trace === undefined ? undefined : createRunRecorder()
+  const page = createTrainingPage(prepared, record)
+  const shown = pipe(
+    TE.Do,
+    TE.chain(() => (record.loss.length === 0 ? TE.right(undefined) : writeReport(report, page))),
+    TE.chain(() => writeRunTrace(trace, planned, recorder?.runs() ?? []))
+  )
+  const trained: Outcome<TrainedRecord> = async () => {
+    const trained = await withTrackers(prepared, (tracker) => runPrepared(prepared, { record, recorder, tracker }))()
+    const written = await shown()
     if (E.isRight(trained)) return E.isLeft(written) ? written : trained
     if (E.isLeft(written)) request.notify(written.left.message)
     return trained
   }
+  if (live === undefined) return trained
+  const serving = tap(({ url }: LivePage) => request.notify(`the training is shown at ${url}`))(serveReport(live, page))
+  return withResource(
+    serving,
+    () => trained,
+    ({ close }) => close()
+  )
+}
 
 /** Plans and trains, where nobody else writes to the same files. */
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {

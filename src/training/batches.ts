@@ -12,6 +12,7 @@ import { type Augmentation, type ColourJitter, createAugmenter } from './augment
 import { type CropPlacement, extentInImage } from './crop-mask'
 import type { CropRegions } from './crop-regions'
 import type { ImageLoader, Place } from './image-loader'
+import { type StainChange, type StainJitter, createStainDraws, jitterStains } from './stain-jitter'
 
 export interface Batch {
   readonly images: readonly Image[]
@@ -41,6 +42,7 @@ interface BatchOptions {
   readonly flip: boolean
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
+  readonly stainJitter?: StainJitter | undefined
   readonly loader: ImageLoader
   readonly regions: CropRegions
   readonly onSkipped?: (failure: Failure) => void
@@ -76,6 +78,7 @@ const loadTarget = (rows: readonly PlacedExample[], loader: ImageLoader, classes
 /** A row of training, and what is done to its crop. */
 interface Row extends PlacedExample {
   readonly augmentation: Augmentation
+  readonly stains?: StainChange
 }
 
 const cornerOf = (draw: Draw, cells: Cells | undefined, image: Extent2, crop: Extent2): ReturnType<typeof cropCorner> =>
@@ -90,8 +93,10 @@ const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) =
   const sampling = { ...options, examples: examples.length, ...(byClass === undefined ? {} : { balanced: byClass }) }
   const draws = createSampler(sampling)
   const augmentations = createAugmenter(options)
+  const stainDraws = options.stainJitter && createStainDraws(options.seed, options.batch, options.stainJitter)
   return (microStep: number, attempts: readonly number[]): readonly Row[] => {
     const augmented = augmentations(microStep)
+    const stains = stainDraws?.(microStep)
     return draws(microStep).map((first, row) => {
       const attempt = attempts[row] ?? 0
       const draw = attempt === 0 ? first : drawAnew(sampling, microStep, row, attempt, first)
@@ -103,14 +108,19 @@ const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) =
       return {
         example,
         place: (image) => ({ ...cornerOf(draw, cells, image, across), flipHorizontal, flipVertical, quarterTurns }),
-        augmentation: augmented[row]!
+        augmentation: augmented[row]!,
+        ...(stains && { stains: stains[row]! })
       }
     })
   }
 }
 
-const loadRow = ({ example, place, augmentation }: Row, loader: ImageLoader): Outcome<Image> =>
-  TE.map((image: Image): Image => ({ ...augmentation, ...image }))(loader.image(example, place))
+const loadRow = ({ example, place, augmentation, stains }: Row, { loader, crop }: BatchOptions): Outcome<Image> =>
+  pipe(
+    loader.image(example, place),
+    TE.chainEitherK((image) => (stains === undefined ? E.right(image) : jitterStains(example.path, image, crop, stains))),
+    TE.map((image): Image => ({ ...augmentation, ...image }))
+  )
 
 /** After so many draws in a row that cannot be read, the data are to be looked at. */
 const maxAttempts = 10
@@ -129,7 +139,7 @@ export const createBatches = (options: BatchOptions): Batches => {
   const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
     pipe(
       TE.Do,
-      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, loader))(rows)),
+      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, options))(rows)),
       TE.bind('target', () => loadTarget(rows, loader, classes))
     )
   const createWith = (load: Batches['load'], rows: (microStep: number) => Outcome<readonly Row[]>): Batches => ({

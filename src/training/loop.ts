@@ -6,6 +6,7 @@ import type { RunningNetwork } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
 import type { BestBy } from './best'
+import type { Tracker } from './tracker'
 import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
 import { type GrowingRecord, type TrainingRecord, bestSoFar, isExhausted } from './record'
@@ -29,6 +30,8 @@ interface TrainingRun {
   readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
+  /** Whoever else follows it. */
+  readonly tracker: Tracker | undefined
   readonly stateWriter: StateWriter
   /** The record of the steps before, where training is resumed; those of this run are added. */
   readonly record: GrowingRecord
@@ -98,7 +101,7 @@ const createUpdates = ({ request: { options }, network, batches, steps, weights,
 
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { request: { options }, metrics, stateWriter }: TrainingRun,
+  { request: { options }, metrics, tracker, stateWriter }: TrainingRun,
   validate: Outcome<Quality>,
   record: GrowingRecord
 ): Promise<E.Either<Failure, void>> => {
@@ -112,6 +115,8 @@ const validateAfter = async (
   record.validations.push(validation)
   const written = await metrics?.validation(validation)()
   if (written !== undefined && E.isLeft(written)) return written
+  const tracked = await tracker?.validation(validation)()
+  if (tracked !== undefined && E.isLeft(tracked)) return tracked
   options.onValidation?.(validation)
   return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? stateWriter.best(step)() : E.right(undefined)
 }
@@ -146,7 +151,7 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
 }
 
 const runSteps = async (training: TrainingRun, { update }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
-  const { network, steps, metrics, request, images, pixels, epochs } = training
+  const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
@@ -160,7 +165,10 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
     const written = await metrics?.step({ step: step + 1, ...measured })()
     if (written !== undefined && E.isLeft(written)) return written
     const peakDeviceBytes = (record.peakDeviceBytes ??= network.measuredPeakBytes())
-    onStep?.({ step, steps, epoch: epochs(step + 1), ...measured, images, pixels, peakDeviceBytes })
+    const report = { step, steps, epoch: epochs(step + 1), ...measured, images, pixels, peakDeviceBytes }
+    const tracked = await tracker?.step(report)()
+    if (tracked !== undefined && E.isLeft(tracked)) return tracked
+    onStep?.(report)
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
   }

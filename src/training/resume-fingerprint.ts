@@ -43,7 +43,7 @@ export const resumeFingerprint = (
   { training, validation }: Split
 ): ResumeFingerprint => {
   const { sourceGraph, graph } = staged
-  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
+  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter, stainJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return withoutAbsent({
     model: graph.model,
@@ -65,7 +65,8 @@ export const resumeFingerprint = (
     balanced: options.balanced ? 'on' : undefined,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
-    'colour-jitter': colourJitter && fieldsText(colourJitter)
+    'colour-jitter': colourJitter && fieldsText(colourJitter),
+    'stain-jitter': stainJitter && fieldsText(stainJitter)
   })
 }
 

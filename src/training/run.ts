@@ -16,6 +16,7 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
+import type { Tracker } from './tracker'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
@@ -42,11 +43,11 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, record: GrowingRecord, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
-    const { seed, flip, rotate, colourJitter, signal, save, best } = request.options
+    const { seed, flip, rotate, colourJitter, stainJitter, signal, save, best } = request.options
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
@@ -61,6 +62,7 @@ const trainOn =
       flip,
       rotate,
       colourJitter,
+      stainJitter,
       loader,
       regions: prepared.regions,
       ...skipped
@@ -91,6 +93,7 @@ const trainOn =
           signal
         }),
       metrics,
+      tracker,
       stateWriter: createStateWriter(network, program, {
         state: request.options.state,
         save,
@@ -117,11 +120,19 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
+/** Those who see a training as it goes. */
+interface Followers {
+  /** Has the steps before, and grows. */
+  readonly record: GrowingRecord
+  /** Absent where nothing is traced. */
+  readonly recorder?: RunRecorder | undefined
+  readonly tracker?: Tracker | undefined
+}
+
 /**
- * Opens the network and the metrics, and trains; both are closed whatever happens. `record` has the
- * steps before, and grows.
+ * Opens the network and the metrics, and trains; both are closed whatever happens.
  */
-export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, recorder?: RunRecorder): Outcome<TrainedRecord> => {
+export const runPrepared = (prepared: PreparedTraining, { record, recorder, tracker }: Followers): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
@@ -132,5 +143,5 @@ export const runPrepared = (prepared: PreparedTraining, record: GrowingRecord, r
     seed: request.options.seed,
     recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, record, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, { record, tracker }, metrics)))
 }
