@@ -30,7 +30,10 @@ const srcMayImport = {
   reports: ['failure', 'files', 'plans', 'text'],
   running: ['failure', 'plans', 'tasks', 'text', 'weights'],
   training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'running', 'tasks', 'weights'],
-  'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'text', 'training'],
+  tracking: ['failure', 'files', 'training'],
+  results: ['failure', 'files', 'images', 'tasks', 'text'],
+  predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'training', 'weights'],
+  'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'results', 'text', 'training', 'weights'],
   commands: [
     'failure',
     'files',
@@ -40,14 +43,17 @@ const srcMayImport = {
     'option-tables',
     'options',
     'plans',
+    'predicting',
     'reports',
+    'results',
     'running',
     'tasks',
     'text',
+    'tracking',
     'training',
     'weights'
   ],
-  cli: ['failure', 'commands', 'numbers', 'option-tables', 'options', 'plans', 'running', 'text', 'training']
+  cli: ['failure', 'commands', 'numbers', 'option-tables', 'options', 'plans', 'results', 'running', 'text', 'training']
 }
 const srcParts = Object.keys(srcMayImport).map((folder) => `src-${folder}`)
 

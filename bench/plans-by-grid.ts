@@ -19,7 +19,7 @@ export interface GridPlan {
   readonly staged: Staged
 }
 
-export interface GridPlans {
+interface GridPlans {
   /** The segment of the chosen plan, its positions in the order in which it runs. */
   readonly segment: Segment
   readonly chosen: GridPlan

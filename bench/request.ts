@@ -10,7 +10,7 @@ import type { Objective, PlanRequest, StageRequest, StrategyName } from '../stag
  * What is benchmarked: a training step of a built-in model (head gap, two classes) on square
  * images.
  */
-export interface Benchmarked {
+interface Benchmarked {
   readonly model: string
   /** Height and width. */
   readonly size: number
@@ -32,9 +32,9 @@ export interface Benchmarked {
   readonly exactKernels?: boolean
 }
 
-export const benchObjective = (momentum = 0.9): Objective => ({ kind: 'train', optimizer: { kind: 'sgd', momentum, weightDecay: 0 } })
+const benchObjective = (momentum = 0.9): Objective => ({ kind: 'train', optimizer: { kind: 'sgd', momentum, weightDecay: 0 } })
 
-export const benchModel = (name: string): Model => builtIn[name]!({ classes: 2, head: 'gap' })
+const benchModel = (name: string): Model => builtIn[name]!({ classes: 2, head: 'gap' })
 
 /** The right, or the end of this process with a sentence. */
 export const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {

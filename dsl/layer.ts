@@ -47,12 +47,12 @@ interface NotALayer<P extends string> {
  * Makes layers of an op from its options. The result is hidden from inference, by which a list's
  * other layers would suggest their options.
  */
-export interface LayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
+interface LayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
   <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }
 
 /** Makes layers of an op whose options may all be left out. */
-export interface DefaultLayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
+interface DefaultLayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
   (): Layer<P, {}>
   <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }

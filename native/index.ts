@@ -18,6 +18,7 @@ export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
 export type { SectionName } from '../staging/program/program'
 export {
   openSession,
+  type ElementType,
   type Image,
   type ReadPixels,
   type Session,

@@ -23,8 +23,9 @@ const fail = (json: boolean, failure: Failure): void => {
 const listen = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Runs a command and prints its answer or its failure. */
-const answer: Run = async (name, options, json) => {
-  const result = runCommand(name, options, json)
+const answer: Run = async (name, options, words) => {
+  const { json } = words
+  const result = runCommand(name, options, words)
   await listen()
   const outcome = await result()
   await listen()

@@ -170,11 +170,13 @@ const doesMoreInSystems = (file) => isOfSystems(file) || /\binSystems\b/.test(re
 
 const ofNpmTest = files.filter((file) => !isOfSystems(file))
 
+const sanitizers = check('sanitizers', 'bash', ['native/test/run'])
+
 /** In this order. The sanitized builds take longest of all. */
 const checksOf = () => {
-  if (options.systems) return files.filter(doesMoreInSystems).map(suite)
+  if (options.systems) return [sanitizers, ...files.filter(doesMoreInSystems).map(suite)]
   if (options.unit) return [...quick, ...ofNpmTest.filter(require('./unit.js').isUnit).map(suite)]
-  return [...quick, check('sanitizers', 'bash', ['native/test/run']), ...ofNpmTest.map(suite)]
+  return [...quick, sanitizers, ...ofNpmTest.map(suite)]
 }
 
 const checks = checksOf()

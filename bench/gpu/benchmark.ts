@@ -28,7 +28,7 @@ interface Contender {
   readonly turn: (cell: Cell, precision: CheckPrecision, steps: number, seconds: number) => Promise<E.Either<Refusal, Turn>>
 }
 
-export interface Timing {
+interface Timing {
   readonly medianMs: number
   /** Milliseconds of every step that counts, in the order in which they were taken. */
   readonly stepMs: readonly number[]

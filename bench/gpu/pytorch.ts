@@ -9,7 +9,7 @@ import { endsFirst } from './bounded'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const Ready = t.type({ ready: t.literal(true), version: t.string, device: t.string, memoryBytes: t.union([t.number, t.null]) })
-export type Ready = t.TypeOf<typeof Ready>
+type Ready = t.TypeOf<typeof Ready>
 const Failed = t.intersection([t.type({ error: t.string, outOfMemory: t.boolean }), t.partial({ isLost: t.boolean })])
 
 /** A PyTorch in a Python of its own. */

@@ -57,7 +57,7 @@ export interface Scale {
 }
 
 /** What learns from growing batches, by the name of its model and as people write it. */
-export interface BatchedNetwork {
+interface BatchedNetwork {
   readonly model: 'resnet50' | 'vgg16'
   readonly name: string
 }

@@ -40,10 +40,10 @@ export const earlierNames: {
 }
 
 /** A segment as a file may write it. */
-export interface SegmentInFile extends PlanFileSegment, EarlierSegmentFields {}
+interface SegmentInFile extends PlanFileSegment, EarlierSegmentFields {}
 
 /** A placement as a file may write it. */
-export type PlacementInFile = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
+type PlacementInFile = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
 
 /**
  * A plan as a file may write it, with a strategy and figures that there may not be: for those there

@@ -28,7 +28,7 @@ const firstDefined = <A>(values: readonly A[], mistakeOf: (value: A, index: numb
  * Returns one sentence on why a plan's layers are not those of the model, or undefined where all is
  * right.
  */
-export const validateLayers = (layers: readonly PlannedLayer[], texts: readonly string[]): string | undefined => {
+const validateLayers = (layers: readonly PlannedLayer[], texts: readonly string[]): string | undefined => {
   const other = layers.slice(0, texts.length).findIndex(({ op, args }, place) => layerText(op, args) !== texts[place])
   if (other !== -1) {
     const { name, op, args } = layers[other]!
@@ -41,7 +41,7 @@ export const validateLayers = (layers: readonly PlannedLayer[], texts: readonly 
  * Returns one sentence on why an input [B, C, H, W] is none, or not the model's own, or undefined
  * where all is right.
  */
-export const validateInput = (own: Shape | undefined, input: Shape): string | undefined => {
+const validateInput = (own: Shape | undefined, input: Shape): string | undefined => {
   if (input.length !== 4) return `input: takes images BxCxHxW, not ${showShape(input)}`
   if (!input.every((extent) => Number.isInteger(extent) && extent > 0)) return `input: ${showShape(input)} must be whole numbers above 0`
   return own === undefined || own.join() === input.join()
@@ -53,7 +53,7 @@ export const validateInput = (own: Shape | undefined, input: Shape): string | un
  * Returns one sentence on why a plan that needs `peak` bytes does not fit `budget`, or undefined
  * where all is right.
  */
-export const validatePeak = (peak: number, budget: number | null): string | undefined =>
+const validatePeak = (peak: number, budget: number | null): string | undefined =>
   budget !== null && peak > budget ? `the peak of ${peak} bytes is over the budget of ${budget}` : undefined
 
 const elementBytes: Readonly<Record<string, number>> = { bf16: 2, float64: 8 }
@@ -278,7 +278,7 @@ const validatePlacement = ({ placement }: Plan): string | undefined =>
     : `placement: pages of ${placement.pageBytes} bytes are no multiple of ${minPageBytes}`
 
 /** The layers as they run; what an exchange puts into another's place reads what that one read. */
-export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
+const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
   order.map((position, place) => ({ ...layers[position]!, inputs: layers[place]!.inputs }))
 
 /**

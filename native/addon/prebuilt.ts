@@ -55,7 +55,7 @@ export interface Installation {
 }
 
 /** Words on how to get an addon where no package brings one. */
-export const buildRemedy = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
+const buildRemedy = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
 
 const numbers = (version: string): readonly number[] => version.replace(/^v/, '').split('.').map(Number)
 

@@ -29,11 +29,16 @@ export interface ReadPixels {
   readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
 }
 
+/** What a channel of a pixel is stored as, in the machine's order of bytes. */
+export type ElementType = 'uint8' | 'uint16' | 'int16' | 'float32'
+
 /**
- * One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step
- * does to the crop.
+ * One image, interleaved [height, width, channels], with the crop's corner and what this step does
+ * to the crop.
  */
 export interface Image {
+  /** uint8 where absent. */
+  readonly elementType?: ElementType
   readonly pixels: Uint8Array | MappedPixels | ReadPixels
   /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
   readonly isHandedOver?: true
@@ -51,7 +56,7 @@ export interface Image {
   readonly quarterTurns: 0 | 1 | 2 | 3
   /**
    * [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped
-   * to 0 .. 1. Of 3 channels only.
+   * to 0 .. 1. Of 3 channels of uint8 only.
    */
   readonly colour?: Float32Array
 }
@@ -93,6 +98,12 @@ export interface Session {
    * an empty list. Read it between runs.
    */
   readonly kernelMilliseconds: () => readonly number[]
+  /**
+   * Returns when each engine (compute, to-device, to-host) began and ended its launches, copies and
+   * maps of the latest section that ended, in turn, in nanoseconds of the machine's steady clock;
+   * empty lists where nothing is traced. Read it between runs.
+   */
+  readonly timestamps: () => readonly Float64Array[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
   readonly close: () => void
 }
@@ -111,6 +122,8 @@ export interface SessionOptions {
   readonly linkBytesPerSecond?: number
   /** Measures the time of each launch. */
   readonly timesKernels?: boolean
+  /** Notes when each launch, copy and map begins and ends. */
+  readonly traces?: boolean
 }
 
 /** Opens a session on a program that is in numbers already: what a test damages. */
@@ -122,9 +135,20 @@ export interface EncodedSessionOptions extends EncodedProgram {
   /** 0: unlimited. */
   readonly linkBytesPerSecond: number
   readonly timesKernels: boolean
+  readonly traces: boolean
 }
 
 const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
+const timestampsAnswer = decodeAnswer(
+  t.readonlyArray(
+    new t.Type<Float64Array>(
+      'Float64Array',
+      (value): value is Float64Array => value instanceof Float64Array,
+      (value, context) => (value instanceof Float64Array ? t.success(value) : t.failure(value, context)),
+      t.identity
+    )
+  )
+)
 const peakAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
 const promiseAnswer = decodeAnswer(
@@ -212,6 +236,7 @@ const createSession = (native: NativeSession): Session => {
     measuredPeakBytes: () => peaks()[0],
     measuredHostPeakBytes: () => peaks()[1],
     kernelMilliseconds: () => E.getOrElse((): readonly number[] => [])(kernelTimesAnswer(native.kernelMilliseconds())),
+    timestamps: () => E.getOrElse((): readonly Float64Array[] => [])(timestampsAnswer(native.timestamps?.())),
     close: () => {
       closed = peaks()
       native.close()
@@ -236,6 +261,16 @@ export const openSession = ({
   program,
   arenaBytes,
   linkBytesPerSecond = 0,
-  timesKernels = false
+  timesKernels = false,
+  traces = false
 }: SessionOptions): E.Either<DeviceError, Session> =>
-  openEncoded({ ...encodeProgram(program), device, math, precision: program.precision, arenaBytes, linkBytesPerSecond, timesKernels })
+  openEncoded({
+    ...encodeProgram(program),
+    device,
+    math,
+    precision: program.precision,
+    arenaBytes,
+    linkBytesPerSecond,
+    timesKernels,
+    traces
+  })

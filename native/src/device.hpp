@@ -14,10 +14,14 @@
 
 namespace tilefold {
 
-// One uint8 image of a step, interleaved (height, width, channels), with the crop's corner and what
+// What a channel of a pixel is stored as, in the machine's order of bytes.
+enum class ElementType { uint8, uint16, int16, float32 };
+inline std::int64_t bytesOf(ElementType type) { return type == ElementType::uint8 ? 1 : type == ElementType::float32 ? 4 : 2; }
+
+// One image of a step, interleaved (height, width, channels), with the crop's corner and what
 // is done to the crop in this step: it is flipped, then turned counter-clockwise. `colour`: the
-// rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1. `windows`: where its pixels
-// come from instead, as they are needed.
+// rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1, of uint8. `windows`: where
+// its pixels come from instead, as they are needed.
 struct Image {
   const std::uint8_t* pixels = nullptr;
   std::int64_t height = 0, width = 0, channels = 0;
@@ -26,6 +30,8 @@ struct Image {
   std::int64_t quarterTurns = 0;
   std::optional<std::array<double, 12>> colour{};
   ImageWindows* windows = nullptr;
+  ElementType elementType = ElementType::uint8;
+  std::int64_t pixelBytes() const { return channels * bytesOf(elementType); }
   // Whether the crop lies in the image as wide as the network reads it high.
   bool onItsSide() const { return quarterTurns % 2 == 1; }
 };

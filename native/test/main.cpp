@@ -1,11 +1,12 @@
 // Decoder, interpreter and devices without Node, for the sanitizers: tilefold_test [factor] [device
-// [precision ...] ...], which runs that many times the cases on the devices named, in float32, and
-// again in the precisions behind each, `tf32` (products alone) and `bf16` (where none is named:
+// [precision ...] ...], which runs so many times the cases (0.5: half of them) on the devices named,
+// in float32, and again in the precisions behind each, `tf32` (products alone) and `bf16` (where none is named:
 // reference bf16 cpu).
 // `cuda` is the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
 
@@ -15,7 +16,8 @@
 int main(int count, char** arguments) {
   using namespace tilefold;
   omp_set_num_threads(2);
-  const int factor = count > 1 ? std::atoi(arguments[1]) : 1;
+  const double factor = count > 1 ? std::atof(arguments[1]) : 1;
+  const auto times = [factor](int cases) { return static_cast<int>(std::ceil(cases * factor)); };
   int failures = test::checkArena() + test::checkAvailableMemory();
   std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
   if (names.empty()) names = {"reference", "bf16", "cpu"};
@@ -31,13 +33,13 @@ int main(int count, char** arguments) {
       // Which writes to operands while kernels read them, and so needs memory of the machine's own.
       if (!gpu || gpu->name.rfind("emulated", 0) == 0) failures += test::checkHostileKernels(name, *device);
       failures += test::checkLabels(name, *device);
-      failures += test::checkResampledTiles(name, *device, 200 * factor);
+      failures += test::checkResampledTiles(name, *device, times(200));
     }
     // cuDNN writes even gradients of weights in bf16, half of 2^-8 from what they are.
     const double ofProducts = tf32 ? 2e-2 : bf16 ? 4e-3 : 2e-5;
     // A program takes an emulated GPU ten times as long.
-    failures += test::compareDevice(name, *device, (gpu ? 15 : 40) * factor, tf32 ? test::Kernels::products : test::Kernels::all, ofProducts);
-    if (!tf32) failures += test::fuzzPrograms(name, *device, (gpu ? 10 : 110) * factor);
+    failures += test::compareDevice(name, *device, times(gpu ? 15 : 40), tf32 ? test::Kernels::products : test::Kernels::all, ofProducts);
+    if (!tf32) failures += test::fuzzPrograms(name, *device, times(gpu ? 10 : 110));
   }
   return failures == 0 ? 0 : 1;
 }

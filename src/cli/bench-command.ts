@@ -3,23 +3,25 @@ import { pipe } from 'fp-ts/function'
 import { breakdownText } from '../running/breakdown'
 import { least } from '../numbers/extremes'
 import { bench } from '../commands/bench'
-import type { BenchOptions } from '../option-tables/command-options'
+import type { BenchOptions, BenchStep } from '../option-tables/command-options'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, withInterrupt, say, sayPlanNotes, sayKernel } from './command-result'
+import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, kernelProgress } from './command-result'
 
-export const benchCommand = (options: BenchOptions): CommandResult =>
+const sayStep = ({ step, steps, milliseconds }: BenchStep): void =>
+  void process.stderr.write(`step ${step + 1}/${steps}  ${formatMilliseconds(milliseconds)}\n`)
+
+export const benchCommand = (options: BenchOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
       bench({
         ...options,
         onPlan: (planned) => {
           sayPlanNotes(planned)
-          say(process.stderr, planText(planned))
+          if (!words.quiet) say(process.stderr, planText(planned))
         },
-        onStep: ({ step, steps, milliseconds }) =>
-          void process.stderr.write(`step ${step + 1}/${steps}  ${formatMilliseconds(milliseconds)}\n`),
-        onKernel: sayKernel,
+        ...(words.quiet ? {} : { onStep: sayStep }),
+        ...kernelProgress(words),
         signal
       }),
       TE.map((report) => {

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
 import { type OptionTable, type CommandLineForm, helpLine, optionFlag } from '../options/option'
+import type { Words } from './command-result'
 import { refuseDoubtful } from './doubtful-options'
 
 type Row = OptionTable[string]
@@ -43,16 +44,17 @@ const addOptions = (command: Command, table: OptionTable): Command => {
       if (row.formerly !== undefined) addOption(command, table, row.formerly, row, true)
     }
   }
-  return command.option('--json', 'one JSON object on standard output')
+  return command.option('--json', 'one JSON object on standard output').option('--quiet', 'say nothing of how far it is')
 }
 
 /** Runs a command, with its options as the library's function of that name takes them. */
-export type Run = (name: CommandName, options: object, json: boolean) => Promise<void>
+export type Run = (name: CommandName, options: object, words: Words) => Promise<void>
 
 const addCommand = (parent: Command, run: Run, name: CommandName, { description, options: table }: CommandSpec, hidden = false): void => {
   const argument = Object.keys(table).find((option) => table[option]!.isArgument)!
   addOptions(parent.command(name, { hidden }).description(description), table).action(
-    (value: string, { json, ...options }: { readonly json?: boolean }) => run(name, { ...options, [argument]: value }, json === true)
+    (value: string, { json = false, quiet = false, ...options }: Partial<Words>) =>
+      run(name, { ...options, [argument]: value }, { json, quiet })
   )
 }
 

@@ -7,6 +7,14 @@ import type { Watching } from '../plans/watching'
 /** The answer of a command, as data and in words. */
 export type CommandResult = Outcome<{ readonly json: object; readonly text: string }>
 
+/** How a command is to say what it says. */
+export interface Words {
+  /** Whether the answer is one JSON object. */
+  readonly json: boolean
+  /** Whether nothing is said but the answer and what the user should see. */
+  readonly quiet: boolean
+}
+
 /** Writes lines for people, whatever names stand in them. */
 export const say = (stream: NodeJS.WritableStream, text: string): void => void stream.write(`${printableLines(text)}\n`)
 
@@ -19,12 +27,18 @@ export const sayPlanNotes = ({ planNotice, change, guess }: Planned): void => {
 }
 
 /** Says on standard error what the user should see. */
-export const sayNotice = (sentence: string): void => say(process.stderr, `${printable(sentence)}.`)
+export const sayNotice = (sentence: string): void => void process.stderr.write(`${noticeText(sentence)}\n`)
+
+/** A sentence that the user should see, as a line. */
+export const noticeText = (sentence: string): string => printableLines(`${printable(sentence)}.`)
 
 /** Says on standard error how far measuring is. */
-export const sayKernel: NonNullable<Watching['onKernel']> = (done, total, { kind }) => {
+const sayKernel: NonNullable<Watching['onKernel']> = (done, total, { kind }) => {
   if (done % 20 === 0 || done === total) process.stderr.write(`${done}/${total} kernels, ${kind}\n`)
 }
+
+/** Callbacks that say how far measuring is; none where nothing is to be said. */
+export const kernelProgress = ({ quiet }: Words): Pick<Watching, 'onKernel'> => (quiet ? {} : { onKernel: sayKernel })
 
 /**
  * Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. Calling
@@ -38,5 +52,7 @@ export const withInterrupt =
 /** Runs what only plans: where it measures first, it says so and Ctrl-C stops it. */
 export const withMeasuring = <O extends Watching & { readonly measure?: boolean }>(
   options: O,
+  words: Words,
   use: (options: O) => CommandResult
-): CommandResult => (options.measure === true ? withInterrupt((signal) => use({ ...options, onKernel: sayKernel, signal })) : use(options))
+): CommandResult =>
+  options.measure === true ? withInterrupt((signal) => use({ ...options, ...kernelProgress(words), signal })) : use(options)

@@ -3,10 +3,10 @@ import { pipe } from 'fp-ts/function'
 import { explanationReport, explanationText } from '../plans/explanation-report'
 import { makeExplanation } from '../commands/explain'
 import type { ExplainOptions } from '../option-tables/command-options'
-import { type CommandResult, withMeasuring } from './command-result'
+import { type CommandResult, type Words, withMeasuring } from './command-result'
 
-export const explainCommand = (options: ExplainOptions): CommandResult =>
-  withMeasuring(options, (watched) =>
+export const explainCommand = (options: ExplainOptions, words: Words): CommandResult =>
+  withMeasuring(options, words, (watched) =>
     pipe(
       makeExplanation(watched),
       TE.map((explanation) => ({ json: explanationReport(explanation), text: explanationText(explanation) }))

@@ -3,10 +3,10 @@ import { pipe } from 'fp-ts/function'
 import { makePlan } from '../commands/plan'
 import type { PlanOptions } from '../option-tables/command-options'
 import { planReport, planText } from '../plans/plan-report'
-import { type CommandResult, sayPlanNotes, withMeasuring } from './command-result'
+import { type CommandResult, type Words, sayPlanNotes, withMeasuring } from './command-result'
 
-export const planCommand = (options: PlanOptions): CommandResult =>
-  withMeasuring(options, (watched) =>
+export const planCommand = (options: PlanOptions, words: Words): CommandResult =>
+  withMeasuring(options, words, (watched) =>
     pipe(
       makePlan(watched),
       TE.map((planned) => {

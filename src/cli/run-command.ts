@@ -1,7 +1,7 @@
 import type { CommandName } from '../option-tables/command-table'
 import type * as Bench from './bench-command'
 import type * as Chain from './chain-command'
-import type { CommandResult } from './command-result'
+import type { CommandResult, Words } from './command-result'
 import type * as Compare from './compare-command'
 import type * as Explain from './explain-command'
 import type * as Gradients from './gradients-command'
@@ -12,7 +12,7 @@ import type * as Predict from './predict-command'
 import type * as Profile from './profile-command'
 import type * as Train from './train-command'
 
-type Teller = (options: never, json: boolean) => CommandResult
+type Teller = (options: never, words: Words) => CommandResult
 
 /** Each command's code is loaded when it is called, so that no command pays for another's start. */
 const tellers: { readonly [N in CommandName]: () => Teller } = {
@@ -30,4 +30,4 @@ const tellers: { readonly [N in CommandName]: () => Teller } = {
 }
 
 /** Runs a command: what it answers, as data and in words. */
-export const runCommand = (name: CommandName, options: object, json: boolean): CommandResult => tellers[name]()(options as never, json)
+export const runCommand = (name: CommandName, options: object, words: Words): CommandResult => tellers[name]()(options as never, words)

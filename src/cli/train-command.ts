@@ -6,7 +6,8 @@ import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
-import { type CommandResult, withInterrupt, say, sayPlanNotes, sayKernel, sayNotice } from './command-result'
+import { weightsText } from './weights-text'
+import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, kernelProgress, noticeText } from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
   [
@@ -32,7 +33,7 @@ const reportText = (report: TrainReport): string => {
 
 const betweenSentences = 2000
 
-/** Says on standard error now and then how far reading the data is. */
+/** Says now and then how far reading the data is. */
 const sayChecked = (): ((done: number, total: number) => void) => {
   let said = performance.now()
   return (done, total) => {
@@ -42,24 +43,31 @@ const sayChecked = (): ((done: number, total: number) => void) => {
   }
 }
 
-export const trainCommand = (options: TrainOptions, json: boolean): CommandResult => {
-  const warn = (text: string): void => void process.stderr.write(`${text}\n`)
-  return withInterrupt((signal, keep) => {
-    const progress = trainingProgress()
+export const trainCommand = (options: TrainOptions, words: Words): CommandResult =>
+  withInterrupt((signal, keep) => {
+    const { json, quiet } = words
+    const progress = trainingProgress({ quiet })
     const training = train({
       ...options,
       onPlan: (planned) => {
         sayPlanNotes(planned)
-        say(json ? process.stderr : process.stdout, planText(planned))
+        if (!quiet) say(json ? process.stderr : process.stdout, planText(planned))
+      },
+      onWeights: (weights) => {
+        if (!quiet) say(json ? process.stderr : process.stdout, weightsText(weights))
       },
       onStep: (report) => {
         keep()
         progress.onStep(report)
       },
-      onValidation: (validation) => warn(`validation after step ${validation.step}: ${qualityText(validation)}`),
-      onNotice: sayNotice,
-      onCheck: sayChecked(),
-      onKernel: sayKernel,
+      onNotice: (sentence) => progress.say(noticeText(sentence)),
+      ...(quiet
+        ? {}
+        : {
+            onValidation: (validation) => progress.say(`validation after step ${validation.step}: ${qualityText(validation)}`),
+            onCheck: sayChecked()
+          }),
+      ...kernelProgress(words),
       signal
     })
     return pipe(
@@ -67,4 +75,3 @@ export const trainCommand = (options: TrainOptions, json: boolean): CommandResul
       TE.map((report) => ({ json: report, text: reportText(report) }))
     )
   })
-}

@@ -1,200 +1,280 @@
+import { basename } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Model, PlanFile } from '../../dsl'
-import type { Image } from '../../native'
-import { type Objective, hasTarget, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
-import { decodeImage } from '../images/decode-image'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
-import { windowBytes } from '../images/image-windows'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
-import { checkMaskName, writeMask } from '../images/masks'
-import { type Extent2, type Resolution } from '../images/resolution'
-import { frozenModel } from '../model/model-layers'
-import { findPixelLoss } from '../running/pixel-loss'
-import { largest } from '../numbers/extremes'
+import { extentText } from '../images/resolution'
+import type { Reading } from '../images/samples'
+import type { TrainedChannels } from '../weights/channel-metadata'
+import { readingAsTrained, sourceFor } from '../predicting/input-channels'
 import { resolutionOf } from '../option-tables/image-options'
-import { type PredictOptions, predictOptions } from '../option-tables/command-options'
+import { type ImagePrediction, type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
-import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import type { Planned } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
-import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import { heldBytes } from '../predicting/input'
+import { type ListedImage, listImages } from '../predicting/listed-images'
+import { planForward } from '../predicting/plan-images'
+import { type PredictedKind, predictedKind } from '../predicting/prediction'
+import { type Wanted, checkKind, checkWanted, resultFilesOf } from '../predicting/result-files'
+import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
+import { classIndexOf, classNamesOf } from '../results/class-names'
+import { type ClassMapOptions, writeClasses } from '../results/class-map'
+import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
-import { centreCrop } from '../training/batches'
 
-export interface PredictReport {
-  readonly height: number
-  readonly width: number
+/** What a run over images took, and of a single one what came of it. */
+export interface PredictReport extends Partial<ImagePrediction> {
+  /** Of the last plan. */
   readonly strategy: string
+  /** Of all forward passes. */
   readonly milliseconds: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
   /** Host memory of the windows that are read of an image in tiles. */
   readonly windowBytes?: number
-  /** Scores of a model that scores images: one a class, before softmax. */
-  readonly scores?: readonly number[]
-  /** The index of the highest score. */
-  readonly class?: number
-  /** Number of pixels of each class, of a model that scores pixels. */
-  readonly pixels?: readonly number[]
+  /** With `data`: each image that was predicted, in the order of the list. */
+  readonly images?: readonly ImagePrediction[]
+  /** With `data`: images that were left out, and why. */
+  readonly skipped?: readonly { readonly path: string; readonly message: string }[]
 }
 
 type Options = DecodedOptions<typeof predictOptions>
 
-const objective: Objective = { kind: 'evaluate' }
-
-type Result = Pick<PredictReport, 'scores' | 'class' | 'pixels'>
-
-const notFiniteFailure = (what: string): Failure => ({
-  code: 'loss',
-  message: `${what} not finite: look at the weights, or compute in float32`
-})
-
-const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
-  const scores = Array.from(network.io.view('scores'))
-  const wrong = scores.findIndex((score) => !Number.isFinite(score))
-  return wrong === -1
-    ? E.right({ scores, class: scores.indexOf(largest(scores)) })
-    : E.left(notFiniteFailure(`the score of class ${wrong} is ${scores[wrong]}, which is`))
+interface Job extends ListedImage, Opened {
+  /** Its place in the list. */
+  readonly at: number
+  readonly files: readonly string[]
 }
 
-/** A window that is being read, and its copy that a kernel loads. */
-const heldWindows = 2
-
-/** The value in a mask of a pixel that has a score that is not finite. */
-const noClass = 255
-
-/** Writes the classes of pixels, or answers with scores. */
-const writeResult = ({ out }: Options, { height, width }: Extent2, planned: Planned, network: RunningNetwork): Outcome<Result> => {
-  const loss = findPixelLoss(planned)
-  if (loss === undefined) return TE.fromEither(scoresOf(network))
-  const classes = network.io.parts('classes')
-  const counted = new Array<number>(noClass + 1).fill(0)
-  for (const part of classes) for (const one of part) counted[one]! += 1
-  if (counted[noClass]! > 0) return TE.left(notFiniteFailure(`${counted[noClass]} of ${height * width} pixels have scores that are`))
-  const counts = counted.slice(0, loss.classes)
-  return TE.map(() => ({ pixels: counts }))(writeMask(out!, { height, width }, classes))
+/** What is known so far; grows while images are predicted. */
+interface Progress {
+  readonly images: (ImagePrediction | undefined)[]
+  readonly skipped: { path: string; message: string }[]
+  firstFailure?: Failure
+  kind?: PredictedKind & { readonly names: readonly string[] }
+  used?: Pick<PredictReport, 'strategy' | 'milliseconds' | 'peakDeviceBytes' | 'predictedPeakBytes' | 'windowBytes'>
 }
 
-/**
- * The result goes to a file where the model scores pixels, and only then; a mask in several parts
- * needs room on the way.
- */
-const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned): Outcome<unknown> => {
-  const { model, nodes } = planned.staged.graph
-  const loss = nodes.at(-1)!
-  const classes = loss.input[1]
-  if (hasTarget(loss, 'values')) return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
-  if (hasTarget(loss, 'pixel-labels') && out === undefined)
-    return TE.left(inputFailure(`${model} scores every pixel: give --out, *.tif or *.png`))
-  if (hasTarget(loss, 'pixel-labels') && classes > noClass)
-    return TE.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
-  if (hasTarget(loss, 'labels') && out !== undefined)
-    return TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
-  return out !== undefined && height * width > partBytes ? checkDiskSpace(`the mask ${out}`, height * width) : TE.right(undefined)
-}
+/** Failures of one image; those of the device, or of a hand that stops it, are of all. */
+const isOfImage = ({ code }: Failure): boolean => code === 'input' || code === 'budget' || code === 'loss'
 
-/**
- * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
- * pass.
- */
-const planOfForward = ({ swapSchedule: _, ...decisions }: PlanFile): PlanFile => decisions
+/** Leaves an image out where that is asked for, and fails otherwise. */
+const skip =
+  ({ skipBad, onNotice }: Options, progress: Progress) =>
+  ({ path }: ListedImage, failure: Failure): Outcome<void> => {
+    if (!skipBad || !isOfImage(failure)) return TE.left(failure)
+    progress.firstFailure ??= failure
+    progress.skipped.push({ path, message: failure.message })
+    onNotice?.(`${failure.message}; ${path} is left out`)
+    return TE.right(undefined)
+  }
 
-/**
- * The model by its running statistics, as plans for evaluation know it; a training plan is of the
- * model as it is trained.
- */
-const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
-  plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
+/** The names of the classes, and which of them polygons leave out. */
+type Classes = Pick<ClassMapOptions, 'names' | 'background'>
 
-const setupFor = (setup: RunnableSetup, { height, width, channels }: Input): RunnableSetup => ({
-  ...setup,
-  ...(setup.plan && { plan: planOfForward(setup.plan) }),
-  model: evaluatedModel(setup),
-  input: [1, channels, height, width]
-})
-
-const checkMaskFile = (out: string | undefined): Outcome<void> =>
-  out === undefined
-    ? TE.right(undefined)
-    : pipe(
-        TE.fromEither(checkMaskName(out)),
-        TE.chain(() => checkWritable(out))
-      )
-
-/** The image as the step takes it: by windows where it is in tiles, or else decoded whole. */
-type Input = Pick<Image, 'pixels' | 'height' | 'width' | 'channels'>
-
-/** The image, after a sentence on each thing in its file that is not read. */
-const readImage = ({ image, onNotice }: Options, resolution: Resolution): Outcome<Input> =>
+const classesOf = ({ classNames, background }: Options, classes: number): E.Either<Failure, Classes> =>
   pipe(
-    openImage(image, resolution),
-    tap(({ header }) => imageNotices([{ path: image, header }]).forEach((sentence) => onNotice?.(sentence))),
-    TE.chain(({ header: { height, width }, channels, read }): Outcome<Input> =>
-      read === undefined
-        ? decodeImage(image, { height: 1, width: 1 }, undefined, resolution)
-        : TE.right({ pixels: { windowBytes, readWindow: read }, height, width, channels })
-    )
+    classNamesOf(classNames, classes),
+    E.bindTo('names'),
+    E.bind('background', ({ names }) => (background === undefined ? E.right(undefined) : classIndexOf('--background', background, names)))
   )
 
-const run = (options: Options, { device }: RunnableSetup, decoded: Input, planned: Planned): Outcome<PredictReport> =>
-  withNetwork({ planned, device, weights: options.weights, seed: 0 }, (network) =>
-    pipe(
-      network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...decoded, ...centreCrop(decoded)(decoded) }]),
-      (step) => withAbort(options.signal, network, step),
-      TE.bindTo('milliseconds'),
-      TE.bind('result', () => writeResult(options, decoded, planned, network)),
-      TE.map(({ milliseconds, result }) => ({
-        height: decoded.height,
-        width: decoded.width,
-        strategy: planned.staged.strategy,
-        milliseconds,
-        peakDeviceBytes: network.measuredPeakBytes(),
-        predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-        ...('readWindow' in decoded.pixels ? { windowBytes: heldWindows * windowBytes } : {}),
-        ...result
-      }))
+const record =
+  (options: Options, progress: Progress, planned: Planned, classes: Classes) =>
+  ({ image, input, prediction, milliseconds, network }: PredictedImage<Job>): Outcome<void> => {
+    const { path, files, at } = image
+    const { height, width } = input
+    return pipe(
+      TE.traverseSeqArray((file: string) =>
+        writeClasses(file, { ...classes, header: image.source.header, parts: network.io.parts('classes'), hasPalette: options.palette })
+      )(files),
+      TE.map(() => {
+        const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
+        const held = heldBytes(input)
+        const before = progress.used
+        progress.images[at] = predicted
+        progress.used = {
+          strategy: planned.staged.strategy,
+          milliseconds: milliseconds + (before?.milliseconds ?? 0),
+          peakDeviceBytes: Math.max(network.measuredPeakBytes(), before?.peakDeviceBytes ?? 0),
+          predictedPeakBytes: Math.max(planned.staged.predicted.peakDeviceBytes, before?.predictedPeakBytes ?? 0),
+          ...(before?.windowBytes === undefined ? {} : { windowBytes: before.windowBytes }),
+          ...(held === undefined ? {} : { windowBytes: held })
+        }
+        options.onImage?.(predicted)
+      })
+    )
+  }
+
+/** A PNG of a mask in several parts needs room on the way. */
+const checkRoom = ({ files, source: { header } }: Job): Outcome<unknown> => {
+  const png = files.find((file) => file.toLowerCase().endsWith('.png'))
+  const bytes = header.height * header.width
+  return png !== undefined && bytes > partBytes ? checkDiskSpace(`the mask ${png}`, bytes) : TE.right(undefined)
+}
+
+interface Run {
+  readonly options: Options
+  readonly wanted: Wanted
+  readonly setup: RunnableSetup
+  readonly resolution: Reading
+  readonly trained?: TrainedChannels
+  readonly progress: Progress
+}
+
+/** Images of one extent, by one plan. */
+const predictAlike = ({ options, wanted, setup, resolution, trained, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
+  const [{ source: first }] = images as readonly [Job]
+  const { height, width } = first.header
+  const skipOne = skip(options, progress)
+  return pipe(
+    TE.fromEither(sourceFor(options, trained, first)),
+    TE.chain((source) => planForward(setup, { height, width, channels: first.channels }, source, pickWatching(options))),
+    TE.map((planned): E.Either<Failure, Planned> => E.right(planned)),
+    TE.orElse((failure) =>
+      TE.map((): E.Either<Failure, Planned> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))
+    ),
+    TE.chain(
+      E.fold(
+        () => TE.right<Failure, unknown>(undefined),
+        (planned) =>
+          pipe(
+            TE.fromEither(predictedKind(planned.staged.graph)),
+            TE.chainFirstEitherK((kind) => checkKind(wanted, planned.staged.graph.model, kind)),
+            TE.bindTo('kind'),
+            TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
+            tap(({ kind, classes: { names } }) => {
+              progress.kind = { ...kind, names }
+              options.onPlan?.(planned)
+            }),
+            TE.chainFirst(() => TE.traverseSeqArray(checkRoom)(images)),
+            TE.chain(({ classes }) =>
+              runImages<Job>({
+                planned,
+                device: setup.device,
+                weights: { path: options.weights },
+                images,
+                resolution,
+                signal: options.signal,
+                onPredicted: record(options, progress, planned, classes),
+                onFailure: skipOne
+              })
+            )
+          )
+      )
     )
   )
+}
+
+/** Opens each image, which says its extent, and tells what is not read of them. */
+const openAll = ({ options, wanted, resolution, progress }: Omit<Run, 'setup'>, listed: readonly ListedImage[]): Outcome<readonly Job[]> =>
+  pipe(
+    listed.map((image, at) => ({ ...image, at })),
+    TE.traverseSeqArray((image) =>
+      pipe(
+        openImage(image.path, resolution),
+        TE.map((source): Job | undefined => ({ ...image, source, files: resultFilesOf(wanted, image) })),
+        TE.orElse((failure) => TE.map((): Job | undefined => undefined)(skip(options, progress)(image, failure)))
+      )
+    ),
+    TE.map((jobs) => jobs.flatMap((job) => job ?? [])),
+    tap((jobs) => imageNotices(jobs.map(({ path, source: { header } }) => ({ path, header }))).forEach((said) => options.onNotice?.(said)))
+  )
+
+/** Images of the same extent stand together, so that each extent is planned once. */
+const byExtent = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
+  const groups = new Map<string, Job[]>()
+  for (const job of jobs) {
+    const { header, channels, elementType } = job.source
+    const extent = `${extentText(header)} ${channels} ${elementType}`
+    groups.set(extent, [...(groups.get(extent) ?? []), job])
+  }
+  return [...groups.values()]
+}
+
+const listOf = ({ image, data }: Options): Outcome<readonly ListedImage[]> => {
+  if (image !== undefined && data !== undefined) return TE.left(inputFailure('--image and --data both say what is predicted: give one'))
+  if (data !== undefined) return listImages(data)
+  return image === undefined
+    ? TE.left(inputFailure('image is missing: give one, or as data a folder of images or a CSV file of their paths'))
+    : TE.right([{ path: image, name: basename(image) }])
+}
+
+/** The table of scores, where one is asked for. */
+const writeTable = ({ out }: Options, { images, kind }: Progress): Outcome<void> => {
+  if (out === undefined || kind?.of !== 'image') return TE.right(undefined)
+  const { names } = kind
+  const rows = images.flatMap((image) =>
+    image?.scores === undefined ? [] : [{ path: image.path, class: names[image.class!]!, shares: probabilitiesOf(image.scores) }]
+  )
+  return writeScoresCsv(out, names, rows)
+}
+
+const reportOf = ({ data }: Options, { images, skipped, firstFailure, used }: Progress): E.Either<Failure, PredictReport> => {
+  const predicted = images.flatMap((image) => image ?? [])
+  if (used === undefined) return E.left(firstFailure!)
+  return E.right(data === undefined ? { ...predicted[0], ...used } : { ...used, images: predicted, skipped })
+}
+
+const predictListed = (options: Options): Outcome<PredictReport> => {
+  const wanted: Wanted = { out: options.out, isList: options.data !== undefined, formats: options.formats ?? ['tif'] }
+  const progress: Progress = { images: [], skipped: [] }
+  return pipe(
+    listOf(options),
+    TE.bindTo('listed'),
+    TE.let('files', ({ listed }) => listed.flatMap((image) => resultFilesOf(wanted, image))),
+    TE.chainFirst(({ listed, files }) =>
+      checkPaths({
+        reads: [
+          ...setupReads(options),
+          ...namedPaths('--weights', options.weights),
+          ...namedPaths('--data', options.data),
+          ...listed.map(({ path }) => ({ name: '--image', path }))
+        ],
+        writes: files.length > 0 ? files.map((path) => ({ name: '--out', path })) : namedPaths('--out', options.out)
+      })
+    ),
+    TE.bind('setup', () => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
+    TE.chainFirstTaskK(() => removeLeftovers),
+    TE.chainFirst(({ files }) => checkWanted(wanted, files)),
+    TE.bind('read', () => TE.chain((asked: Reading) => readingAsTrained(options.weights, asked))(TE.fromEither(resolutionOf(options)))),
+    TE.let('run', ({ setup, read: { reading, trained } }): Run => ({
+      options,
+      wanted,
+      setup,
+      resolution: reading,
+      ...(trained && { trained }),
+      progress
+    })),
+    TE.chainFirst(({ run, listed }) =>
+      pipe(
+        openAll(run, listed),
+        TE.chain((jobs) => TE.traverseSeqArray((images: readonly Job[]) => predictAlike(run, images))(byExtent(jobs)))
+      )
+    ),
+    TE.chainFirst(() => writeTable(options, progress)),
+    TE.chainEitherK(() => reportOf(options, progress))
+  )
+}
 
 /**
- * Runs one forward pass over a whole image of any size, normalised by running statistics and
- * without dropout, in tiles as the plan says: the result is that of the image untiled, and the
- * device's memory stays within the budget. An image in tiles is read window by window as the device
- * needs it; any other of up to a gibibyte is in host memory, and so is the mask. A model that
- * scores pixels writes the class of each to `out`, *.tif (in tiles) or *.png, 8-bit grey; one that
- * scores images answers with `scores`. Fails with code `input`, `budget` or `interrupted`.
+ * Runs one forward pass over each image, of any size, normalised by running statistics and without
+ * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
+ * memory stays within the budget. Images of one extent have one plan. An image in tiles is read
+ * window by window as the device needs it; any other of up to a gibibyte is in host memory, and so
+ * is the mask. A model that scores pixels writes the class of each to `out`, *.tif (in tiles) or
+ * *.png, 8-bit grey, or with `data` a file each into that folder; one that scores images answers
+ * with `scores`, and with `data` writes a CSV. Fails with code `input`, `budget`, `loss` (not
+ * finite) or `interrupted`.
  */
-export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
-  const { weights, image, out, onPlan } = options
-  return pipe(
-    checkPaths({
-      reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--image', image)],
-      writes: namedPaths('--out', out)
-    }),
-    TE.chain(() => resolveSetupWithoutInput(options)),
-    TE.chainEitherK(requireLocalDevice),
-    TE.bindTo('asked'),
-    TE.chainFirstTaskK(() => removeLeftovers),
-    TE.chainFirst(() => checkMaskFile(out)),
-    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
-    TE.bind('decoded', ({ resolution }) => readImage(options, resolution)),
-    TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
-    TE.bind('built', ({ setup }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
-    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
-    TE.chainFirst(({ decoded, planned }) => checkOut(options, decoded, planned)),
-    tap(({ planned }) => onPlan?.(planned)),
-    TE.chain(({ setup, decoded, planned }) => run(options, setup, decoded, planned))
-  )
-})
+export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, predictListed)

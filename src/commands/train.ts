@@ -1,21 +1,29 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
-import { type Dataset, loadDataset } from '../images/dataset'
+import type { SplitPart } from '../images/data-rules'
+import type { Dataset } from '../images/dataset'
+import { loadDataset } from '../images/load-dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
+import { dataRulesOf } from '../option-tables/data-options'
 import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import type { Report } from '../reports/report'
+import { type LivePage, serveReport } from '../reports/live'
+import { planPage } from '../reports/plan-page'
 import { runPage } from '../reports/run-page'
-import { writeReport } from '../reports/write-report'
+import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
+import { withResource } from '../tasks/with-resource'
+import { withTrackers } from '../tracking/with-trackers'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
 import { checkWrittenFiles, claimedOutputs, outputPaths } from '../training/check-files'
@@ -25,11 +33,13 @@ import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
 import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
-import { bestSoFar } from '../training/record'
+import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
+import { createRunRecorder } from '../running/run-recorder'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
 import { splitForValidation } from '../training/validation-split'
+import type { StartingWeights } from '../weights/weights'
 
 export interface TrainReport {
   /**
@@ -47,6 +57,8 @@ export interface TrainReport {
    * image is in tiles.
    */
   readonly cropBytes?: number
+  /** What the training started from, where a weights file was read. */
+  readonly weights?: StartingWeights
   /** With `skipBad`: crops that could not be read and were drawn anew. */
   readonly skippedCrops?: number
   /** Results of the validations, where validation was asked for. */
@@ -70,11 +82,15 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   )
 }
 
-const datasetOf = (data: string | Dataset, option: string, signal: AbortSignal | undefined): Outcome<Dataset> =>
-  typeof data === 'string' ? loadDataset(data, option, signal) : TE.right(data)
+const datasetOf = (data: string | Dataset, option: string, part: SplitPart, options: DecodedTrainOptions): Outcome<Dataset> =>
+  typeof data === 'string' ? loadDataset(data, dataRulesOf(options, { option, part }), options.signal) : TE.right(data)
 
-const validationOf = ({ validation, signal }: DecodedTrainOptions): Outcome<Dataset | number | undefined> =>
-  validation === undefined || typeof validation === 'number' ? TE.right(validation) : datasetOf(validation, '--validation', signal)
+const validationOf = (options: DecodedTrainOptions): Outcome<Dataset | number | undefined> => {
+  const { validation } = options
+  return validation === undefined || typeof validation === 'number'
+    ? TE.right(validation)
+    : datasetOf(validation, '--validation', 'validation', options)
+}
 
 /** Reads the data, and loads the model for their classes. */
 const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
@@ -84,7 +100,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.chainFirst(() => checkFiles(options)),
-    TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
+    TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
     TE.map((found) => ({
@@ -96,8 +112,8 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
   )
 
 /** What is replaced whole, in the end or as the training goes. */
-const replacedFiles = ({ save, best, report }: DecodedTrainOptions): readonly string[] =>
-  [save, best, report].filter((path) => path !== undefined)
+const replacedFiles = ({ save, best, report, trace }: DecodedTrainOptions): readonly string[] =>
+  [save, best, report, trace].filter((path) => path !== undefined)
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
@@ -112,7 +128,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, weights } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -120,23 +136,49 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ cropBytes, skippedCrops }),
+    ...present({ weights, cropBytes, skippedCrops }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }
 
-const trainingPage = (
-  { request, planned, steps }: PreparedTraining,
-  { loss, stepMs, validations, peakDeviceBytes }: TrainedRecord
-): Report => {
-  const { schedule, warmup } = request.options
-  const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
-  return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, {
-    stepMs,
-    peakDeviceBytes,
-    images: rowsOfUpdate(planned, request),
-    learned: { loss, learningRate: rates, validations }
-  })
+/** Makes the page of a training as far as it is; its plan is drawn once. */
+const createTrainingPage = ({ request, planned, steps }: PreparedTraining, record: GrowingRecord): (() => Report) => {
+  let page: Report | undefined
+  return () => {
+    const { loss, stepMs, validations, peakDeviceBytes = 0 } = record
+    const { schedule, warmup } = request.options
+    const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
+    const ran = { stepMs, peakDeviceBytes, images: rowsOfUpdate(planned, request), learned: { loss, learningRate: rates, validations } }
+    return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, ran, (page ??= planPage(planned)))
+  }
+}
+
+/** Trains, and writes what shows it: of a training that fails or is interrupted, what there is. */
+const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+  const { request, planned, state } = prepared
+  const { report, trace, live } = request.options
+  const record = growingRecord(state?.record ?? emptyRecord)
+  const recorder = trace === undefined ? undefined : createRunRecorder()
+  const page = createTrainingPage(prepared, record)
+  const shown = pipe(
+    TE.Do,
+    TE.chain(() => (record.loss.length === 0 ? TE.right(undefined) : writeReport(report, page))),
+    TE.chain(() => writeRunTrace(trace, planned, recorder?.runs() ?? []))
+  )
+  const trained: Outcome<TrainedRecord> = async () => {
+    const trained = await withTrackers(prepared, (tracker) => runPrepared(prepared, { record, recorder, tracker }))()
+    const written = await shown()
+    if (E.isRight(trained)) return E.isLeft(written) ? written : trained
+    if (E.isLeft(written)) request.notify(written.left.message)
+    return trained
+  }
+  if (live === undefined) return trained
+  const serving = tap(({ url }: LivePage) => request.notify(`the training is shown at ${url}`))(serveReport(live, page))
+  return withResource(
+    serving,
+    () => trained,
+    ({ close }) => close()
+  )
 }
 
 /** Plans and trains, where nobody else writes to the same files. */
@@ -149,13 +191,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
       TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
       TE.chain(() => prepareTraining(request)),
       tap(({ planned }) => options.onPlan?.(planned)),
-      TE.chain((prepared) =>
-        pipe(
-          runPrepared(prepared),
-          TE.chainFirst((trained) => writeReport(options.report, () => trainingPage(prepared, trained))),
-          TE.map((trained) => createReport(prepared, trained))
-        )
-      )
+      TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))
     )
   )
 }

@@ -3,23 +3,54 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { exactly } from '../../staging/decoding/exactly'
-import { predicateCodec, decoderCodec, listOf, objectOr, path, text, whole } from '../options/codecs'
-import { type Dataset, type Example, imageLabels, maxLabel } from './dataset'
+import { predicateCodec, decoderCodec, fromZero, listOf, objectOr, path, text, whole } from '../options/codecs'
+import { type AnnotationRules, type ClassAlias, ignoredLabel } from './class-list'
+import { type Dataset, type Example, labelKind } from './dataset'
+import { maxLabel } from './dataset-csv'
+import type { ClassSet, Label, TargetValues } from './labels'
 import type { Mask } from './masks'
 import { maxClasses } from '../options/limits'
 import { parseFraction } from '../options/sizes'
 
-const maskCodec = exactly<Mask>('a mask', 'field', { path, height: whole(1), width: whole(1), counts: listOf(whole(0), 256, 256) }, {})
+const aliasCodec = exactly<ClassAlias>('a class', 'field', { name: text, value: whole(0, ignoredLabel) }, {})
+const annotationCodec = exactly<AnnotationRules>(
+  'an annotation',
+  'field',
+  { aliases: listOf(aliasCodec), outside: whole(0, ignoredLabel) },
+  {}
+)
+const maskCodec = exactly<Mask>(
+  'a mask',
+  'field',
+  { path, height: whole(1), width: whole(1), counts: listOf(whole(0), 256, 256) },
+  { annotation: annotationCodec }
+)
+
+const finite = predicateCodec<number>('a number', Number.isFinite)
+const classSetCodec = exactly<ClassSet>('a set of classes', 'field', { classes: listOf(whole(0, maxLabel)) }, {})
+const valuesCodec = exactly<TargetValues>('values', 'field', { values: listOf(finite, 1) }, {})
+
+/** An object by the field that only one kind has. */
+const labelObject = new t.Type<Exclude<Label, number>>(
+  'a mask, a set of classes or values',
+  (value): value is Exclude<Label, number> => maskCodec.is(value) || classSetCodec.is(value) || valuesCodec.is(value),
+  (value, context) => {
+    const fields = Object.keys(value ?? {})
+    if (fields.includes('classes')) return classSetCodec.validate(value, context)
+    return fields.includes('values') ? valuesCodec.validate(value, context) : maskCodec.validate(value, context)
+  },
+  t.identity
+)
 
 const exampleCodec = exactly<Example>(
   'an example',
   'field',
   {
     path,
-    label: objectOr<Mask, number>(`a whole number from 0 to ${maxLabel}, or a mask`, maskCodec, whole(0, maxLabel)),
+    label: objectOr<Exclude<Label, number>, number>(`a whole number from 0 to ${maxLabel}, or a mask`, labelObject, whole(0, maxLabel)),
     origin: text
   },
-  {}
+  { weight: fromZero, tissue: path }
 )
 
 const fields = exactly<Dataset>(
@@ -29,15 +60,12 @@ const fields = exactly<Dataset>(
   { names: listOf(text), source: path, leftOut: text }
 )
 
-const isMixed = (dataset: Dataset): boolean =>
-  dataset.examples.some(({ label }) => typeof label === 'number') && imageLabels(dataset) === undefined
-
 /** A dataset that `readDataset` gave, or one that was made like it. */
 export const datasetCodec: t.Type<Dataset> = decoderCodec('a dataset', (value) =>
   pipe(
     decodeAs('dataset', fields)(value),
     E.filterOrElse(
-      (dataset) => !isMixed(dataset),
+      (dataset) => labelKind(dataset) !== undefined,
       () => 'its examples have labels or masks, not both'
     ),
     E.filterOrElse(

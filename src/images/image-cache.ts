@@ -3,11 +3,15 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { type DecodedImage, decodeImage, upscaledExtent, maxBytesInMemory, decodedBytes } from './decode-image'
+import { ignoredLabel } from './class-list'
 import { readHeader } from './image-header'
 import { tap } from '../tasks/tap'
-import { type ClassMap, decodeMask } from './masks'
+import { openAnnotations } from './inspect-annotations'
+import { type ClassMap, type Mask, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
-import { type Extent2, type Resolution, finest } from './resolution'
+import { type PolygonMap, polygonBytes } from './polygons'
+import { type Extent2, extentText, finest } from './resolution'
+import type { Reading } from './samples'
 
 interface Cache<A> {
   readonly get: (path: string) => A | undefined
@@ -68,6 +72,23 @@ export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path
   }
 }
 
+/** Bytes of polygons that are held. */
+const maxPolygonBytes = 2 ** 28
+
+/** Polygons over images, by the path of their file. */
+export const annotationCache = (limitBytes = maxPolygonBytes): ((mask: Mask) => Outcome<PolygonMap>) => {
+  const cache = cacheOf<PolygonMap>(limitBytes)
+  return (mask) => async () => {
+    const key = `${mask.path} ${extentText(mask)}`
+    const found = cache.get(key)
+    if (found !== undefined) return E.right(found)
+    return pipe(
+      openAnnotations(mask.path, mask, mask.annotation ?? { aliases: [], outside: ignoredLabel }),
+      tap((map) => cache.put(key, polygonBytes(map), map))
+    )()
+  }
+}
+
 /**
  * The share of the disk that images take, or one image: what is dropped keeps its place until the
  * next image has its own.
@@ -81,7 +102,7 @@ const diskShare = 0.5
 export const imageCache = (
   least: Extent2,
   limitBytes = maxBytesInMemory,
-  resolution: Resolution = finest
+  reading: Reading = finest
 ): ((path: string) => Outcome<DecodedImage>) => {
   const inMemory = cacheOf<DecodedImage>(limitBytes)
   let onDisk: Cache<DecodedImage> | undefined
@@ -92,14 +113,18 @@ export const imageCache = (
     )
   const bytesOf = (path: string): Outcome<number> =>
     pipe(
-      readHeader(path, resolution),
-      TE.chainEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
-      TE.map(decodedBytes)
+      readHeader(path, reading),
+      TE.chainEitherK((header) =>
+        pipe(
+          upscaledExtent(`the image ${path}`, header, least),
+          E.map((extent) => decodedBytes(extent, header.samples))
+        )
+      )
     )
   const decodeInto = (cache: Cache<DecodedImage>, path: string, bytes: number): Outcome<DecodedImage> => {
     cache.makeRoom(bytes)
     return pipe(
-      decodeImage(path, least, limitBytes, resolution),
+      decodeImage(path, least, limitBytes, reading),
       tap((image) => cache.put(path, bytes, image))
     )
   }

@@ -1,17 +1,27 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { type GroundTransform, readGround } from './ground-transform'
 
-/** Tags of TIFF 6.0 and of its first supplement that are looked at. */
+/** Tags of TIFF 6.0, of its first supplement, of GeoTIFF and of GDAL that are looked at. */
 const tags = {
   width: 256,
   height: 257,
+  bits: 258,
   compression: 259,
   photometric: 262,
   description: 270,
+  channels: 277,
+  rowsPerStrip: 278,
   xResolution: 282,
   resolutionUnit: 296,
   tileWidth: 322,
   tileHeight: 323,
-  subDirectories: 330
+  subDirectories: 330,
+  sampleFormat: 339,
+  pixelScale: 33550,
+  tiePoints: 33922,
+  transformation: 34264,
+  geoKeys: 34735,
+  noData: 42113
 } as const
 
 /** One image of a TIFF, as its directory tells. */
@@ -24,11 +34,21 @@ export interface TiffDirectory {
   readonly width: number
   readonly compression: number
   readonly photometric: number | undefined
+  readonly channels: number
+  /** Of each channel, in bits, and whether it is unsigned (1), signed (2) or floating-point (3). */
+  readonly bits: readonly number[]
+  readonly sampleFormats: readonly number[]
+  /** Rows of a strip, where it is stored in strips. */
+  readonly stripRows: number
   /** Absent where it is stored in strips. */
   readonly tile?: { readonly height: number; readonly width: number }
   readonly description: string
   /** Pixels a centimetre; absent where the file does not tell it in centimetres. */
   readonly perCentimetre?: number
+  /** Where the file says it, as GeoTIFF does. */
+  readonly ground?: GroundTransform
+  /** The value of pixels that hold nothing, as GDAL writes it. */
+  readonly noData?: number
 }
 
 /** How the numbers of a file are written; in a BigTIFF offsets have 8 bytes. */
@@ -49,11 +69,11 @@ const bytesAt = async (file: FileHandle, position: number, length: number): Prom
 }
 
 /**
- * Bytes of the types that are read: byte, text, short, long, rational, sub-directory, and 8-byte
- * ones.
+ * Bytes of the types that are read: byte, text, short, long, rational, double, sub-directory, and
+ * 8-byte ones.
  */
-const typeBytes: Readonly<Record<number, 1 | 2 | 4 | 8>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 13: 4, 16: 8, 18: 8 }
-const rational = 5
+const typeBytes: Readonly<Record<number, 1 | 2 | 4 | 8>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 12: 8, 13: 4, 16: 8, 18: 8 }
+const [rational, double] = [5, 12]
 
 /** Longer values are lists of places, or text that says nothing more of interest. */
 const mostValueBytes = 2 ** 20
@@ -98,12 +118,32 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): 
 const centimetres = 3
 
 const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDirectory, 'page' | 'subDirectory'>): TiffDirectory => {
-  const number = (tag: number): number | undefined => {
+  const list = (tag: number): readonly number[] | undefined => {
     const field = fields.get(tag)
-    if (field === undefined || field.bytes.length === 0) return undefined
-    if (field.type !== rational) return numberAt(field.bytes, 0, typeBytes[field.type]!, numbers)
-    return numberAt(field.bytes, 0, 4, numbers) / numberAt(field.bytes, 4, 4, numbers)
+    if (field === undefined) return undefined
+    const { type, bytes } = field
+    const each = typeBytes[type]!
+    return Array.from({ length: Math.floor(bytes.length / each) }, (_, index) => {
+      const at = index * each
+      if (type === double) return numbers.isLittle ? bytes.readDoubleLE(at) : bytes.readDoubleBE(at)
+      if (type === rational) return numberAt(bytes, at, 4, numbers) / numberAt(bytes, at + 4, 4, numbers)
+      return numberAt(bytes, at, each, numbers)
+    })
   }
+  const number = (tag: number): number | undefined => list(tag)?.[0]
+  const text = (tag: number): string | undefined =>
+    fields
+      .get(tag)
+      ?.bytes.toString('utf8')
+      .replace(/\0[^]*$/, '')
+  const channels = number(tags.channels) ?? 1
+  const ground = readGround({
+    pixelScale: list(tags.pixelScale),
+    tiePoints: list(tags.tiePoints),
+    transformation: list(tags.transformation),
+    geoKeys: list(tags.geoKeys)
+  })
+  const noData = text(tags.noData)?.trim()
   const [tileWidth, tileHeight, perUnit] = [number(tags.tileWidth), number(tags.tileHeight), number(tags.xResolution)]
   return {
     ...place,
@@ -111,11 +151,17 @@ const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDire
     width: number(tags.width) ?? 0,
     compression: number(tags.compression) ?? 1,
     photometric: number(tags.photometric),
+    channels,
+    stripRows: number(tags.rowsPerStrip) ?? Infinity,
+    bits: list(tags.bits) ?? [1],
+    sampleFormats: list(tags.sampleFormat) ?? [1],
     ...(tileWidth === undefined || tileHeight === undefined ? {} : { tile: { height: tileHeight, width: tileWidth } }),
-    description: (fields.get(tags.description)?.bytes.toString('utf8') ?? '').replace(/\0[^]*$/, ''),
+    description: text(tags.description) ?? '',
     ...(number(tags.resolutionUnit) === centimetres && perUnit !== undefined && perUnit > 0 && perUnit < Infinity
       ? { perCentimetre: perUnit }
-      : {})
+      : {}),
+    ...(ground && { ground }),
+    ...(noData === undefined || noData === '' ? {} : { noData: Number(noData) })
   }
 }
 

@@ -3,11 +3,12 @@ import { type StrategyName, strategyNames } from '../../dsl'
 import { formatValue } from '../../staging/decoding/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
-import { callback, decoderCodec, listOf, failureCodec } from '../options/codecs'
+import { callback, decoderCodec, listOf, failureCodec, oneOf as oneOfCodec, text as textCodec } from '../options/codecs'
 import { type GivenSize, commaList, flag, notAChoice, path, size, whole, textKind } from '../options/kinds'
-import { maxBudgets, maxSteps } from '../options/limits'
+import { maxBudgets, maxClasses, maxSteps } from '../options/limits'
 import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
 import { resolutionOptions } from './image-options'
+import { type ResultFormat, resultFormats } from '../results/formats'
 import { optimizerOptions } from './optimizer-options'
 import {
   type BudgetOptions,
@@ -17,6 +18,7 @@ import {
   modelOptions,
   planningOptions,
   reportOption,
+  runTraceOption,
   seedOption,
   setupOptions,
   signalOption,
@@ -116,6 +118,31 @@ const noInput: Kind<never> = textKind(
 
 const { input: _, ...modelWithoutInput } = modelOptions
 
+const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFormat>(
+  'names',
+  listOf(oneOfCodec(...resultFormats), 1, resultFormats.length),
+  (text) => E.fromNullable(notAChoice(resultFormats))(resultFormats.find((name) => name === text)),
+  resultFormats.length
+)
+
+const names: Kind<readonly string[]> = commaList<string, string>('names', listOf(textCodec, 1, maxClasses), E.right, maxClasses)
+
+/** What is known of an image once it is predicted. */
+export interface ImagePrediction {
+  readonly path: string
+  readonly height: number
+  readonly width: number
+  readonly milliseconds: number
+  /** Scores of a model that scores images: one a class, before softmax. */
+  readonly scores?: readonly number[]
+  /** The index of the highest score. */
+  readonly class?: number
+  /** Number of pixels of each class, of a model that scores pixels. */
+  readonly pixels?: readonly number[]
+  /** The files that were written of it. */
+  readonly files?: readonly string[]
+}
+
 export const predictOptions = {
   ...modelWithoutInput,
   /** The image's size is the input. */
@@ -129,13 +156,35 @@ export const predictOptions = {
   /** A safetensors file of the parameters and running statistics. */
   weights: required(path('file'), 'safetensors of the parameters and running statistics'),
   /** Path of an image, of any size that the model takes. */
-  image: required(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input'),
+  image: optional(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input', { conflicts: ['data'] }),
+  /** Instead of `image`: a folder of images, or a CSV file with a column `path`. */
+  data: optional(path('path'), 'instead of --image: a folder of images, or a CSV with a column path', { conflicts: ['image'] }),
   ...resolutionOptions,
-  /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
-  out: optional(path('file'), 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey'),
+  /**
+   * Where classes of pixels go: *.tif (a pyramid), *.png or *.geojson (polygons); with `data` a
+   * folder. Of a model that scores images, with `data`: *.csv.
+   */
+  out: optional(
+    path('path'),
+    'of a model that scores pixels, the mask to write: *.tif (a pyramid), *.png or *.geojson; with --data the folder of the masks, or of scores the *.csv'
+  ),
+  /** With `data`: what masks are written as; ['tif'] where absent. */
+  formats: optional(formats, `with --data, what masks are written as: some of ${resultFormats.join(',')}`, { otherwise: 'tif' }),
+  /** Names of the classes, in their order, for scores and polygons. */
+  classNames: optional(names, 'names of the classes, in their order, such as normal,tumour', { otherwise: 'their numbers' }),
+  /** Whether a *.tif has the colours of the classes beside them; 8-bit grey where not. */
+  palette: withDefault(flag, 'give the classes colours in a *.tif; else it is 8-bit grey', false),
+  /** The name or number of a class of which a *.geojson has no polygons. */
+  background: optional(textKind('class', textCodec, E.right), 'name or number of a class of which a *.geojson has no polygons', {
+    otherwise: 'none'
+  }),
+  /** Whether an image that cannot be read or predicted is left out, and counted. */
+  skipBad: withDefault(flag, 'leave out images that cannot be read or predicted, and count them', false),
   ...planWatching,
   /** Called with one sentence that the user should see. */
-  onNotice: fromJavaScript(callback<(sentence: string) => void>())
+  onNotice: fromJavaScript(callback<(sentence: string) => void>()),
+  /** Called after each image. */
+  onImage: fromJavaScript(callback<(prediction: ImagePrediction) => void>())
 }
 
 export interface PredictOptions extends OptionsOf<typeof predictOptions>, BudgetOptions {}
@@ -157,6 +206,7 @@ export const benchOptions = {
   /** Measures where the time of the fastest step went, kernel by kernel. */
   breakdown: withDefault(flag, 'show where the time of the fastest step went, by kernel', false),
   ...reportOption,
+  ...runTraceOption,
   ...planWatching,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())

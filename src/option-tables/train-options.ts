@@ -7,8 +7,10 @@ import type { Planned } from '../plans/plan-network'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { BestBy, Validation } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
+import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
+import type { StartingWeights } from '../weights/weights'
 import {
   predicateCodec,
   byKind,
@@ -20,12 +22,13 @@ import {
   positive as positiveCodec,
   whole as wholeCodec
 } from '../options/codecs'
-import { extents, flag, oneOf, path, positive, textOrValue, whole, textKind } from '../options/kinds'
+import { extents, flag, oneOf, path, positive, prefixes, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { dataOptions } from './data-options'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
-import { type BudgetOptions, measureOption, reportOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, reportOption, runTraceOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -49,6 +52,17 @@ const jitters = exactly<ColourJitter>(
   { brightness: within(1), contrast: within(1), saturation: within(1), hue: within(0.5) },
   {}
 )
+
+const httpAddress: Kind<string> = textKind(
+  'url',
+  predicateCodec('an address that begins with http:// or https://', (value) => {
+    const isUrl = typeof value === 'string' && URL.canParse(value)
+    return isUrl && ['http:', 'https:'].includes(new URL(value).protocol)
+  }),
+  E.right
+)
+
+const stainJitters = exactly<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 
 const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
 
@@ -74,6 +88,7 @@ export const trainOptions = {
    * what `readDataset` made of either.
    */
   data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
+  ...dataOptions,
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
@@ -98,6 +113,12 @@ export const trainOptions = {
     otherwise: 'of the input size'
   }),
   ...resolutionOptions,
+  /** Whether the middles of crops are in tissue. */
+  tissue: withDefault(flag, 'draw crops whose middles are in tissue, by saturation (docs/labels.md)', false),
+  /** Whether the middles of crops are where pixels of their masks count. */
+  annotated: withDefault(flag, 'draw crops whose middles are where pixels of their masks count', false),
+  /** Whether each class is drawn as often. */
+  balanced: withDefault(flag, 'draw each class as often: images of it, or crops whose middles are near pixels of it', false),
   /** Random horizontal and vertical flips, beside the random crops. */
   flip: withDefault(flag, 'random horizontal and vertical flips', false),
   /** Random turns by 90, 180 and 270 degrees. */
@@ -106,6 +127,11 @@ export const trainOptions = {
   colourJitter: optional(
     textOrValue<ColourJitter>('b,c,s,h', 'a colour jitter, or its text', parseColourJitter, jitters),
     'random brightness, contrast, saturation (factors 1-x to 1+x) and hue (turns from -h to h, linear in YIQ)'
+  ),
+  /** A jitter of stains, or its text 'scale,shift'. */
+  stainJitter: optional(
+    textOrValue<StainJitter>('scale,shift', 'a stain jitter, or its text', parseStainJitter, stainJitters),
+    'random amounts of haematoxylin, eosin and DAB: factors 1-scale to 1+scale, and shifts of their optical density, such as 0.05,0.05'
   ),
   /** 'balanced', one number a class, or their text '1,2.5'. */
   classWeights: optional(
@@ -130,8 +156,21 @@ export const trainOptions = {
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
+  ...runTraceOption,
+  /** A folder of event files that TensorBoard shows: scalars, the graph and hyper-parameters. */
+  tensorboard: optional(path('folder'), 'write event files to it, which TensorBoard shows: scalars, the graph, hyper-parameters'),
+  /** The address of an MLflow server that is told of the training: 'http://127.0.0.1:5000'. */
+  mlflow: optional(httpAddress, 'tell this MLflow server of it, such as http://127.0.0.1:5000'),
+  /** A port of 127.0.0.1 on which the report is served while the training runs; 0 is any. */
+  live: optional(whole(0, 65_535), 'serve the report on this port of 127.0.0.1 while it runs; 0 is any that is free'),
   /** A safetensors file to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
+  /**
+   * Whether the last layer's weights are drawn anew: those in `weights` may be of other classes.
+   */
+  newHead: withDefault(flag, 'draw the last layer anew: --weights may be of another number of classes', false),
+  /** Parameters that are drawn anew though `weights` may hold them, by prefixes of their names. */
+  reset: optional(prefixes, 'parameters to draw anew, or to leave in --weights, by prefix of their names; may be given again'),
   /** Path of the safetensors file to write with the weights in the end. */
   save: optional(path('file'), 'safetensors to write in the end'),
   /** A folder that keeps what is needed to go on after a crash. */
@@ -144,6 +183,8 @@ export const trainOptions = {
   onCheck: fromJavaScript(callback<(done: number, total: number) => void>()),
   /** Called once with the plan, before the first step. */
   onPlan: fromJavaScript(callback<(planned: Planned) => void>()),
+  /** Called once with what came from `weights` and what did not, before the first step. */
+  onWeights: fromJavaScript(callback<(weights: StartingWeights) => void>()),
   /** Called after each complete step. */
   onStep: fromJavaScript(callback<(report: StepReport) => void>()),
   /** Called after each validation. */

@@ -14,9 +14,10 @@ import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
-import { initialise } from '../weights/initialise'
+import { drawParameters } from '../weights/initialise'
+import type { RunRecorder } from './run-recorder'
 import type { Planned } from '../plans/plan-network'
-import { readWeights } from '../weights/weights'
+import { type StartingWeights, type WeightSource, readWeights } from '../weights/weights'
 
 /**
  * A network on its device, ready to run: a session of the native interpreter with its I/O buffer
@@ -24,6 +25,8 @@ import { readWeights } from '../weights/weights'
  */
 export interface RunningNetwork {
   readonly parameters: readonly Parameter[]
+  /** What it starts from, where a weights file was read. */
+  readonly startingWeights: StartingWeights | undefined
   /** The I/O buffer of the step section: fill in `target`, run a step, read `loss`. */
   readonly io: StepIo
   /** Runs one step; milliseconds that it took. */
@@ -53,20 +56,13 @@ const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
 
 /**
  * Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state
- * zero; or all as it was saved.
+ * zero; or all as it was saved. Answers with what came from a weights file, where one was read.
  */
-const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: StepIo): Outcome<void> => {
-  const { model, parameters } = planned.staged.graph
-  if (state !== undefined) return state(io)
-  if (weights !== undefined) return readWeights(weights, model, parameters, io)
-  return TE.fromIO(() => {
-    const last = parameters.findLast(({ role, initial }) => role === 'weight' && initial === undefined)
-    for (const parameter of parameters) {
-      const target = io.view(parameter.name) as Float32Array | Float64Array
-      if (parameter.initial === undefined) initialise(seed, parameter.name, parameter.shape, target, parameter === last)
-      else target.fill(parameter.initial)
-    }
-  })
+const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: StepIo): Outcome<StartingWeights | undefined> => {
+  const { graph } = planned.staged
+  if (state !== undefined) return TE.map(() => undefined)(state(io))
+  if (weights !== undefined) return readWeights(weights, graph, seed, io)
+  return TE.fromIO(() => void drawParameters(seed, graph.parameters, io, () => true))
 }
 
 const runSection =
@@ -77,13 +73,15 @@ const runSection =
 export interface NetworkOptions {
   readonly planned: Planned
   readonly device: DeviceName
-  /** A safetensors file; drawn from the seed where absent. */
-  readonly weights?: string | undefined
+  /** A weights file; drawn from the seed where absent. */
+  readonly weights?: WeightSource | undefined
   /** Instead of weights: fills the restore I/O buffer with all that an earlier training left. */
   readonly state?: ((io: StepIo) => Outcome<void>) | undefined
   readonly seed: number
   /** True if the time of each launch is measured. */
   readonly timesKernels?: boolean
+  /** Keeps when the launches of steps and updates ran; absent where that is not noted. */
+  readonly recorder?: RunRecorder | undefined
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
@@ -117,7 +115,7 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   return pipe(
     TE.Do,
     TE.bind('restored', () => TE.fromEither(allocateWeights(opening))),
-    TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
+    TE.bind('startingWeights', ({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
       pipe(
         openSession({
@@ -126,32 +124,43 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
           program,
           arenaBytes: planned.arenaBytes,
           timesKernels: opening.timesKernels ?? false,
+          traces: opening.recorder !== undefined,
           ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
         }),
         E.mapLeft(deviceFailure),
         TE.fromEither
       )
     ),
-    TE.chain(({ restored, session }) =>
+    TE.chain(({ restored, startingWeights, session }) =>
       pipe(
         runSection(session)('restore', restored, noStep, []),
         TE.mapLeft((failure) => (session.close(), failure)),
-        TE.map(() => toRunningNetwork(session, planned, graph.parameters))
+        TE.map(() => ({ ...toRunningNetwork(session, opening, graph.parameters), startingWeights }))
       )
     )
   )
 }
 
-const toRunningNetwork = (session: Session, { staged }: Planned, parameters: readonly Parameter[]): RunningNetwork => {
+const toRunningNetwork = (
+  session: Session,
+  { planned: { staged }, recorder }: NetworkOptions,
+  parameters: readonly Parameter[]
+): Omit<RunningNetwork, 'startingWeights'> => {
   const { step, update } = staged.program
+  const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
+    TE.map((milliseconds: number) => {
+      recorder?.add({ section, number, timestamps: session.timestamps() })
+      return milliseconds
+    })
   const io = createStepIo(step)
   const updateIo = update && createStepIo(update)
   return {
     parameters,
     io,
-    step: (values, images) => runSection(session)('step', io, values, images),
+    step: (values, images) => recorded('step', values)(runSection(session)('step', io, values, images)),
     updateIo,
-    update: (values) => (updateIo === undefined ? TE.right(0) : runSection(session)('update', updateIo, values, [])),
+    update: (values) =>
+      updateIo === undefined ? TE.right(0) : recorded('update', values)(runSection(session)('update', updateIo, values, [])),
     evaluate: (scores, images) => runSection(session)('evaluate', scores, noStep, images),
     save: (saved) => TE.map(() => undefined)(runSection(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),

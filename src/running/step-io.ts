@@ -12,11 +12,11 @@ export interface StepIo {
 
 export const partBytes = 2 ** 30
 
-const elementsOf = ({ shape }: StepIoEntry): number => shape.reduce((product, extent) => product * extent, 1)
+const elementCount = ({ shape }: StepIoEntry): number => shape.reduce((product, extent) => product * extent, 1)
 
 const viewOf = (buffer: ArrayBuffer, entry: StepIoEntry): Numbers => {
   const { type, offset } = entry
-  const elements = elementsOf(entry)
+  const elements = elementCount(entry)
   switch (type) {
     case 'uint8':
       return new Uint8Array(buffer, offset, elements)
@@ -43,7 +43,7 @@ export const createStepIo = (section: Section): StepIo => {
     view: (name) => viewOf(buffer, entryOf(name)),
     parts: (name) => {
       const entry = entryOf(name)
-      const bytes = elementsOf(entry) * stepIoElementBytes(entry.type)
+      const bytes = elementCount(entry) * stepIoElementBytes(entry.type)
       return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => {
         const from = index * partBytes
         return new Uint8Array(buffer, entry.offset + from, Math.min(partBytes, bytes - from))

@@ -2,36 +2,49 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
+import { type Cells, cornerInCells } from '../images/cells'
+import { isMask, kindOf, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
-import { cropCorner, createSampler, drawAnew } from './sampling'
+import { type Draw, cropCorner, createSampler, drawAnew } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
 import { type CropPlacement, extentInImage } from './crop-mask'
+import type { CropRegions } from './crop-regions'
 import type { ImageLoader, Place } from './image-loader'
+import { type StainChange, type StainJitter, createStainDraws, jitterStains } from './stain-jitter'
 
 export interface Batch {
   readonly images: readonly Image[]
-  /** Labels [B], or [B, H, W] where pixels have them. */
+  /**
+   * Labels [B], or [B, H, W] where pixels have them; of sets of classes 1 or 0 [B, classes], and
+   * values [B, N].
+   */
   readonly target: ArrayLike<number>
 }
 
 export interface Batches {
   /** Images and labels of a micro-step, as a function of the seed and its number alone. */
   readonly load: (microStep: number) => Outcome<Batch>
+  /** Its examples, a row each. */
+  readonly examples: (microStep: number) => Outcome<readonly Example[]>
   /** Its labels, without its images. */
   readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
 interface BatchOptions {
   readonly dataset: Dataset
+  /** What the model tells apart. */
+  readonly classes: number
   readonly seed: number
   readonly batch: number
   readonly crop: Extent2
   readonly flip: boolean
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
+  readonly stainJitter?: StainJitter | undefined
   readonly loader: ImageLoader
+  readonly regions: CropRegions
   readonly onSkipped?: (failure: Failure) => void
 }
 
@@ -41,18 +54,20 @@ interface PlacedExample {
   readonly place: Place
 }
 
+const hasFractions = (rows: readonly PlacedExample[]): boolean => rows.some(({ example }) => kindOf(example.label) === 'values')
+
 /** The labels of the crops of some examples. */
-const loadTarget = (rows: readonly PlacedExample[], { classes }: ImageLoader): Outcome<Batch['target']> =>
+const loadTarget = (rows: readonly PlacedExample[], loader: ImageLoader, classes: number): Outcome<Batch['target']> =>
   pipe(
     rows,
     TE.traverseSeqArray(({ example, place }: PlacedExample): Outcome<ArrayLike<number>> =>
-      typeof example.label === 'number' ? TE.right([example.label]) : classes(example, example.label, place)
+      isMask(example.label) ? loader.classes(example, example.label, place) : TE.right(labelNumbers(example.label, classes))
     ),
-    TE.map((rows) => {
-      const length = rows.reduce((sum, row) => sum + row.length, 0)
-      const target = new Int32Array(length)
+    TE.map((labels) => {
+      const length = labels.reduce((sum, row) => sum + row.length, 0)
+      const target = hasFractions(rows) ? new Float64Array(length) : new Int32Array(length)
       let at = 0
-      for (const row of rows) {
+      for (const row of labels) {
         target.set(row, at)
         at += row.length
       }
@@ -63,34 +78,49 @@ const loadTarget = (rows: readonly PlacedExample[], { classes }: ImageLoader): O
 /** A row of training, and what is done to its crop. */
 interface Row extends PlacedExample {
   readonly augmentation: Augmentation
+  readonly stains?: StainChange
 }
+
+const cornerOf = (draw: Draw, cells: Cells | undefined, image: Extent2, crop: Extent2): ReturnType<typeof cropCorner> =>
+  cells === undefined ? cropCorner(draw, image, crop) : cornerInCells(cells, draw, image, crop)
 
 /**
  * The rows of a micro-step; `attempts` has the number of times that each was drawn anew, since its
  * crop could not be read.
  */
 const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) => {
-  const draws = createSampler({ ...options, examples: examples.length })
+  const { byClass } = options.regions
+  const sampling = { ...options, examples: examples.length, ...(byClass === undefined ? {} : { balanced: byClass }) }
+  const draws = createSampler(sampling)
   const augmentations = createAugmenter(options)
+  const stainDraws = options.stainJitter && createStainDraws(options.seed, options.batch, options.stainJitter)
   return (microStep: number, attempts: readonly number[]): readonly Row[] => {
     const augmented = augmentations(microStep)
+    const stains = stainDraws?.(microStep)
     return draws(microStep).map((first, row) => {
       const attempt = attempts[row] ?? 0
-      const draw = attempt === 0 ? first : drawAnew(options.seed, microStep, row, attempt, first, examples.length)
+      const draw = attempt === 0 ? first : drawAnew(sampling, microStep, row, attempt, first)
       const { quarterTurns } = augmented[row]!
       const across = extentInImage(crop, { quarterTurns })
       const { flipHorizontal, flipVertical } = draw
+      const example = examples[draw.example]!
+      const cells = options.regions.cellsOf(example, draw.inClass)
       return {
-        example: examples[draw.example]!,
-        place: (image) => ({ ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }),
-        augmentation: augmented[row]!
+        example,
+        place: (image) => ({ ...cornerOf(draw, cells, image, across), flipHorizontal, flipVertical, quarterTurns }),
+        augmentation: augmented[row]!,
+        ...(stains && { stains: stains[row]! })
       }
     })
   }
 }
 
-const loadRow = ({ example, place, augmentation }: Row, loader: ImageLoader): Outcome<Image> =>
-  TE.map((image: Image): Image => ({ ...augmentation, ...image }))(loader.image(example, place))
+const loadRow = ({ example, place, augmentation, stains }: Row, { loader, crop }: BatchOptions): Outcome<Image> =>
+  pipe(
+    loader.image(example, place),
+    TE.chainEitherK((image) => (stains === undefined ? E.right(image) : jitterStains(example.path, image, crop, stains))),
+    TE.map((image): Image => ({ ...augmentation, ...image }))
+  )
 
 /** After so many draws in a row that cannot be read, the data are to be looked at. */
 const maxAttempts = 10
@@ -104,16 +134,25 @@ const maxSettled = 10_000
  * and another crop is drawn.
  */
 export const createBatches = (options: BatchOptions): Batches => {
-  const { loader, onSkipped } = options
+  const { loader, onSkipped, classes } = options
   const rowsOf = createRows(options)
   const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
     pipe(
       TE.Do,
-      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, loader))(rows)),
-      TE.bind('target', () => loadTarget(rows, loader))
+      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, options))(rows)),
+      TE.bind('target', () => loadTarget(rows, loader, classes))
     )
+  const createWith = (load: Batches['load'], rows: (microStep: number) => Outcome<readonly Row[]>): Batches => ({
+    load,
+    examples: (microStep) => TE.map((found: readonly Row[]) => found.map(({ example }) => example))(rows(microStep)),
+    target: (microStep) => TE.chain((found: readonly Row[]) => loadTarget(found, loader, classes))(rows(microStep))
+  })
+  const drawn = (microStep: number): readonly Row[] => rowsOf(microStep, [])
   if (onSkipped === undefined)
-    return { load: (microStep) => loadRows(rowsOf(microStep, [])), target: (microStep) => loadTarget(rowsOf(microStep, []), loader) }
+    return createWith(
+      (microStep) => loadRows(drawn(microStep)),
+      (microStep) => TE.right(drawn(microStep))
+    )
 
   const settled = new Map<number, readonly number[]>()
   const settle = (microStep: number, attempts: readonly number[]): void => {
@@ -138,19 +177,16 @@ export const createBatches = (options: BatchOptions): Batches => {
       onSkipped(loaded.left)
     }
     settle(microStep, attempts)
-    return E.right({ images, target: Int32Array.from(labels) })
+    return E.right({ images, target: labels })
   }
   const load = (microStep: number): Outcome<Batch> => {
     const attempts = settled.get(microStep)
     return attempts === undefined ? loadAndSettle(microStep) : loadRows(rowsOf(microStep, attempts))
   }
-  const target = (microStep: number): Outcome<Batch['target']> => {
-    const attempts = settled.get(microStep)
-    return attempts === undefined
-      ? TE.map((batch: Batch) => batch.target)(load(microStep))
-      : loadTarget(rowsOf(microStep, attempts), loader)
-  }
-  return { load, target }
+  const settledRows = (microStep: number): readonly Row[] => rowsOf(microStep, settled.get(microStep)!)
+  return createWith(load, (microStep) =>
+    settled.has(microStep) ? TE.right(settledRows(microStep)) : TE.map(() => settledRows(microStep))(load(microStep))
+  )
 }
 
 /** The middle of an image. */
@@ -165,7 +201,7 @@ export const centreCrop =
   })
 
 /** The middles of images, with their labels. */
-export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader): Outcome<Batch> => {
+export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader, classes: number): Outcome<Batch> => {
   const place = centreCrop(crop)
   return pipe(
     TE.Do,
@@ -173,7 +209,8 @@ export const centreBatch = (examples: readonly Example[], crop: Extent2, loader:
     TE.bind('target', () =>
       loadTarget(
         examples.map((example) => ({ example, place })),
-        loader
+        loader,
+        classes
       )
     )
   )

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Dataset } from '../images/dataset'
+import { isMask } from '../images/labels'
 import { type Outcome, inputFailure } from '../failure'
 import { type Claimed, findLocks } from '../files/write-locks'
 import { type NamedPath, checkPaths, isInside, namedPaths } from '../files/paths'
@@ -10,14 +11,15 @@ import type { TrainOptions } from '../option-tables/train-options'
 import { isStateName } from './state'
 import type { Split } from './validation-split'
 
-type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'report' | 'state' | 'signal'>
+type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'report' | 'trace' | 'state' | 'signal'>
 
 /** The places that one training alone may write to. */
-export const claimedOutputs = ({ save, best, metrics, report, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
+export const claimedOutputs = ({ save, best, metrics, report, trace, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
   ...namedPaths('--save', save),
   ...namedPaths('--best', best),
   ...namedPaths('--metrics', metrics),
   ...namedPaths('--report', report),
+  ...namedPaths('--trace', trace),
   ...namedPaths('--state', state).map((folder) => ({ ...folder, isFolder: true as const }))
 ]
 
@@ -33,9 +35,10 @@ const datasetsIn = ({ training, validation }: Split): readonly (readonly [option
 ]
 
 const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
-  examples.flatMap(({ path, label }) => [
+  examples.flatMap(({ path, label, tissue }) => [
     { name: `an image of ${option},`, path },
-    ...(typeof label === 'number' ? [] : [{ name: `a mask of ${option},`, path: label.path }])
+    ...(tissue === undefined ? [] : [{ name: `a mask of tissue of ${option},`, path: tissue }]),
+    ...(isMask(label) ? [{ name: `a mask of ${option},`, path: label.path }] : [])
   ])
 
 /** Tells whether metrics might be set aside under this path. */

@@ -1,7 +1,20 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
 
-type Name = 'validation' | 'validateEvery' | 'best' | 'bestBy' | 'earlyStop' | 'state' | 'stateEvery' | 'resume' | 'steps' | 'epochs'
+type Name =
+  | 'validation'
+  | 'validateEvery'
+  | 'best'
+  | 'bestBy'
+  | 'earlyStop'
+  | 'state'
+  | 'stateEvery'
+  | 'resume'
+  | 'steps'
+  | 'epochs'
+  | 'newHead'
+  | 'reset'
+  | 'weights'
 
 /** Options that make sense only with another, by their names on the command line. */
 const needs: readonly (readonly [option: Name, flag: string, needed: Name, neededFlag: string])[] = [
@@ -10,7 +23,9 @@ const needs: readonly (readonly [option: Name, flag: string, needed: Name, neede
   ['bestBy', '--best-by', 'validation', '--validation'],
   ['earlyStop', '--early-stop', 'validation', '--validation'],
   ['stateEvery', '--state-every', 'state', '--state'],
-  ['resume', '--resume', 'state', '--state']
+  ['resume', '--resume', 'state', '--state'],
+  ['newHead', '--new-head', 'weights', '--weights'],
+  ['reset', '--reset', 'weights', '--weights']
 ]
 
 /** Checks that the options go together; fails with a sentence where they do not. */

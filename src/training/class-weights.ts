@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
-import type { Dataset } from '../images/dataset'
+import { type Dataset, type Example, labelKind } from '../images/dataset'
+import { isMask } from '../images/labels'
 import { type Failure, inputFailure } from '../failure'
 
 /**
@@ -21,7 +22,7 @@ export const countClasses = ({ examples }: Dataset, classes: number): readonly n
   const counts = new Array<number>(classes).fill(0)
   for (const { label } of examples)
     if (typeof label === 'number') counts[label]! += 1
-    else for (let wanted = 0; wanted < classes; wanted += 1) counts[wanted]! += label.counts[wanted] ?? 0
+    else if (isMask(label)) for (let wanted = 0; wanted < classes; wanted += 1) counts[wanted]! += label.counts[wanted] ?? 0
   return counts
 }
 
@@ -43,13 +44,23 @@ export const resolveClassWeights = (wanted: ClassWeights, counts: readonly numbe
   return wanted.some((weight) => weight > 0) ? E.right(wanted) : E.left(inputFailure('--class-weights are all 0: nothing would be learnt'))
 }
 
+/** Whether rows of the loss have weights: by their classes, or of their own. */
+export const weighsRows = (dataset: Dataset, classWeights: ClassWeights | undefined): boolean =>
+  labelKind(dataset) !== 'mask' && (classWeights !== undefined || dataset.examples.some(({ weight }) => weight !== undefined))
+
+/** Weights of the row's class and of its own; 1 where neither is given. */
+const weightOf = (classWeights: readonly number[] | undefined, { label, weight = 1 }: Pick<Example, 'label' | 'weight'>): number =>
+  weight * (classWeights === undefined || typeof label !== 'number' ? 1 : (classWeights[label] ?? 0))
+
 /**
  * The factors of the losses of the rows of an update, so that their mean is the weighted mean
- * of the rows' losses (as in torch.nn.CrossEntropyLoss). Zero for all where no row's class has a
- * weight.
+ * of the rows' losses (as in torch.nn.CrossEntropyLoss). Zero for all where no row has a weight.
  */
-export const rowWeights = (weights: readonly number[], labels: readonly number[]): readonly number[] => {
-  const ofRows = labels.map((label) => weights[label] ?? 0)
+export const rowWeights = (
+  classWeights: readonly number[] | undefined,
+  rows: readonly Pick<Example, 'label' | 'weight'>[]
+): readonly number[] => {
+  const ofRows = rows.map((row) => weightOf(classWeights, row))
   const sum = ofRows.reduce((total, weight) => total + weight, 0)
-  return ofRows.map((weight) => (sum === 0 ? 0 : (weight * labels.length) / sum))
+  return ofRows.map((weight) => (sum === 0 ? 0 : (weight * rows.length) / sum))
 }

@@ -1,13 +1,13 @@
-import { type Dataset, imageLabels } from '../images/dataset'
-import { type Mask, ignoredLabel } from '../images/masks'
+import { ignoredLabel } from '../images/class-list'
+import { type Dataset, imageLabels, labelKind, masksOf } from '../images/dataset'
+import type { Mask } from '../images/masks'
 import type { Split } from './validation-split'
 
 /** Values that count in any of the masks. */
 const classesIn = (masks: readonly Mask[]): readonly number[] =>
   Array.from({ length: ignoredLabel }, (_, value) => value).filter((value) => masks.some(({ counts }) => counts[value]! > 0))
 
-const maskNotices = (name: 'training' | 'validation', { examples }: Dataset): readonly string[] => {
-  const masks = examples.flatMap(({ label }) => (typeof label === 'number' ? [] : [label]))
+const maskNotices = (name: 'training' | 'validation', masks: readonly Mask[]): readonly string[] => {
   const classes = classesIn(masks)
   if (classes.length === 0)
     return [
@@ -42,7 +42,8 @@ const datasetNotices = (name: 'training' | 'validation', dataset: Dataset | unde
   const labels = imageLabels(dataset)
   return [
     ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
-    ...(labels === undefined ? maskNotices(name, dataset) : labelNotices(name, labels)),
+    ...(labelKind(dataset) === 'mask' ? maskNotices(name, masksOf(dataset)) : []),
+    ...(labels === undefined ? [] : labelNotices(name, labels)),
     ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : classNotices(dataset.names, labels))
   ]
 }

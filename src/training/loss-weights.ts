@@ -15,20 +15,17 @@ export type LossWeights = (microSteps: readonly number[]) => Outcome<(index: num
 /** Weights each row alike. */
 export const uniformLossWeights: LossWeights = () => TE.right(() => undefined)
 
-/** Rows weighted by their labels' classes. */
-export const lossWeightsByClass =
-  (classWeights: readonly number[], { target }: Batches): LossWeights =>
+/** Rows weighted by their labels' classes, and by weights of their own. */
+export const lossWeightsByRow =
+  (classWeights: readonly number[] | undefined, { examples }: Batches): LossWeights =>
   (microSteps) =>
     pipe(
       microSteps,
-      TE.traverseSeqArray(target),
-      TE.map((targets) => {
-        const weights = rowWeights(
-          classWeights,
-          targets.flatMap((labels) => Array.from(labels))
-        )
-        const rows = targets[0]!.length
-        return (index, io) => io.view('rowWeights').set(weights.slice(index * rows, (index + 1) * rows))
+      TE.traverseSeqArray(examples),
+      TE.map((rows) => {
+        const weights = rowWeights(classWeights, rows.flat())
+        const count = rows[0]!.length
+        return (index, io) => io.view('rowWeights').set(weights.slice(index * count, (index + 1) * count))
       })
     )
 

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
-import { type Dataset, type Example } from '../images/dataset'
+import { type Dataset, type Example, labelKind } from '../images/dataset'
+import { labelNames } from '../images/labels'
 import { type Failure, inputFailure } from '../failure'
 import type { TrainingRequest } from './request'
 import { permutation } from './sampling'
@@ -38,19 +39,22 @@ export const splitDataset = (dataset: Dataset, fraction: number, seed: number): 
     : E.right({ training: part(false), validation: part(true) })
 }
 
-const areMasked = ({ examples }: Dataset): boolean => typeof examples[0]?.label === 'object'
-
 /**
- * Both have masks or neither; where both are folders with one folder a class, the classes must be
- * the same, for they are numbered by their names.
+ * Both have labels of one kind; where both have names of classes, they must be the same, for they
+ * are numbered by their names.
  */
 const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, Split> => {
-  if (areMasked(training) !== areMasked(validation))
-    return E.left(inputFailure(`--data has ${areMasked(training) ? 'masks' : 'labels'} and --validation has not: give it the same`))
+  const kind = labelKind(training) ?? 'class'
+  if (kind !== labelKind(validation))
+    return E.left(inputFailure(`--data has ${labelNames[kind]} and --validation has not: give it the same`))
   const [trained, validated] = [training.names?.join(', '), validation.names?.join(', ')]
   return trained === undefined || validated === undefined || trained === validated
     ? E.right({ training, validation })
-    : E.left(inputFailure(`--validation has the folders ${validated} but --data has ${trained}: give it the same, empty ones included`))
+    : E.left(
+        inputFailure(
+          `--validation has the classes ${validated} but --data has ${trained}: give it the same, ${labelKind(training) === 'mask' ? 'or --class-names' : 'empty ones included'}`
+        )
+      )
 }
 
 /** The images to train on, and those to validate on where that is asked for. */

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/Either'
 import type { Section } from '../../staging/program/program'
-import type { Dataset } from '../images/dataset'
+import { type Dataset, labelKind } from '../images/dataset'
 import { type StepIo, createStepIo } from '../running/step-io'
 import { type Failure, type Outcome } from '../failure'
 import type { Extent2 } from '../images/resolution'
-import { ignoredLabel } from '../images/masks'
+import { ignoredLabel } from '../images/class-list'
 import { type RunningNetwork, withAbort } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, splitIntoBatches, centreBatch } from './batches'
@@ -79,9 +79,9 @@ export const validate = ({ network, section, dataset, batch, classes, crop, load
   const { examples } = dataset
   const io = createStepIo(section)
   const batches = splitIntoBatches(examples, batch)
-  const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader)()
+  const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader, classes)()
   return async () => {
-    const masked = typeof examples[0]?.label !== 'number'
+    const masked = labelKind(dataset) === 'mask'
     const tally = masked ? tallyOfPixels(classes, batch) : tallyOfImages(classes, examples.length)
     let next = load(0)
     for (let index = 0; index < batches.length; index += 1) {

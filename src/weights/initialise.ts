@@ -1,4 +1,6 @@
+import type { Parameter } from '../../staging/graph/graph'
 import { randomStream } from '../numbers/random'
+import type { StepIo } from '../running/step-io'
 
 /** Weights with one dimension are a normalisation's. */
 const isOne = (name: string): boolean => name.endsWith('.weight') || name.endsWith('.running_var')
@@ -25,4 +27,22 @@ export const initialise = (
   if (ofLinear) randomStream(seed, name).fillNormal(target, 0.01)
   else if (shape.length === 4) randomStream(seed, name).fillNormal(target, Math.sqrt(2 / (out * kernelHeight * kernelWidth)))
   else target.fill(isOne(name) ? 1 : 0)
+}
+
+/** The last weight that is drawn; of a network that makes scores, it makes them. */
+const lastWeight = (parameters: readonly Parameter[]): Parameter | undefined =>
+  parameters.findLast(({ role, initial }) => role === 'weight' && initial === undefined)
+
+/** The name of the last layer with weights, such as `fc`: a convolution, or a linear layer. */
+export const lastLayer = (parameters: readonly Parameter[]): string => (lastWeight(parameters)?.name ?? '').replace(/\.?weight$/, '')
+
+/** Draws those parameters that are `wanted` into the I/O buffer of the restore section. */
+export const drawParameters = (seed: number, parameters: readonly Parameter[], io: StepIo, wanted: (name: string) => boolean): void => {
+  const last = lastWeight(parameters)
+  for (const parameter of parameters) {
+    if (!wanted(parameter.name)) continue
+    const target = io.view(parameter.name) as Float32Array | Float64Array
+    if (parameter.initial === undefined) initialise(seed, parameter.name, parameter.shape, target, parameter === last)
+    else target.fill(parameter.initial)
+  }
 }

@@ -1,48 +1,14 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Parameter } from '../../staging/graph/graph'
+import type { Graph, Parameter } from '../../staging/graph/graph'
 import type { StepIo, Numbers } from '../running/step-io'
-import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensors } from './safetensors'
-
-const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`
-
-/**
- * Tells whether a tensor is the count that PyTorch saves beside the running statistics of a batch
- * normalisation; nothing here reads it.
- */
-const isBatchCount = (name: string, names: ReadonlySet<string>): boolean =>
-  name.endsWith('.num_batches_tracked') && names.has(name.replace(/num_batches_tracked$/, 'running_mean'))
-
-/** Heads that torchvision's files hold for training; the models here have none. */
-const auxiliaryHeads: ReadonlyMap<string, string> = new Map([
-  ['inception_v3', 'AuxLogits.'],
-  ['deeplabv3_resnet50', 'aux_classifier.'],
-  ['deeplabv3_resnet101', 'aux_classifier.']
-])
-
-/**
- * The file must hold the model's parameters and running statistics, each in its shape, and nothing
- * that the model does not know.
- */
-const matchParameters =
-  (model: string, parameters: readonly Parameter[]) =>
-  (file: TensorFile): E.Either<Failure, TensorFile> => {
-    const fail = (fault: string): E.Either<Failure, TensorFile> => E.left(inputFailure(`${file.path}: ${fault}`))
-    const names = new Set(parameters.map(({ name }) => name))
-    for (const { name, shape } of parameters) {
-      const stored = file.tensors.get(name)
-      if (stored === undefined) return fail(`lacks ${name} ${shapeText(shape)}, which ${model} needs`)
-      if (stored.shape.join() !== shape.join())
-        return fail(`${name} is ${shapeText(stored.shape)} where ${model} needs ${shapeText(shape)}`)
-      if (!['F32', 'F64', 'F16', 'BF16'].includes(stored.type)) return fail(`${name} is ${stored.type}; weights are F32, F64, F16 or BF16`)
-    }
-    const auxiliary = auxiliaryHeads.get(model)
-    const isAuxiliary = (name: string): boolean => auxiliary !== undefined && name.startsWith(auxiliary)
-    const extra = [...file.tensors.keys()].find((name) => !names.has(name) && !isBatchCount(name, names) && !isAuxiliary(name))
-    return extra === undefined ? E.right(file) : fail(`holds ${extra}, which ${model} has not`)
-  }
+import type { Failure, Outcome } from '../failure'
+import { drawParameters } from './initialise'
+import { type NamedTensor, type Resets, type WeightMatch, matchWeights } from './match-weights'
+import { type FittedFile, fitInputChannels } from './repeat-planes'
+import { type Metadata, type TensorData, writeTensors } from './safetensors'
+import { openWeightFile } from './weight-file'
 
 /** Tells whether all values are finite: nothing but them makes 0 of a product with 0. */
 const areFinite = (values: Numbers): boolean => {
@@ -71,20 +37,47 @@ export const checkFiniteWeights = (steps: number, parameters: readonly Parameter
     E.map(() => undefined)
   )
 
-/** Reads a weights file into the I/O buffer of the restore section. */
-export const readWeights = (path: string, model: string, parameters: readonly Parameter[], io: StepIo): Outcome<void> =>
+/** Where weights come from. */
+export interface WeightSource {
+  readonly path: string
+  /** What is drawn anew; absent where all must be in the file. */
+  readonly resets?: Resets
+}
+
+/** The weights that a network starts with: what came from the file, and what did not. */
+export interface StartingWeights extends WeightMatch {
+  readonly path: string
+  /** A sentence on a first convolution of other channels than the file's. */
+  readonly notice?: string
+}
+
+/**
+ * Reads a weights file into the I/O buffer of the restore section, and draws from the seed what is
+ * to be drawn anew.
+ */
+export const readWeights = (
+  { path, resets }: WeightSource,
+  { model, parameters }: Pick<Graph, 'model' | 'parameters'>,
+  seed: number,
+  io: StepIo
+): Outcome<StartingWeights> =>
   pipe(
-    openTensorFile(path),
-    TE.chainEitherK(matchParameters(model, parameters)),
-    TE.chain((file) =>
-      TE.traverseSeqArray(({ name }: Parameter) =>
+    openWeightFile(path),
+    TE.map((stored): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
+    TE.bind('match', ({ file }) => TE.fromEither(matchWeights({ file, model, parameters, resets }))),
+    TE.chainFirst(({ file, match }) =>
+      TE.traverseSeqArray(({ name }: NamedTensor) =>
         pipe(
-          readTensor(file, name, io.view(name)),
+          file.read(name, io.view(name)),
           TE.chainEitherK(() => checkFinite(path, name, io.view(name), 'take weights from before their training diverged'))
         )
-      )(parameters)
+      )(match.loaded)
     ),
-    TE.map(() => undefined)
+    TE.map(({ match, notice }) => {
+      const drawn = new Set(match.drawn.map(({ name }) => name))
+      drawParameters(seed, parameters, io, (name) => drawn.has(name))
+      return { path, ...match, ...(notice === undefined ? {} : { notice }) }
+    })
   )
 
 /** A floating-point tensor of an I/O buffer, for a file. */
@@ -96,8 +89,9 @@ export const floatTensor = (name: string, shape: readonly number[], data: ArrayB
 })
 
 /** Writes the parameters that the save section left in its I/O buffer. */
-export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo): Outcome<void> =>
+export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo, metadata: Metadata = {}): Outcome<void> =>
   writeTensors(
     path,
-    parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name)))
+    parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
+    metadata
   )

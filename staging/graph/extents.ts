@@ -4,4 +4,4 @@
  */
 export type Extents = readonly [batch: number, channels: number, height: number, width: number]
 
-export const elementsOf = (extents: Extents): number => extents.reduce((product, extent) => product * extent, 1)
+export const elementCount = (extents: Extents): number => extents.reduce((product, extent) => product * extent, 1)

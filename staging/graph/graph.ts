@@ -80,7 +80,7 @@ export const extentsOfTensor = ({ input, nodes }: Pick<Graph, 'input' | 'nodes'>
   tensor === 0 ? input : nodes[tensor - 1]!.output
 
 /** Who reads each tensor of a list of nodes. */
-export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['readers'] => {
+export const findReaders = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['readers'] => {
   const readers: number[][] = Array.from({ length: nodes.length + 1 }, () => [])
   nodes.forEach(({ inputs }, position) => new Set(inputs).forEach((tensor) => readers[tensor]!.push(position)))
   return readers

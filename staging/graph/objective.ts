@@ -63,11 +63,14 @@ export const microBatches = (objective: Objective): number => (objective.kind ==
 export const hasSeparateUpdate = (objective: Objective): boolean =>
   objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined)
 
-/** Prefixes are whole dotted parts of a parameter's name. */
+/** Tells whether a parameter's name has a prefix, which is whole dotted parts; '' is any name's. */
+export const hasPrefix = (parameter: string, prefix: string): boolean =>
+  prefix === '' || parameter === prefix || parameter.startsWith(`${prefix}.`)
+
 const matches =
   (parameter: string) =>
   ({ prefix }: ParameterGroup): boolean =>
-    prefix === '' || parameter === prefix || parameter.startsWith(`${prefix}.`)
+    hasPrefix(parameter, prefix)
 
 /** How a parameter is trained: by its group of the longest prefix (of equals, the last). */
 export interface TrainingParameters {

@@ -1,5 +1,5 @@
 import { mayExchange } from '../../dsl'
-import { readersOf, type Graph, type Node } from './graph'
+import { findReaders, type Graph, type Node } from './graph'
 import { requestedCheckpoints } from './directives'
 
 /** The order in which the model's ops run: positions in its flattened list. */
@@ -79,5 +79,5 @@ export const inOrder = <G extends Graph>(graph: G, order: Order): G => {
     inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
   )
   const nodes = isAfterInputs ? renumbered(graph, order, places) : withExchanges(graph, order)
-  return { ...graph, nodes, readers: readersOf(nodes) }
+  return { ...graph, nodes, readers: findReaders(nodes) }
 }

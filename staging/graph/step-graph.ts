@@ -2,7 +2,7 @@ import type { Graph } from './graph'
 import type { Objective } from './objective'
 
 /**
- * How a step's input arrives: as uint8 images, which are normalised by a mean and a deviation for
+ * How a step's input arrives: as images, which are normalised by a mean and a deviation for
  * each channel while tiles are loaded, or as float values in the exchange buffer.
  */
 export type Source =

@@ -110,7 +110,8 @@ export const kernelFields = {
   /** A tile of a plane or of images of the full extents. */
   placedTile,
   pixelCrossEntropy: { ...placedTile, ...integers('ignored') },
-  loadImage: { ...placedTile, ...reals('mean0', 'mean1', 'mean2', 'mean3', 'deviation0', 'deviation1', 'deviation2', 'deviation3') },
+  /** `normalisation`: mean and deviation of each channel in turn. */
+  loadImage: { ...placedTile, normalisation: 'numbers' },
   /** Where a tile lies in a plain tensor: strides in elements. */
   stridedTile,
   squaredError: { ...stridedTile, ...integers('count') },

@@ -297,8 +297,9 @@ export const kernelTable = {
   /** Zeroes `bytes` bytes. */
   zero: { fields: fields.zero, operands: { destination: 'write' } },
   /**
-   * A tile of the step's uint8 images: (pixel / 255 - mean[c]) / deviation[c], with each image's
-   * crop, flips, turns and colour. channels <= 4.
+   * A tile of the step's images: (value - mean[c]) / deviation[c], with each image's crop, flips,
+   * turns and colour. The value of a uint8 is pixel / 255, of other element types the pixel.
+   * channels <= 64.
    */
   loadImage: {
     fields: fields.loadImage,

@@ -16,7 +16,7 @@ import {
 } from '../../dsl'
 import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
-import { readersOf, type Graph, type Directive, type Node } from '../graph/graph'
+import { findReaders, type Graph, type Directive, type Node } from '../graph/graph'
 import type { Objective } from '../graph/objective'
 import type { Source, StepGraph } from '../graph/step-graph'
 import { recordOf } from '.'
@@ -127,7 +127,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
         }
       }
       const parameters = nodes.flatMap((node) => node.parameters)
-      return { model: model.name, input: extentsOf(input), nodes, readers: readersOf(nodes), directives, parameters }
+      return { model: model.name, input: extentsOf(input), nodes, readers: findReaders(nodes), directives, parameters }
     })
   )
 

@@ -1,5 +1,5 @@
 import { reductionAccess, rowReductionAccess } from '../graph/access'
-import { elementsOf } from '../graph/extents'
+import { elementCount } from '../graph/extents'
 import { microBatches } from '../graph/objective'
 import type { Step } from '../lowering/scope/op-step'
 import { exchangeOperand, noOperand } from '../lowering/ir/builder'
@@ -51,7 +51,7 @@ const targetOf = (
   { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>
 ) => {
   const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
-  return { fields: { ...fields, count: elementsOf(node.input) * microBatches(objective) }, target: address }
+  return { fields: { ...fields, count: elementCount(node.input) * microBatches(objective) }, target: address }
 }
 
 /** Mean over all elements of the predictions for all micro-batches of an update. */

@@ -97,7 +97,7 @@ const plan = exactly<PlanFile>(
 )
 
 /** A decoded plan, and what is to be said of it. */
-export interface DecodedPlan {
+interface DecodedPlan {
   readonly plan: PlanFile
   /** The earlier names of fields that it had, with those of today. */
   readonly renamed: readonly string[]

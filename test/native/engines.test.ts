@@ -181,7 +181,7 @@ test('a wait is for the latest record of its event, whichever engine made it', a
  */
 const loading = (rows: number): Written => {
   const part = { kind: 'loadImage', batch: 1, channels: 1, height: 1, width: 4, layout: 0, fullHeight: rows, fullWidth: 4 } as const
-  const image = { ...part, mean0: 0, mean1: 0, mean2: 0, mean3: 0, deviation0: 1, deviation1: 1, deviation2: 1, deviation3: 1 }
+  const image = { ...part, normalisation: [0, 1] }
   const through = (which: 0 | 1): readonly Instruction[] => [
     wait('to-device', which),
     load(0, arena(64 * which), index(0), index(which, [0, 2, 0]), index(0)),

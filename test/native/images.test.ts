@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
-import { type Image, type ImageWindow, type ReadPixels, type Session, mapPixels } from '../../native'
+import { type ElementType, type Image, type ImageWindow, type ReadPixels, type Session, mapPixels } from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { temporaryFolder } from '../src/temporary-folder'
@@ -12,8 +12,10 @@ import { close, exchange, index, launch, left, loop, open, parameters, right, ta
 
 const [height, width] = [4, 6]
 const [tileHeight, tileWidth] = [2, 3]
-const mean = [0.4, 0.5, 0.6, 0.1]
-const deviation = [0.2, 0.3, 0.4, 0.7]
+const [mean, deviation] = [
+  [0.4, 0.5, 0.6, 0.1],
+  [0.2, 0.3, 0.4, 0.7]
+].map((values) => Array.from({ length: 64 }, (_, channel) => values[channel % 4]!)) as [number[], number[]]
 
 type Pixel = readonly number[]
 type Rows = readonly (readonly Pixel[])[]
@@ -86,11 +88,10 @@ const loadTiles = async (
   const elementBytes = precision === 'float64' ? 8 : 4
   const tileElements = Math.ceil(channels / block) * block * tileHeight * tileWidth
   const [across, down] = [width / tileWidth, height / tileHeight]
-  const [mean0, mean1, mean2, mean3] = mean as [number, number, number, number]
-  const [deviation0, deviation1, deviation2, deviation3] = deviation as [number, number, number, number]
   const kernel: Kernel = {
     ...{ kind: 'loadImage', batch: 1, channels, height: tileHeight, width: tileWidth, layout: layoutCode(layout) },
-    ...{ fullHeight: height, fullWidth: width, mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 }
+    ...{ fullHeight: height, fullWidth: width },
+    normalisation: Array.from({ length: channels }, (_, channel) => [mean[channel]!, deviation[channel]!]).flat()
   }
   const strides = [across * down, across, 1].map((tiles) => tiles * tileElements * elementBytes) as [number, number, number]
   const one = launch(0, exchange(0, strides), index(0, [1, 0, 0]), index(0, [0, tileHeight, 0]), index(0, [0, 0, tileWidth]))
@@ -134,6 +135,44 @@ for (const target of targets)
           }
       })
 
+const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
+
+/** Values of the type, those at its ends among them. */
+const elementCount = (type: ElementType, length: number): ArrayLike<number> & { readonly buffer: ArrayBufferLike } => {
+  const ends = { uint8: [0, 255], uint16: [0, 65535], int16: [-32768, 32767], float32: [-1.5e9, 3.25e-7] }[type]
+  const elements = new arrays[type](length)
+  for (let i = 0; i < length; i += 1)
+    elements[i] = ends[i] ?? (type === 'float32' ? Math.sin(i) * 1e4 : Math.imul(i + 1, 2654435761) >>> 16)
+  return elements
+}
+
+for (const target of targets)
+  for (const elementType of ['uint8', 'uint16', 'int16', 'float32'] as const)
+    for (const [channels, layout] of [
+      [1, 'plain'],
+      [3, 'nChw8c'],
+      [13, 'nChw8c'],
+      [64, 'plain']
+    ] as const)
+      test(`${channels} channels of ${elementType} are loaded as they are, ${layout}, ${target.device} ${target.precision}`, async () => {
+        const elements = elementCount(elementType, width * height * channels)
+        const image: Image = {
+          ...pixelsOf(width, height, channels, 1),
+          ...{ pixels: new Uint8Array(elements.buffer), elementType, flipHorizontal: true, quarterTurns: 1 }
+        }
+        const whole = { ...image, pixels: Uint8Array.from({ length: width * height * channels }, (_, i) => i % channels) } as Held
+        // Where each element of the batch comes from, by an image that holds its pixels' numbers.
+        const places = cropped({ ...whole, channels: 1, pixels: Uint8Array.from({ length: width * height }, (_, i) => i) })
+        const scale = elementType === 'uint8' ? 255 : 1
+        const expected = Array.from({ length: channels }, (_, c) =>
+          places.flatMap((row) => row.map(([place]) => (elements[place! * channels + c]! / scale - mean[c]!) / deviation[c]!))
+        ).flat()
+        const read = await loadTiles([image], layout, target)
+        assert.ok(read.every((value, i) => Math.abs(value - expected[i]!) <= 1e-6 * Math.max(1, Math.abs(expected[i]!))))
+        const windows = readFrom({ ...whole, pixels: image.pixels as Uint8Array, channels: channels * bytesOf[elementType] }, 64, [])
+        assert.equal(await loadTiles([{ ...image, pixels: windows }], layout, target), read)
+      })
+
 for (const target of targets)
   test(`pixels of a file load as those in memory, ${target.device} ${target.precision}`, async () => {
     const file = join(temporaryFolder(), 'pixels')
@@ -143,6 +182,8 @@ for (const target of targets)
     rmSync(file)
     assert.equal(await loadTiles([mapped], 'plain', target), await loadTiles([held], 'plain', target))
   })
+
+const bytesOf = { uint8: 1, uint16: 2, int16: 2, float32: 4 } as const
 
 /** Pixels that are read as the device asks for them, and what it asked for. */
 const readFrom = ({ pixels, width: across, channels }: Held, windowBytes: number, asked: ImageWindow[]): ReadPixels => ({
@@ -258,7 +299,7 @@ test('the identity of colours changes no bit', async () => {
 test('refuses a turned crop that leaves its image, and a colour that is not finite', async () => {
   const kernel: Kernel = {
     ...{ kind: 'loadImage', batch: 1, channels: 3, height, width, layout: 0, fullHeight: height, fullWidth: width },
-    ...{ mean0: 0, mean1: 0, mean2: 0, mean3: 0, deviation0: 1, deviation1: 1, deviation2: 1, deviation3: 1 }
+    normalisation: [0, 1, 0, 1, 0, 1]
   }
   const exchangeBytes = 8 * 3 * height * width
   const code = [launch(0, exchange(0), index(0), index(0), index(0))]

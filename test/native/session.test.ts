@@ -57,14 +57,7 @@ const loadImage: Kernel = {
   layout: 0,
   fullHeight: 2,
   fullWidth: 2,
-  mean0: 0,
-  mean1: 1,
-  mean2: 0,
-  mean3: 0,
-  deviation0: 1,
-  deviation1: 0.5,
-  deviation2: 0,
-  deviation3: 0
+  normalisation: [0, 1, 1, 0.5]
 }
 const image: Image = {
   pixels: Uint8Array.from([0, 0, 0, 51, 0, 102, 0, 0, 255, 153, 51, 204]), // 2 rows of 3 pixels of 2 channels

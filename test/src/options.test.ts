@@ -119,7 +119,7 @@ test('an option that a function does not have is named, with the one that was li
 test('what is missing is named', async () => {
   for (const [name, options] of Object.entries(needed))
     for (const option of Object.keys(options).filter((one) => one !== 'device'))
-      await input(failed(name, { ...options, [option]: undefined }), new RegExp(`^${option} is missing$`))
+      await input(failed(name, { ...options, [option]: undefined }), new RegExp(`^${option} is missing(: .*)?$`))
 })
 
 test('every option of every function is looked at: none takes what it cannot use', async () => {

@@ -6,7 +6,7 @@ import { copyFileSync, cpSync, existsSync, readFileSync, readdirSync, truncateSy
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readDataset } from '../../src/images/read-dataset'
+import { readDataset } from '../../src/commands/read-dataset'
 import { openTensorFile } from '../../src/weights/safetensors'
 import { type Planned, type TrainOptions, train } from '../../src'
 import { overriding, runScript } from './command-line'

@@ -1,10 +1,11 @@
 /** TIFF and BigTIFF files in tiles, of several levels, by their specifications. */
 import { writeFileSync } from 'node:fs'
+import type { ElementType } from '../../native'
 
 export interface TiledLevel {
   readonly height: number
   readonly width: number
-  /** [height, width, channels]. */
+  /** [height, width, channels], in little-endian order where an element has several bytes. */
   readonly pixels: Uint8Array
   /** Stored in one strip instead. */
   readonly isStrip?: true
@@ -12,7 +13,9 @@ export interface TiledLevel {
 
 export interface TiledTiffOptions {
   readonly tile: number
-  readonly channels: 1 | 3
+  readonly channels: number
+  /** uint8 where absent. */
+  readonly elementType?: ElementType
   readonly isBig?: boolean
   /** Smaller levels below the first page, as OME has them, instead of after it. */
   readonly isBelow?: boolean
@@ -20,19 +23,26 @@ export interface TiledTiffOptions {
   /** Resolution in pixels a centimetre. */
   readonly perCentimetre?: number
   readonly compression?: number
+  /** What stands in the first page beside. */
+  readonly tags?: readonly Field[]
+  /** Each tile as it is stored; as it is where absent. */
+  readonly compress?: (tile: Buffer) => Buffer
 }
 
-type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 13 | 16 | 18, values: readonly number[]]
+export type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 12 | 13 | 16 | 18, values: readonly number[]]
 
-const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 13: 4, 16: 8, 18: 8 } as const
+const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 12: 8, 13: 4, 16: 8, 18: 8 } as const
+
+/** Bits and format of samples. */
+const samples = { uint8: [8, 1], uint16: [16, 1], int16: [16, 2], float32: [32, 3] } as const
 
 /** A tile at the edge is filled up with its last row and column. */
-const tileOf = ({ height, width, pixels }: TiledLevel, channels: number, tile: number, top: number, left: number): Buffer => {
-  const bytes = Buffer.alloc(tile * tile * channels)
+const tileOf = ({ height, width, pixels }: TiledLevel, pixelBytes: number, tile: number, top: number, left: number): Buffer => {
+  const bytes = Buffer.alloc(tile * tile * pixelBytes)
   for (let row = 0; row < tile; row += 1)
     for (let column = 0; column < tile; column += 1) {
-      const from = (Math.min(height - 1, top + row) * width + Math.min(width - 1, left + column)) * channels
-      bytes.set(pixels.subarray(from, from + channels), (row * tile + column) * channels)
+      const from = (Math.min(height - 1, top + row) * width + Math.min(width - 1, left + column)) * pixelBytes
+      bytes.set(pixels.subarray(from, from + pixelBytes), (row * tile + column) * pixelBytes)
     }
   return bytes
 }
@@ -47,14 +57,18 @@ const valuesOf = (type: Field[1], values: readonly number[]): Buffer => {
     else if (type === 5) {
       bytes.writeUInt32LE(Math.round(value * 1000), at)
       bytes.writeUInt32LE(1000, at + 4)
-    } else bytes.writeBigUInt64LE(BigInt(value), at)
+    } else if (type === 12) bytes.writeDoubleLE(value, at)
+    else bytes.writeBigUInt64LE(BigInt(value), at)
   })
   return bytes
 }
 
 /** Levels, finest first, uncompressed. */
 export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], options: TiledTiffOptions): void => {
-  const { tile, channels, isBig = false, isBelow = false, description, perCentimetre, compression = 1 } = options
+  const { tile, channels, isBig = false, isBelow = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
+  const { compress = (bytes) => bytes, tags = [] } = options
+  const [bits, format] = samples[elementType]
+  const pixelBytes = (channels * bits) / 8
   const parts: Buffer[] = [Buffer.alloc(16)]
   let length = 16
   const put = (bytes: Buffer): number => {
@@ -68,16 +82,16 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
     const { height, width, isStrip } = level
     const rows = isStrip ? [0] : Array.from({ length: Math.ceil(height / tile) }, (_, row) => row * tile)
     const columns = isStrip ? [0] : Array.from({ length: Math.ceil(width / tile) }, (_, column) => column * tile)
-    const places = rows.flatMap((top) =>
-      columns.map((left) => put(isStrip ? Buffer.from(level.pixels) : tileOf(level, channels, tile, top, left)))
+    const parts = rows.flatMap((top) =>
+      columns.map((left) => compress(isStrip ? Buffer.from(level.pixels) : tileOf(level, pixelBytes, tile, top, left)))
     )
-    const each = isStrip ? height * width * channels : tile * tile * channels
-    const counts = places.map(() => each)
+    const places = parts.map(put)
+    const counts = parts.map((part) => part.length)
     const fields: readonly (Field | undefined)[] = [
       [254, 4, [index === 0 ? 0 : 1]],
       [256, 4, [width]],
       [257, 4, [height]],
-      [258, 3, Array<number>(channels).fill(8)],
+      [258, 3, Array<number>(channels).fill(bits)],
       [259, 3, [compression]],
       [262, 3, [channels === 3 ? 2 : 1]],
       description !== undefined && index === 0 ? [270, 2, [...Buffer.from(`${description}\0`, 'utf8')]] : undefined,
@@ -92,9 +106,11 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
       isStrip ? undefined : [323, 3, [tile]],
       isStrip ? undefined : [324, offsetType, places],
       isStrip ? undefined : [325, offsetType, counts],
-      below.length === 0 ? undefined : [330, isBig ? 18 : 13, below]
+      below.length === 0 ? undefined : [330, isBig ? 18 : 13, below],
+      [339, 3, Array<number>(channels).fill(format)],
+      ...(index === 0 ? tags : [])
     ]
-    return fields.filter((field) => field !== undefined)
+    return fields.filter((field) => field !== undefined).sort(([one], [other]) => one - other)
   }
   /**
    * Answers where the directory lies, and where in its bytes the place of the next one is written.

@@ -60,7 +60,7 @@ test('a share of each class is set aside, the same each time, another under anot
 test('folders of validation must be those of training, for classes are numbered by their names', () => {
   const named = (...names: readonly string[]): Dataset => ({ ...dataset(0, 1), names })
   const result = splitForValidation({ dataset: named('cat', 'dog'), validation: named('cat', 'horse') }, 0)
-  assert.match((result as E.Left<{ message: string }>).left.message, /^--validation has the folders cat, horse but --data has cat, dog/)
+  assert.match((result as E.Left<{ message: string }>).left.message, /^--validation has the classes cat, horse but --data has cat, dog/)
 })
 
 test('balanced weights are those of scikit-learn; row weights make the weighted mean of torch', () => {
@@ -78,9 +78,12 @@ test('balanced weights are those of scikit-learn; row weights make the weighted 
     [0, 1, 1, 0],
     [0.5, 0.1, 0.9, 2]
   ]
-  const mean = rowWeights(weights, labels).reduce((sum, weight, row) => sum + (weight * losses[row]!) / labels.length, 0)
+  const mean = rowWeights(
+    weights,
+    labels.map((label) => ({ label }))
+  ).reduce((sum, weight, row) => sum + (weight * losses[row]!) / labels.length, 0)
   assert.ok(Math.abs(mean - (0.5 + 0.3 + 2.7 + 2) / 8) < 1e-15)
-  assert.equal(rowWeights([0, 1], [0, 0]), [0, 0])
+  assert.equal(rowWeights([0, 1], [{ label: 0 }, { label: 0 }]), [0, 0])
 })
 
 const apply = (matrix: Float32Array, colour: readonly number[]): readonly number[] =>

@@ -23,7 +23,7 @@ bool isReadByWindows(const Napi::Value& pixels) {
   return pixels.IsObject() && !pixels.IsTypedArray() && !pixels.IsExternal() && pixels.As<Napi::Object>().Get("read").IsFunction();
 }
 
-ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::uint64_t channels)
+ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::int64_t pixelBytes)
     : read_(Napi::ThreadSafeFunction::New(env, pixels.Get("read").As<Napi::Function>(), "readWindow", 0, 1)) {
   // What asks outlives neither the function nor the windows: both end with the run.
   const auto ask = [this](const ImageWindow& window) {
@@ -36,7 +36,7 @@ ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::uint64_
     };
     if (read_.NonBlockingCall(call) != napi_ok) windows_->refuse("the images cannot be read any more: the process ends");
   };
-  windows_ = std::make_shared<ImageWindows>(static_cast<std::int64_t>(channels), countOf(pixels, "windowBytes"), ask);
+  windows_ = std::make_shared<ImageWindows>(pixelBytes, countOf(pixels, "windowBytes"), ask);
 }
 
 ReadWindows::~ReadWindows() { read_.Release(); }

@@ -15,7 +15,7 @@ bool isReadByWindows(const Napi::Value& pixels);
 // `answer` is called with. Made and destroyed on JavaScript's thread.
 class ReadWindows {
  public:
-  ReadWindows(Napi::Env env, const Napi::Object& pixels, std::uint64_t channels);
+  ReadWindows(Napi::Env env, const Napi::Object& pixels, std::int64_t pixelBytes);
   ~ReadWindows();
   ReadWindows(const ReadWindows&) = delete;
   ReadWindows& operator=(const ReadWindows&) = delete;

@@ -57,6 +57,17 @@ Pixels pixelsOf(const Napi::Value& value) {
   return {array.Data(), array.ByteLength()};
 }
 
+ElementType elementTypeOf(const Napi::Object& image) {
+  const Napi::Value value = image.Get("elementType");
+  if (value.IsUndefined()) return ElementType::uint8;
+  const std::string name = textOf(image, "elementType");
+  if (name == "uint8") return ElementType::uint8;
+  if (name == "uint16") return ElementType::uint16;
+  if (name == "int16") return ElementType::int16;
+  if (name == "float32") return ElementType::float32;
+  throw Failure("there is no element type '" + name + "' of images: use uint8, uint16, int16 or float32");
+}
+
 Image imageOf(const Napi::Object& object, const Pixels& pixels, ImageWindows* windows) {
   const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
   Image image{pixels.data,
@@ -69,8 +80,10 @@ Image imageOf(const Napi::Object& object, const Pixels& pixels, ImageWindows* wi
               flagOf(object, "flipVertical"),
               count("quarterTurns"),
               colourOf(object),
-              windows};
-  const std::int64_t bytes = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
+              windows,
+              elementTypeOf(object)};
+  const std::int64_t elements = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
+  const std::int64_t bytes = checkedMultiply(elements, bytesOf(image.elementType));
   if (windows == nullptr && static_cast<std::uint64_t>(bytes) != pixels.bytes)
     throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
                   " has " + std::to_string(pixels.bytes) + " bytes instead of " + std::to_string(bytes));
@@ -98,7 +111,8 @@ class Run : public Napi::AsyncWorker {
       // Read once: what the caller puts in its place meanwhile is of no interest to this run.
       const Napi::Value pixels = image.Get("pixels");
       if (isReadByWindows(pixels)) {
-        windows_.push_back(std::make_unique<ReadWindows>(env, pixels.As<Napi::Object>(), countOf(image, "channels")));
+        const std::int64_t pixelBytes = checkedMultiply(static_cast<std::int64_t>(countOf(image, "channels")), bytesOf(elementTypeOf(image)));
+        windows_.push_back(std::make_unique<ReadWindows>(env, pixels.As<Napi::Object>(), pixelBytes));
         step_.images.push_back(imageOf(image, {nullptr, 0}, windows_.back()->windows().get()));
       } else {
         step_.images.push_back(imageOf(image, pixelsOf(pixels), nullptr));
@@ -183,9 +197,9 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
     const Napi::Object options = objectOf(info[0], "options");
+    const Measuring measuring{flagOf(options, "timesKernels"), flagOf(options, "traces")};
     auto holder = std::make_shared<Holder>();
-    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"),
-                                                flagOf(options, "timesKernels"));
+    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"), measuring);
     Napi::Object session = Napi::Object::New(env);
     session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
     session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
@@ -212,6 +226,19 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
                     return array;
                   });
                 }));
+    const auto timestamps = [holder](const Napi::CallbackInfo& call) {
+      return guarded(call.Env(), [&]() -> Napi::Value {
+        Napi::Array array = Napi::Array::New(call.Env(), engineCount);
+        const PerEngine<std::vector<double>> noted = holder->open().timestamps();
+        for (std::size_t engine = 0; engine < engineCount; ++engine) {
+          Napi::Float64Array values = Napi::Float64Array::New(call.Env(), noted[engine].size());
+          std::copy(noted[engine].begin(), noted[engine].end(), values.Data());
+          array.Set(static_cast<std::uint32_t>(engine), values);
+        }
+        return array;
+      });
+    };
+    if (measuring.traces) session.Set("timestamps", Napi::Function::New(env, timestamps));
     session.Set("close", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
                   return guarded(call.Env(), [&]() -> Napi::Value {
                     if (holder->session) holder->session->interrupt();

@@ -5,16 +5,18 @@
 
 #include <cstdint>
 
+#include "../device.hpp"
 #include "../kernels/kernels.hpp"
 
 namespace tilefold::cuda {
 
 // One image of a step: element (row, column, channel) of the crop, flipped and turned, is
-// pixels[(origin + row * rowStep + column * columnStep) * channels + channel].
+// the element (origin + row * rowStep + column * columnStep) * channels + channel of pixels.
 struct ImageBlock {
   const std::uint8_t* pixels;
   std::int64_t channels, origin, rowStep, columnStep;
   std::int32_t hasColour;
+  ElementType elementType;
   double colour[12];
 };
 

@@ -1,4 +1,4 @@
-// Tiles of the step's uint8 images, normalised as they are loaded, plain or nhwc. Semantics:
+// Tiles of the step's images, normalised as they are loaded, plain or nhwc. Semantics:
 // reference/image.cpp.
 #include "activation.cuh"
 #include "compiled.hpp"
@@ -8,16 +8,27 @@
 namespace tilefold::cuda {
 namespace {
 
-constexpr int maxChannels = 4;
-
 struct Normalisation {
-  double mean[maxChannels], deviation[maxChannels];
+  double mean[mostImageChannels], deviation[mostImageChannels];
 };
 
 __device__ double mixed(const double* row, const std::uint8_t* pixel) {
   const double red = row[0] * (static_cast<double>(pixel[0]) / 255), green = row[1] * (static_cast<double>(pixel[1]) / 255),
                blue = row[2] * (static_cast<double>(pixel[2]) / 255), sum = red + green + blue + row[3];
   return sum < 0 ? 0 : sum > 1 ? 1 : sum;
+}
+
+__device__ double valueOf(const ImageBlock& image, std::int64_t at) {
+  switch (image.elementType) {
+    case ElementType::uint16:
+      return reinterpret_cast<const std::uint16_t*>(image.pixels)[at];
+    case ElementType::int16:
+      return reinterpret_cast<const std::int16_t*>(image.pixels)[at];
+    case ElementType::float32:
+      return reinterpret_cast<const float*>(image.pixels)[at];
+    default:
+      return static_cast<double>(image.pixels[at]) / 255;
+  }
 }
 
 // Reads context.step->images[origin.batch ...], whose pixels the device must see.
@@ -29,17 +40,17 @@ void loadImage(const Context& context, const LoadImage& l, const TileOrigin& ori
   const std::int64_t channels = l.channels;
   const StepBlock* step = context.step;
   Normalisation normalisation{};
-  for (std::size_t c = 0; c < maxChannels; ++c) {
-    normalisation.mean[c] = l.mean[c];
-    normalisation.deviation[c] = l.deviation[c];
+  for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
+    normalisation.mean[c] = meanOf(l, c);
+    normalisation.deviation[c] = deviationOf(l, c);
   }
   forEach(context, "loadImage", l.batch * l.height * l.width, [=] __device__(std::int64_t i) {
     const Division place = byPixels(i), pixelPlace = byWidth(place.remainder);
     const ImageBlock& image = step->images[origin.batch + place.quotient];
     const std::int64_t row = origin.row + pixelPlace.quotient, column = origin.column + pixelPlace.remainder;
-    const std::uint8_t* pixel = image.pixels + (image.origin + row * image.rowStep + column * image.columnStep) * image.channels;
+    const std::int64_t pixel = (image.origin + row * image.rowStep + column * image.columnStep) * image.channels;
     for (std::int64_t c = 0; c < channels; ++c) {
-      const double value = image.hasColour != 0 ? mixed(image.colour + 4 * c, pixel) : static_cast<double>(pixel[c]) / 255;
+      const double value = image.hasColour != 0 ? mixed(image.colour + 4 * c, image.pixels + pixel) : valueOf(image, pixel + c);
       destination[tile.plane(place.quotient, c) + place.remainder * tile.pixelStride()] =
           static_cast<T>((value - normalisation.mean[c]) / normalisation.deviation[c]);
     }

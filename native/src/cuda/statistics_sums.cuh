@@ -53,14 +53,14 @@ class StatisticsRows {
   Divisor byGroups_;
 };
 
-// The elements of one row, n in each term.
+// The elements of one row, n in each term. The body stays where it came with the launch.
 template <int n, class Constants, class Body>
 struct RunTerms {
   Constants constants;
   std::int64_t first, stride;
   bool oneRun;
   Divisor byRun;
-  Body body;
+  const Body& body;
 
   __device__ Sums<2> operator()(std::int64_t k) const {
     std::int64_t i = first + k * n;
@@ -84,7 +84,7 @@ template <int n, class Constants, class Body>
 struct ColumnTerms {
   Constants constants[n];
   std::int64_t first, stride;
-  Body body;
+  const Body& body;
 
   __device__ Sums<2 * n> operator()(std::int64_t k) const {
     Sums<2 * n> sums;

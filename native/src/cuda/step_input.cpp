@@ -31,6 +31,7 @@ ImageBlock blockOf(const Image& image, const std::uint8_t* pixels, std::int64_t 
     block.rowStep = -std::exchange(block.columnStep, block.rowStep);
     std::swap(height, width);
   }
+  block.elementType = image.elementType;
   block.hasColour = image.colour ? 1 : 0;
   if (image.colour) std::copy(image.colour->begin(), image.colour->end(), block.colour);
   return block;
@@ -43,8 +44,8 @@ int copyThreads() { return std::min(8, omp_get_num_procs()); }
 
 StepInput::StepInput(const ImageExtent& images)
     : extent_(images),
-      pixels_(pinnedMemory<std::uint8_t>(static_cast<std::size_t>(images.batch * images.channels * images.height * images.width),
-                                         "pinning memory for the images")),
+      pixelBytes_(static_cast<std::size_t>(images.batch * images.channels * images.height * images.width)),
+      pixels_(pinnedMemory<std::uint8_t>(pixelBytes_, "pinning memory for the images")),
       images_(pinnedMemory<ImageBlock>(static_cast<std::size_t>(images.batch), "pinning memory for the step's values")),
       pinnedBlock_(pinnedMemory<StepBlock>(1, "pinning memory for the step's values")),
       deviceImages_(deviceMemory<ImageBlock>(static_cast<std::size_t>(images.batch), "taking memory for the step's values")),
@@ -53,8 +54,8 @@ StepInput::StepInput(const ImageExtent& images)
 void StepInput::set(const StepParameters& step, bool loadsImages) {
   *pinnedBlock_ = {step.learningRate, step.step, step.seed, deviceImages_.get()};
   if (!loadsImages) return;
-  const std::int64_t perImage = extent_.channels * extent_.height * extent_.width;
   const std::size_t count = std::min(step.images.size(), static_cast<std::size_t>(extent_.batch));
+  const std::vector<std::size_t> places = placePixels(step.images, count);
   // Each thread goes through all images, and copies its share of every one's rows.
 #pragma omp parallel num_threads(copyThreads())
   for (std::size_t i = 0; i < count; ++i) {
@@ -62,29 +63,46 @@ void StepInput::set(const StepParameters& step, bool loadsImages) {
     if (image.windows != nullptr) continue;
     const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
     const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
-    const std::int64_t rowBytes = width * image.channels;
-    std::uint8_t* const to = pixels_.get() + static_cast<std::int64_t>(i) * perImage;
-    const std::uint8_t* const from = image.pixels + (image.cropTop * image.width + image.cropLeft) * image.channels;
+    const std::int64_t rowBytes = width * image.pixelBytes();
+    std::uint8_t* const to = pixels_.get() + places[i];
+    const std::uint8_t* const from = image.pixels + (image.cropTop * image.width + image.cropLeft) * image.pixelBytes();
 #pragma omp for schedule(static) nowait
     for (std::int64_t row = 0; row < height; ++row)
-      std::memcpy(to + row * rowBytes, from + row * image.width * image.channels, static_cast<std::size_t>(rowBytes));
+      std::memcpy(to + row * rowBytes, from + row * image.width * image.pixelBytes(), static_cast<std::size_t>(rowBytes));
 #pragma omp single nowait
     images_.get()[i] = blockOf(image, to, height, width);
   }
   for (std::size_t i = 0; i < count; ++i)
-    if (step.images[i].windows != nullptr) setByWindows(i, step.images[i]);
+    if (step.images[i].windows != nullptr) setByWindows(i, step.images[i], pixels_.get() + places[i]);
 }
 
-void StepInput::setByWindows(std::size_t index, const Image& image) {
+std::vector<std::size_t> StepInput::placePixels(const std::vector<Image>& images, std::size_t count) {
+  constexpr std::size_t elementBytes = 4;  // of the largest, at multiples of which they all lie
+  std::vector<std::size_t> places;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    places.push_back(bytes);
+    const std::size_t own = static_cast<std::size_t>(extent_.height * extent_.width * images[i].pixelBytes());
+    bytes += (own + elementBytes - 1) / elementBytes * elementBytes;
+  }
+  if (bytes > pixelBytes_) {
+    pixels_.reset();
+    pixelBytes_ = 0;
+    pixels_ = pinnedMemory<std::uint8_t>(bytes, "pinning memory for the images");
+    pixelBytes_ = bytes;
+  }
+  return places;
+}
+
+void StepInput::setByWindows(std::size_t index, const Image& image, std::uint8_t* to) {
   const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
   const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
-  std::uint8_t* const to = pixels_.get() + static_cast<std::int64_t>(index) * extent_.channels * extent_.height * extent_.width;
   const std::int64_t most = image.windows->mostRows(width);
   for (std::int64_t row = 0; row < height; row += most) {
     const std::int64_t rows = std::min(most, height - row);
     const std::optional<ImageWindows::Pixels> pixels = image.windows->take({image.cropTop + row, image.cropLeft, rows, width});
     if (!pixels) return;
-    std::memcpy(to + row * width * image.channels, pixels->data(), pixels->size());
+    std::memcpy(to + row * width * image.pixelBytes(), pixels->data(), pixels->size());
   }
   images_.get()[index] = blockOf(image, to, height, width);
 }

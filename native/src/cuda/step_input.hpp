@@ -23,10 +23,14 @@ class StepInput {
   void upload(cudaStream_t stream) const;
 
  private:
+  // Where the crop of each image lies in the pinned memory, which is taken anew where they need
+  // more than before.
+  std::vector<std::size_t> placePixels(const std::vector<Image>& images, std::size_t count);
   // The crop of an image whose pixels are read window by window; as far as the run goes on.
-  void setByWindows(std::size_t index, const Image& image);
+  void setByWindows(std::size_t index, const Image& image, std::uint8_t* to);
 
   ImageExtent extent_;
+  std::size_t pixelBytes_;
   PinnedMemory<std::uint8_t> pixels_;
   PinnedMemory<ImageBlock> images_;
   PinnedMemory<StepBlock> pinnedBlock_;

@@ -7,11 +7,11 @@
 
 namespace tilefold {
 
-ImageWindows::ImageWindows(std::int64_t channels, std::size_t mostBytes, std::function<void(const ImageWindow&)> ask)
-    : channels_(channels), mostBytes_(mostBytes), ask_(std::move(ask)) {}
+ImageWindows::ImageWindows(std::int64_t pixelBytes, std::size_t mostBytes, std::function<void(const ImageWindow&)> ask)
+    : pixelBytes_(pixelBytes), mostBytes_(mostBytes), ask_(std::move(ask)) {}
 
 std::int64_t ImageWindows::mostRows(std::int64_t width) const {
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(mostBytes_) / checkedMultiply(width, channels_));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(mostBytes_) / checkedMultiply(width, pixelBytes_));
 }
 
 std::optional<ImageWindows::Pixels> ImageWindows::take(const ImageWindow& window) {
@@ -27,7 +27,7 @@ std::optional<ImageWindows::Pixels> ImageWindows::take(const ImageWindow& window
   changed_.wait(lock, [this] { return ended_ || given_ || refused_; });
   if (ended_) return std::nullopt;
   if (refused_) throw Failure(*refused_);
-  const auto bytes = static_cast<std::size_t>(window.height * window.width * channels_);
+  const auto bytes = static_cast<std::size_t>(window.height * window.width * pixelBytes_);
   if (given_->size() != bytes)
     throw Failure("a window of " + std::to_string(bytes) + " bytes was answered with " + std::to_string(given_->size()));
   return std::exchange(given_, std::nullopt);

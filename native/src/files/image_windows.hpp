@@ -21,8 +21,9 @@ struct ImageWindow {
 class ImageWindows {
  public:
   using Pixels = std::vector<std::uint8_t>;
-  // `ask` returns at once. `mostBytes`: of a window that is taken, unless one row is more.
-  ImageWindows(std::int64_t channels, std::size_t mostBytes, std::function<void(const ImageWindow&)> ask);
+  // `ask` returns at once. `pixelBytes`: of all channels of a pixel. `mostBytes`: of a window
+  // that is taken, unless one row is more.
+  ImageWindows(std::int64_t pixelBytes, std::size_t mostBytes, std::function<void(const ImageWindow&)> ask);
 
   // Rows of that width which a window may have.
   std::int64_t mostRows(std::int64_t width) const;
@@ -35,7 +36,7 @@ class ImageWindows {
   void end();
 
  private:
-  const std::int64_t channels_;
+  const std::int64_t pixelBytes_;
   const std::size_t mostBytes_;
   const std::function<void(const ImageWindow&)> ask_;
   std::mutex turn_, mutex_;

@@ -350,8 +350,8 @@ const std::vector<KernelInfo>& kernelTable() {
        false,
        {{"destination", Use::write, false, false}}},
       {"loadImage",
-       {"batch", "channels", "height", "width", "layout", "fullHeight", "fullWidth", "mean0", "mean1", "mean2", "mean3", "deviation0", "deviation1", "deviation2", "deviation3"},
-       false,
+       {"batch", "channels", "height", "width", "layout", "fullHeight", "fullWidth", "normalisation"},
+       true,
        {{"destination", Use::write, false, false},
         {"batchOrigin", Use::index, false, false},
         {"rowOrigin", Use::index, false, false},
@@ -553,8 +553,7 @@ PixelCrossEntropy::PixelCrossEntropy(FieldReader& f)
 
 LoadImage::LoadImage(FieldReader& f)
     : PlacedTile(f),
-      mean{f.number(), f.number(), f.number(), f.number()},
-      deviation{f.number(), f.number(), f.number(), f.number()} {}
+      normalisation(f.numbers()) {}
 
 StridedTile::StridedTile(FieldReader& f)
     : Tile(f),

@@ -261,8 +261,7 @@ struct PixelCrossEntropy : PlacedTile {
 
 struct LoadImage : PlacedTile {
   explicit LoadImage(FieldReader& f);
-  std::array<double, 4> mean;
-  std::array<double, 4> deviation;
+  std::vector<double> normalisation;
 };
 
 struct StridedTile : Tile {

@@ -24,6 +24,10 @@ constexpr std::int64_t rotatedAlgorithms = 32;  // 32 + n of convolutionBackward
 constexpr std::uint8_t noClass = 255;
 
 // Where a row of a tile lies in a plane of the full extents.
+constexpr std::int64_t mostImageChannels = 64;
+inline double meanOf(const LoadImage& l, std::size_t channel) { return l.normalisation[2 * channel]; }
+inline double deviationOf(const LoadImage& l, std::size_t channel) { return l.normalisation[2 * channel + 1]; }
+
 inline std::int64_t rowStart(const PlacedTile& t, std::int64_t image, std::int64_t row) {
   return (image * t.fullHeight + row) * t.fullWidth;
 }

@@ -357,10 +357,14 @@ void check(const Zero& z) { positive("bytes", z.bytes); }
 
 void check(const LoadImage& l) {
   check(static_cast<const Tile&>(l));
-  if (l.channels > 4) throw Failure("an image has at most 4 channels, not " + text(l.channels));
+  if (l.channels > mostImageChannels)
+    throw Failure("an image has at most " + text(mostImageChannels) + " channels, not " + text(l.channels));
+  if (l.normalisation.size() != 2 * static_cast<std::size_t>(l.channels))
+    throw Failure("an image of " + text(l.channels) + " channels has " + text(static_cast<std::int64_t>(l.normalisation.size())) +
+                  " numbers of normalisation instead of two for each");
   if (l.height > l.fullHeight || l.width > l.fullWidth) throw Failure("the tile is larger than its image");
   for (std::int64_t c = 0; c < l.channels; ++c)
-    if (l.deviation[static_cast<std::size_t>(c)] == 0) throw Failure("the deviation of channel " + text(c) + " is 0");
+    if (deviationOf(l, static_cast<std::size_t>(c)) == 0) throw Failure("the deviation of channel " + text(c) + " is 0");
 }
 
 void check(const Optimizer& o) {

@@ -1,10 +1,13 @@
-// Tiles of the step's uint8 images, normalised as they are loaded.
+// Tiles of the step's images, normalised as they are loaded.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "../kernels/kernel_fields.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
@@ -64,14 +67,22 @@ struct Pixels {
   ImageWindow window;
 };
 
+// Bytes of a file need not be aligned.
+template <class Element>
+Element elementAt(const std::uint8_t* pixel, std::size_t c) {
+  Element element;
+  std::memcpy(&element, pixel + c * sizeof(Element), sizeof(Element));
+  return element;
+}
+
 // destination = (value - mean[c]) / deviation[c] of the tile at `origin` of the cropped, flipped
-// and turned images, where value is pixel / 255, or what the image's colour makes of the pixel's
-// three of them, clamped to 0 .. 1.
+// and turned images, where value is the pixel; of uint8, pixel / 255, or what the image's colour
+// makes of the pixel's three of them, clamped to 0 .. 1.
 template <class T>
 class ImageTile {
  public:
   ImageTile(const LoadImage& l, const TileOrigin& origin, T* destination)
-      : l_(l), origin_(origin), planes_(planesOf(l)), destination_(destination) {
+      : l_(l), origin_(origin), planes_(planesOf(l)), destination_(destination), values_(static_cast<std::size_t>(l.channels)) {
     for (std::size_t c = 0; c < static_cast<std::size_t>(l.channels); ++c)
       for (std::size_t pixel = 0; pixel < 256; ++pixel) values_[c][pixel] = normalised(static_cast<double>(pixel) / 255, c);
   }
@@ -95,17 +106,17 @@ class ImageTile {
   }
 
  private:
-  T normalised(double value, std::size_t c) const { return static_cast<T>((value - l_.mean[c]) / l_.deviation[c]); }
+  T normalised(double value, std::size_t c) const { return static_cast<T>((value - meanOf(l_, c)) / deviationOf(l_, c)); }
 
   void loadRows(std::int64_t number, const Image& image, const Crop& crop, const Pixels& pixels, std::int64_t from, std::int64_t to) const {
-    const std::int64_t step = (crop.right.row * pixels.window.width + crop.right.column) * image.channels;
+    const std::int64_t step = (crop.right.row * pixels.window.width + crop.right.column) * image.pixelBytes();
     const std::int64_t block = planes_.block;
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t plane = number * planes_.blocks; plane < (number + 1) * planes_.blocks; ++plane) {
       for (std::int64_t y = from; y < to; ++y) {
         const Place place = crop.at(origin_.row + y, origin_.column);
         const std::uint8_t* first =
-            pixels.first + ((place.row - pixels.window.top) * pixels.window.width + place.column - pixels.window.left) * image.channels;
+            pixels.first + ((place.row - pixels.window.top) * pixels.window.width + place.column - pixels.window.left) * image.pixelBytes();
         T* out = destination_ + (plane * l_.height + y) * l_.width * block;
         const auto fill = [&](const auto& valueOf) {
           for (std::int64_t x = 0; x < l_.width; ++x)
@@ -114,10 +125,27 @@ class ImageTile {
               out[x * block + lane] = c < l_.channels ? valueOf(first + x * step, static_cast<std::size_t>(c)) : T(0);
             }
         };
-        if (image.colour)
-          fill([&](const std::uint8_t* pixel, std::size_t c) { return normalised(mixed(*image.colour, pixel, c), c); });
-        else
-          fill([&](const std::uint8_t* pixel, std::size_t c) { return values_[c][pixel[c]]; });
+        const auto fillWith = [&](auto element) {
+          using Element = decltype(element);
+          fill([&](const std::uint8_t* pixel, std::size_t c) { return normalised(static_cast<double>(elementAt<Element>(pixel, c)), c); });
+        };
+        switch (image.elementType) {
+          case ElementType::uint8:
+            if (image.colour)
+              fill([&](const std::uint8_t* pixel, std::size_t c) { return normalised(mixed(*image.colour, pixel, c), c); });
+            else
+              fill([&](const std::uint8_t* pixel, std::size_t c) { return values_[c][pixel[c]]; });
+            break;
+          case ElementType::uint16:
+            fillWith(std::uint16_t{});
+            break;
+          case ElementType::int16:
+            fillWith(std::int16_t{});
+            break;
+          case ElementType::float32:
+            fillWith(float{});
+            break;
+        }
       }
     }
   }
@@ -126,7 +154,7 @@ class ImageTile {
   const TileOrigin& origin_;
   Planes planes_;
   T* destination_;
-  std::array<std::array<T, 256>, 4> values_{};
+  std::vector<std::array<T, 256>> values_;
 };
 
 template <class T>

@@ -1,5 +1,5 @@
 import { hasTarget, isTrainable } from '../../graph/graph'
-import { elementsOf, type Extents } from '../../graph/extents'
+import { elementCount, type Extents } from '../../graph/extents'
 import { stepIoElementBytes, type StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import { alignUp } from '../../placement/placement'
@@ -107,7 +107,7 @@ const layOut = (wanted: readonly Omit<StepIoEntry, 'offset'>[]): IoLayout => {
 
 /** A prediction's shape as it was declared: without the height and width of a flat tensor. */
 const flat = (extents: Extents): readonly number[] =>
-  extents[2] === 1 && extents[3] === 1 && elementsOf(extents) === extents[0] * extents[1] ? [extents[0], extents[1]] : extents
+  extents[2] === 1 && extents[3] === 1 && elementCount(extents) === extents[0] * extents[1] ? [extents[0], extents[1]] : extents
 
 /** Where the gradient of the network's input is handed out. */
 export const exportsInput = ({ objective, source }: StepGraph): boolean => objective.kind === 'gradients' && source.kind === 'float'

@@ -12,8 +12,8 @@ import type { HostGradient } from '../tile/host-gradients'
 import { updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
-import { prefetchGradients, createHostGradients, storeGradientsToHost } from './host-gradients'
-import { zeroInputGradients } from './input-gradients'
+import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
+import { zeroInputGradients } from './zero-input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
 import {
   createParameterSums,
@@ -26,7 +26,7 @@ import {
 import type { SegmentCode } from './segment-code'
 
 /** What a complete gradient of a parameter is for. */
-export type FinishGradient = (parameter: ParameterTensor, gradient: Buffer) => void
+type FinishGradient = (parameter: ParameterTensor, gradient: Buffer) => void
 
 /** Where all gradients go that leave a tile. */
 const bindGradients = (

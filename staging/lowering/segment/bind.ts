@@ -16,7 +16,7 @@ const outputOf = (scope: ModelScope, tensor: number): WholeTensor =>
   wholeTensor(scope, tensor, wholeIdentity('output', scope.graph.nodes[tensor - 1]!.name), 'boundary')
 
 /** Places for whole tensors between segments. */
-export const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<number, Boundary> => {
+const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<number, Boundary> => {
   const open = (tensor: number): Boundary => {
     const { name } = scope.graph.nodes[tensor - 1]!
     return {

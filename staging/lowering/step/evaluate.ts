@@ -1,6 +1,6 @@
 import { forEvaluation } from '../../ops/build-graph'
 import { hasTarget } from '../../graph/graph'
-import { elementsOf } from '../../graph/extents'
+import { elementCount } from '../../graph/extents'
 import { createBoundaries } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import { exchangeOperand, type Builder } from '../ir/builder'
@@ -28,7 +28,7 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
   // Tiles add their scores.
   if (!hasTarget(loss, 'pixel-labels'))
     builder.launch<'zero'>(
-      { kind: 'zero', bytes: elementsOf(loss.input) * scope.parameterBytes },
+      { kind: 'zero', bytes: elementCount(loss.input) * scope.parameterBytes },
       { destination: exchangeOperand(stepIo.scores) }
     )
   codes.forEach((code) => {

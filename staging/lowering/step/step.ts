@@ -1,5 +1,5 @@
 import type { DeviceModel } from '../../devices/device-model'
-import { elementsOf } from '../../graph/extents'
+import { elementCount } from '../../graph/extents'
 import { hasSeparateUpdate } from '../../graph/objective'
 import type { StepGraph } from '../../graph/step-graph'
 import type { SwapSchedule, Segment } from '../../plans/plan'
@@ -29,7 +29,7 @@ export interface UnplacedSection {
 }
 
 /** The segments of a step, with what stands between them. */
-export interface BoundSegments {
+interface BoundSegments {
   readonly segments: readonly SegmentCode[]
   /** Runs segments forward once more, for the backward of the one that follows them. */
   readonly rematerialize: (codes: readonly SegmentCode[], before: SegmentCode) => void
@@ -72,7 +72,7 @@ const emitStep = (
   builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
     builder.launch<'zero'>(
-      { kind: 'zero', bytes: elementsOf(graph.input) * parameterBytes },
+      { kind: 'zero', bytes: elementCount(graph.input) * parameterBytes },
       { destination: exchangeOperand(stepIo.inputGradient) }
     )
   const kept = segments.slice(0, -1).map((code) => emitForward(scope, code, forwardPass(code)))

@@ -24,14 +24,16 @@ export const createImageTile = (
     builder.launch<'packTile'>({ kind: 'packTile', ...fields }, { source: address, destination: tile.address })
     return tile
   }
-  const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)
-  const [mean0, mean1, mean2, mean3] = constants(source.mean, 0) as [number, number, number, number]
-  const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
   const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
   const kernel = {
-    ...({ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const),
+    kind: 'loadImage' as const,
     ...full,
-    ...tileFields(tile)
+    ...tileFields(tile),
+    // Plans are made, and compared, before the images of other channels are known.
+    normalisation: Array.from({ length: graph.input[1] }, (_, channel) => [
+      source.mean[channel] ?? 0,
+      source.deviation[channel] ?? 1
+    ]).flat()
   }
   const operands = { destination: tile.address, ...originOf(region) }
   if (slot === undefined || place === undefined) builder.launch<'loadImage'>(kernel, operands)

@@ -1,4 +1,4 @@
-import type { ChunkRun, Lifetime, Placement } from './placement'
+import type { ChunkRun, Lifetime, Placement } from '../../staging/placement/placement'
 
 const together = (a: Lifetime, b: Lifetime): boolean => a.from < b.to && b.from < a.to
 

@@ -1,0 +1,34 @@
+import type { Outcome } from '../failure'
+import { text, path as pathCodec } from '../options/codecs'
+import { libraryFunction } from '../options/decode-options'
+import { oneOf } from '../options/kinds'
+import { type OptionsOf, optional, required, withDefault } from '../options/option'
+import { dataOptions, dataRulesOf } from '../option-tables/data-options'
+import { type SplitPart, splitParts } from '../images/data-rules'
+import type { Dataset } from '../images/dataset'
+import { loadDataset } from '../images/load-dataset'
+
+const rules = {
+  ...dataOptions,
+  /** Rows that count where a CSV file has a column `split`; all of them where absent. */
+  split: optional(oneOf<SplitPart>('part', splitParts), '')
+}
+
+/** How data are read. */
+export interface ReadDatasetOptions extends OptionsOf<typeof rules> {}
+
+const reading = { path: required({ codec: pathCodec }, ''), option: withDefault({ codec: text }, '', '--data'), ...rules }
+
+const read = libraryFunction('readDataset', reading, ({ path, option, split, ...given }) =>
+  loadDataset(path, dataRulesOf(given, { option, part: split }))
+)
+
+/**
+ * A CSV file (paths relative to it or to `root`, columns by its header, `path,label` or `path,mask`
+ * without one), or a folder with one folder of images a class (labels in the order of their names,
+ * or of `classNames`). Every image must exist. Masks are read: 8-bit PNG or tiled TIFF of their
+ * images' sizes whose values are classes, 255 ignored, or polygons in GeoJSON or XML. `option`
+ * names it in sentences.
+ */
+export const readDataset = (path: string, option = '--data', rules: ReadDatasetOptions = {}): Outcome<Dataset> =>
+  read({ ...rules, path, option })

@@ -1,0 +1,142 @@
+import * as E from 'fp-ts/Either'
+import { SaxesParser } from 'saxes'
+import type { DrawnPolygon, Ring } from './polygons'
+
+type Attributes = Readonly<Record<string, string>>
+
+/** A shape while it is read. */
+interface Shape {
+  readonly className?: string
+  readonly kind: string
+  readonly isHole: boolean
+  readonly place: string
+  readonly corners: number[]
+}
+
+/** What is wrong, for who called the parser. */
+class Fault extends Error {}
+
+const numberOf = (attributes: Attributes, name: string, line: number): number => {
+  const text = attributes[name]
+  if (text === undefined || text.trim() === '' || !Number.isFinite(Number(text)))
+    throw new Fault(`line ${line}: ${name} is ${text === undefined ? 'missing' : `"${text}", which is no number`}`)
+  return Number(text)
+}
+
+/** Shapes that mark no area, by the words of ASAP and the numbers of ImageScope. */
+const withoutArea: readonly string[] = ['Dot', 'PointSet', 'Measurement', '3', '4']
+const areas: readonly string[] = ['Polygon', 'Rectangle', '0', '1']
+
+/** Hand-drawn lines often end where they began. */
+const ringOf = ({ corners }: Shape): Ring => {
+  const isClosed = corners.length > 2 && corners[0] === corners.at(-2) && corners[1] === corners.at(-1)
+  return Float64Array.from(isClosed ? corners.slice(0, -2) : corners)
+}
+
+const polygonOf = (shape: Shape, holes: readonly Shape[]): DrawnPolygon => ({
+  ...(shape.className === undefined ? {} : { className: shape.className }),
+  outer: ringOf(shape),
+  holes: holes.map(ringOf),
+  place: shape.place
+})
+
+const checkKind = ({ kind, place }: Shape): boolean => {
+  if (withoutArea.includes(kind)) return false
+  if (!areas.includes(kind))
+    throw new Fault(`${place}: its shape is ${/^\d+$/.test(kind) ? `of type ${kind}` : `a ${kind}`}: draw it as a polygon`)
+  return true
+}
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text.trim() === '' ? undefined : text)
+
+/** What is asked of the names of elements, one after the other. */
+interface Reader {
+  readonly open: (name: string, attributes: Attributes, line: number) => void
+  readonly close: (name: string) => void
+  readonly polygons: () => readonly DrawnPolygon[]
+}
+
+/** ASAP: an Annotation each, of the class PartOfGroup; Coordinates by their Order. */
+const asapReader = (): Reader => {
+  const polygons: DrawnPolygon[] = []
+  let shape: Shape | undefined
+  let places: { readonly order: number; readonly x: number; readonly y: number }[] = []
+  return {
+    open: (name, attributes, line) => {
+      if (name === 'Annotation') {
+        const group = nonEmpty(attributes.PartOfGroup)
+        const className = group === 'None' ? undefined : group
+        const place = `line ${line}`
+        shape = { ...(className === undefined ? {} : { className }), kind: attributes.Type ?? '', isHole: false, place, corners: [] }
+        places = []
+      } else if (name === 'Coordinate' && shape !== undefined)
+        places.push({ order: numberOf(attributes, 'Order', line), x: numberOf(attributes, 'X', line), y: numberOf(attributes, 'Y', line) })
+    },
+    close: (name) => {
+      if (name !== 'Annotation' || shape === undefined) return
+      for (const { x, y } of places.sort((one, other) => one.order - other.order)) shape.corners.push(x, y)
+      if (checkKind(shape)) polygons.push(polygonOf(shape, []))
+      shape = undefined
+    },
+    polygons: () => polygons
+  }
+}
+
+/** ImageScope: an Annotation is a layer, its Name the class; negative Regions are its holes. */
+const imageScopeReader = (): Reader => {
+  const polygons: DrawnPolygon[] = []
+  let layer: string | undefined
+  let shapes: Shape[] = []
+  let shape: Shape | undefined
+  return {
+    open: (name, attributes, line) => {
+      if (name === 'Annotation') [layer, shapes] = [nonEmpty(attributes.Name), []]
+      else if (name === 'Region')
+        shape = {
+          ...(layer === undefined ? {} : { className: layer }),
+          kind: attributes.Type ?? '0',
+          isHole: attributes.NegativeROA === '1',
+          place: `line ${line}`,
+          corners: []
+        }
+      else if (name === 'Vertex' && shape !== undefined)
+        shape.corners.push(numberOf(attributes, 'X', line), numberOf(attributes, 'Y', line))
+    },
+    close: (name) => {
+      if (name === 'Region' && shape !== undefined) {
+        if (checkKind(shape)) shapes.push(shape)
+        shape = undefined
+      }
+      if (name !== 'Annotation') return
+      const holes = shapes.filter(({ isHole }) => isHole)
+      for (const one of shapes) if (!one.isHole) polygons.push(polygonOf(one, holes))
+    },
+    polygons: () => polygons
+  }
+}
+
+const readers: Readonly<Record<string, () => Reader>> = { ASAP_Annotations: asapReader, Annotations: imageScopeReader }
+
+/**
+ * The polygons of an XML file of ASAP or of ImageScope. Left is what is wrong on which line.
+ */
+export const decodeAnnotationXml = (text: string): E.Either<string, readonly DrawnPolygon[]> => {
+  const parser = new SaxesParser()
+  let reader: Reader | undefined
+  parser.on('error', ({ message }) => {
+    throw new Fault(`it is no XML: ${message}`)
+  })
+  parser.on('opentag', ({ name, attributes }) => {
+    reader ??= readers[name]?.()
+    if (reader === undefined) throw new Fault(`it begins with <${name}> and is no file of ASAP or ImageScope`)
+    reader.open(name, attributes, parser.line)
+  })
+  parser.on('closetag', ({ name }) => reader?.close(name))
+  try {
+    parser.write(text).close()
+    return E.right(reader?.polygons() ?? [])
+  } catch (thrown) {
+    if (thrown instanceof Fault) return E.left(thrown.message)
+    throw thrown
+  }
+}

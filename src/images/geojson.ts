@@ -1,0 +1,98 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { decodeAs } from '../../staging/decoding/decode'
+import { predicateCodec } from '../options/codecs'
+import type { DrawnPolygon, Ring } from './polygons'
+
+type Position = readonly [x: number, y: number]
+
+const isPosition = (value: unknown): boolean => Array.isArray(value) && Number.isFinite(value[0]) && Number.isFinite(value[1])
+
+const lineCodec = predicateCodec<readonly Position[]>(
+  'a ring: four positions [x, y] or more, the first again in the end',
+  (value) =>
+    Array.isArray(value) &&
+    value.length >= 4 &&
+    value.every(isPosition) &&
+    value[0]![0] === value.at(-1)![0] &&
+    value[0]![1] === value.at(-1)![1]
+)
+
+const polygonCodec = t.readonlyArray(lineCodec)
+const geometryCodec = t.type({ type: t.string })
+const areaCodec = t.type({ coordinates: polygonCodec })
+const areasCodec = t.type({ coordinates: t.readonlyArray(polygonCodec) })
+const classification = t.union([t.type({ name: t.string }), t.string, t.null, t.undefined])
+const featureCodec = t.type({
+  geometry: geometryCodec,
+  properties: t.union([t.type({ classification }), t.null, t.undefined])
+})
+
+/** Shapes without an area: they mark no pixels. */
+const withoutArea: readonly string[] = ['Point', 'MultiPoint', 'LineString', 'MultiLineString']
+
+/** The last position is the first again. */
+const ringOf = (line: readonly Position[]): Ring => Float64Array.from(line.slice(0, -1).flatMap(([x, y]) => [x, y]))
+
+const areasOf = (geometry: { readonly type: string }): E.Either<string, readonly (readonly (readonly Position[])[])[]> => {
+  if (geometry.type === 'Polygon')
+    return E.map(({ coordinates }: t.TypeOf<typeof areaCodec>) => [coordinates])(decodeAs('polygon', areaCodec)(geometry))
+  if (geometry.type === 'MultiPolygon')
+    return E.map(({ coordinates }: t.TypeOf<typeof areasCodec>) => coordinates)(decodeAs('polygon', areasCodec)(geometry))
+  return withoutArea.includes(geometry.type) ? E.right([]) : E.left(`its geometry is a ${geometry.type}: make it a Polygon`)
+}
+
+const nameOf = ({ properties }: t.TypeOf<typeof featureCodec>): string | undefined => {
+  const found = properties?.classification
+  return typeof found === 'object' ? found?.name : found
+}
+
+const polygonsOf = (value: unknown, place: string): E.Either<string, readonly DrawnPolygon[]> =>
+  pipe(
+    decodeAs('feature', featureCodec)(value),
+    E.bindTo('feature'),
+    E.bind('areas', ({ feature }) => areasOf(feature.geometry)),
+    E.map(({ feature, areas }) => {
+      const className = nameOf(feature)
+      return areas.flatMap(([outer, ...holes]) =>
+        outer === undefined
+          ? []
+          : [{ ...(className === undefined ? {} : { className }), outer: ringOf(outer), holes: holes.map(ringOf), place }]
+      )
+    }),
+    E.mapLeft((fault) => `${place}: ${fault}`)
+  )
+
+const collectionCodec = t.type({ features: t.readonlyArray(t.unknown) })
+
+/** The features of a collection, a list of them, or a single one. */
+const featuresOf = (value: unknown): E.Either<string, readonly unknown[]> => {
+  if (Array.isArray(value)) return E.right(value)
+  const { type, crs } = (value ?? {}) as { readonly type?: unknown; readonly crs?: unknown }
+  if (crs !== undefined) return E.left('it has a coordinate system (crs), but places are in pixels of the image: store them in pixels')
+  if (type === 'Feature') return E.right([value])
+  if (type !== 'FeatureCollection') return E.left('it is no GeoJSON of features, as QuPath exports')
+  return E.map(({ features }: t.TypeOf<typeof collectionCodec>) => features)(decodeAs('feature collection', collectionCodec)(value))
+}
+
+/**
+ * The polygons of GeoJSON (RFC 7946) in pixels, as QuPath exports: a class is
+ * `properties.classification.name`. Points and lines mark nothing. Left is what is wrong with which
+ * feature.
+ */
+export const decodeGeojson = (text: string): E.Either<string, readonly DrawnPolygon[]> =>
+  pipe(
+    E.tryCatch(
+      () => JSON.parse(text) as unknown,
+      (thrown) => `it is no JSON: ${(thrown as Error).message}`
+    ),
+    E.chain(featuresOf),
+    E.chain((features) =>
+      pipe(
+        features.map((feature, index) => [feature, `feature ${index + 1}`] as const),
+        E.traverseArray(([feature, place]) => polygonsOf(feature, place))
+      )
+    ),
+    E.map((polygons) => polygons.flat())
+  )

@@ -1,0 +1,71 @@
+import type { ImageWindow } from '../../native'
+
+type Extent = Pick<ImageWindow, 'height' | 'width'>
+
+/**
+ * Where an image lies on the ground: the corner of the pixel (row, column) is at x = a + b column +
+ * c row, y = d + e column + f row, with affine [a, b, c, d, e, f] (GDAL's order) in the units of
+ * the coordinate system. `epsg` is its EPSG code; absent where the file names none.
+ */
+export interface GroundTransform {
+  readonly affine: readonly [number, number, number, number, number, number]
+  readonly epsg?: number
+}
+
+/** The same ground under an image of another extent, such as a level of a pyramid. */
+export const groundAt = ({ affine: [a, b, c, d, e, f], ...rest }: GroundTransform, stored: Extent, read: Extent): GroundTransform => {
+  const [across, down] = [stored.width / read.width, stored.height / read.height]
+  return { ...rest, affine: [a, b * across, c * down, d, e * across, f * down] }
+}
+
+/** The same ground of a window of the image. */
+export const groundFrom = (
+  { affine: [a, b, c, d, e, f], ...rest }: GroundTransform,
+  { top, left }: Pick<ImageWindow, 'top' | 'left'>
+): GroundTransform => ({ ...rest, affine: [a + b * left + c * top, b, c, d + e * left + f * top, e, f] })
+
+/** The values of GeoTIFF's tags (OGC 19-008r4, 7.1.2 and 8); absent where the file has none. */
+export interface GeoTags {
+  readonly pixelScale?: readonly number[] | undefined
+  readonly tiePoints?: readonly number[] | undefined
+  readonly transformation?: readonly number[] | undefined
+  readonly geoKeys?: readonly number[] | undefined
+}
+
+const [rasterType, geodeticCode, projectedCode] = [1025, 2048, 3072]
+const pixelIsPoint = 2
+/** A coordinate system of the file's own, which has no code. */
+const userDefined = 32767
+
+/** Keys whose value stands in the directory itself. */
+const shortKeys = (geoKeys: readonly number[]): ReadonlyMap<number, number> =>
+  new Map(
+    Array.from({ length: Math.floor((geoKeys.length - 4) / 4) }, (_, index) => geoKeys.slice(4 + 4 * index, 8 + 4 * index))
+      .filter(([, location]) => location === 0)
+      .map(([key, , , value]) => [key!, value!])
+  )
+
+const isAffine = (affine: readonly number[]): affine is GroundTransform['affine'] => affine.length === 6 && affine.every(Number.isFinite)
+
+/**
+ * The place that GeoTIFF's tags tell: by a transformation, or by a scale and one point. Undefined
+ * where there is neither.
+ */
+export const readGround = ({ pixelScale, tiePoints, transformation, geoKeys = [] }: GeoTags): GroundTransform | undefined => {
+  const keys = shortKeys(geoKeys)
+  const affineOf = (): readonly number[] => {
+    if (transformation !== undefined && transformation.length >= 8) {
+      const [b, c, , a, e, f, , d] = transformation
+      return [a!, b!, c!, d!, e!, f!]
+    }
+    if (pixelScale === undefined || tiePoints === undefined || pixelScale.length < 2 || tiePoints.length < 6) return []
+    const [[across, down], [column, row, , x, y]] = [pixelScale, tiePoints] as [number[], number[]]
+    return [x! - column! * across!, across!, 0, y! + row! * down!, 0, -down!]
+  }
+  const affine = affineOf()
+  if (!isAffine(affine)) return undefined
+  const code = keys.get(projectedCode) ?? keys.get(geodeticCode)
+  const ground = { affine, ...(code === undefined || code === 0 || code === userDefined ? {} : { epsg: code }) }
+  // What lies at the middle of a pixel there lies at its corner here.
+  return keys.get(rasterType) === pixelIsPoint ? groundFrom(ground, { top: -0.5, left: -0.5 }) : ground
+}

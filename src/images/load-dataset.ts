@@ -1,0 +1,209 @@
+import { access, constants, stat } from 'node:fs/promises'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
+import { inParallel } from '../tasks/in-parallel'
+import { classNamesIn, isAnnotationName, outsideOf, readAnnotations } from './annotations'
+import { type ClassFolders, readClassFolders } from './class-folders'
+import { type AnnotationRules, type ClassList, classListOf, classListText, findClass, ignoredLabel } from './class-list'
+import type { DataRules } from './data-rules'
+import { type Dataset, type Example, largestLabelOf } from './dataset'
+import { type CsvExample, type DataFile, readDataFile, wantedData } from './dataset-csv'
+import { readHeader } from './image-header'
+import { inspectAnnotations } from './inspect-annotations'
+import { type Mask, inspectMask } from './masks'
+import { extentText } from './resolution'
+
+const foundAt =
+  (origin: string) =>
+  ({ code, message }: Failure): Failure => ({ code, message: `${origin}: ${message}` })
+
+/**
+ * Sees that an image exists and may be read. What is no file is not opened: a pipe would wait for
+ * its other end.
+ */
+const checkExists = ({ path, origin }: Pick<Example, 'path' | 'origin'>): Outcome<void> =>
+  pipe(
+    TE.tryCatch(
+      async () => {
+        await access(path, constants.R_OK)
+        return stat(path)
+      },
+      () => inputFailure(`${origin}: the image ${path} does not exist or may not be read`)
+    ),
+    TE.chainEitherK((found) =>
+      found.isFile() ? E.right(undefined) : E.left(inputFailure(`${origin}: the image ${path} is no ordinary file`))
+    )
+  )
+
+/** Masks are opened at once, to see that they fit their images, at one of their levels. */
+const inspect = (image: string, mask: string, origin: string, rules: AnnotationRules | undefined): Outcome<Mask> =>
+  pipe(
+    checkExists({ path: image, origin }),
+    TE.chain(() => readHeader(image)),
+    TE.bindTo('header'),
+    TE.bind('found', ({ header }) =>
+      TE.mapLeft(foundAt(origin))(
+        rules !== undefined && isAnnotationName(mask) ? inspectAnnotations(mask, header, rules) : inspectMask(mask)
+      )
+    ),
+    TE.filterOrElse(
+      ({ header, found }) => header.levels.some((level) => extentText(level) === extentText(found)),
+      ({ header, found }) =>
+        inputFailure(`${origin}: the mask ${mask} is ${extentText(found)} but its image is ${extentText(header)}: give each image its own`)
+    ),
+    TE.map(({ found }) => found)
+  )
+
+/** Masks are decoded, each in a thread of its own: more at once would only take more memory. */
+const masksAtOnce = 4
+
+type MaskedRow = CsvExample & { readonly label: { readonly maskPath: string } }
+
+const isMasked = (row: CsvExample): row is MaskedRow => typeof row.label === 'object' && 'maskPath' in row.label
+
+const each = <A, B>(values: readonly A[], run: (value: A) => Outcome<B>, signal: AbortSignal | undefined): Outcome<readonly B[]> =>
+  pipe(
+    inParallel(values, (value) => run(value)(), signal, masksAtOnce),
+    TE.chainEitherK(collectFailures)
+  )
+
+/** The classes that annotations have: the class list's, or all names in them. */
+const annotatedClasses = (
+  annotated: readonly MaskedRow[],
+  { classes, unannotated }: DataRules,
+  signal: AbortSignal | undefined
+): Outcome<ClassList> => {
+  if (classes !== undefined) return TE.right(classes)
+  const read = ({ label, origin }: MaskedRow): Outcome<readonly string[]> =>
+    pipe(readAnnotations(label.maskPath), TE.bimap(foundAt(origin), classNamesIn))
+  return TE.map((names: readonly (readonly string[])[]) =>
+    classListOf([...names.flat(), ...(unannotated === undefined ? [] : [unannotated])])
+  )(each(annotated, read, signal))
+}
+
+interface Annotated {
+  readonly list: ClassList
+  readonly annotation: AnnotationRules
+}
+
+/** How annotations become classes; undefined where all masks hold pixels. */
+const rulesFor = (rows: readonly CsvExample[], rules: DataRules, signal: AbortSignal | undefined): Outcome<Annotated | undefined> => {
+  const annotated = rows.filter(isMasked).filter(({ label }) => isAnnotationName(label.maskPath))
+  if (annotated.length > 0)
+    return pipe(
+      annotatedClasses(annotated, rules, signal),
+      TE.chainEitherK((list) =>
+        E.map((outside: number) => ({ list, annotation: { aliases: list.aliases, outside } }))(outsideOf(rules.unannotated, list))
+      )
+    )
+  return rules.unannotated === undefined || rows.some(isMasked)
+    ? TE.right(undefined)
+    : TE.left(inputFailure(`--unannotated ${rules.unannotated} is for masks of polygons, which ${rules.option} has not: leave it out`))
+}
+
+const exampleOf =
+  (annotated: Annotated | undefined) =>
+  (row: CsvExample): Outcome<Example> => {
+    const { path, origin, weight, tissue } = row
+    const rest = { path, origin, ...(weight === undefined ? {} : { weight }), ...(tissue === undefined ? {} : { tissue }) }
+    const { label } = row
+    if (typeof label !== 'object' || !('maskPath' in label)) return TE.right({ ...rest, label })
+    return TE.map((mask: Mask): Example => ({ ...rest, label: mask }))(inspect(path, label.maskPath, origin, annotated?.annotation))
+  }
+
+/** The rows that count, and a sentence on those that do not. */
+const rowsOfPart = (
+  path: string,
+  rows: readonly CsvExample[],
+  { part }: DataRules
+): Pick<Dataset, 'leftOut'> & { readonly rows: readonly CsvExample[] } => {
+  const isWanted = (row: CsvExample): boolean => part === undefined || row.part === undefined || row.part === part
+  const wanted = rows.filter(isWanted)
+  const others = [...new Set(rows.flatMap((row) => (isWanted(row) ? [] : [row.part])))]
+  return others.length === 0 || part !== 'train'
+    ? { rows: wanted }
+    : { rows: wanted, leftOut: `${path}: left out are ${rows.length - wanted.length} rows whose split is ${others.join(' or ')}` }
+}
+
+const classesOf = ({ names }: DataFile, list: ClassList | undefined, examples: readonly Example[]): number =>
+  list?.names.length ?? names?.length ?? examples.reduce((most, { label }) => Math.max(most, largestLabelOf(label) + 1), 0)
+
+const readCsv = (path: string, rules: DataRules, signal: AbortSignal | undefined): Outcome<Dataset> =>
+  pipe(
+    readDataFile(path, rules),
+    TE.chain((file) => {
+      const { rows, leftOut } = rowsOfPart(path, file.rows, rules)
+      return pipe(
+        rulesFor(rows, rules, signal),
+        TE.bindTo('annotated'),
+        TE.bind('examples', ({ annotated }) => each(rows, exampleOf(annotated), signal)),
+        TE.map(({ annotated, examples }): Dataset => {
+          const names = annotated?.list.names ?? file.names ?? rules.classes?.names
+          return {
+            examples,
+            classes: classesOf(file, annotated?.list ?? rules.classes, examples),
+            source: path,
+            ...(names === undefined ? {} : { names }),
+            ...(leftOut === undefined ? {} : { leftOut })
+          }
+        })
+      )
+    })
+  )
+
+/** The folders' images in the order of a class list, of which each folder must be one. */
+const inClassList = (folders: ClassFolders, list: ClassList | undefined): E.Either<Failure, Dataset> => {
+  if (list === undefined) return E.right(folders)
+  const values = folders.names.map((name) => findClass(list, name))
+  const unknown = folders.names.find((_, index) => values[index] === undefined)
+  if (unknown !== undefined)
+    return E.left(
+      inputFailure(
+        `${folders.source}: the folder "${unknown}" is none of the classes ${classListText(list)}: add it to --class-names, or move it`
+      )
+    )
+  return E.right({
+    ...folders,
+    names: list.names,
+    classes: list.names.length,
+    examples: folders.examples
+      .map((example) => ({ ...example, label: values[example.label]! }))
+      .filter(({ label }) => label !== ignoredLabel)
+  })
+}
+
+const readFolder = (path: string, { classes, option, root, suffix, unannotated }: DataRules): Outcome<Dataset> => {
+  const [name] = (Object.entries({ root, suffix, unannotated }).find(([, value]) => value !== undefined) ?? []) as readonly string[]
+  return name === undefined
+    ? TE.chainEitherK((folders: ClassFolders) => inClassList(folders, classes))(readClassFolders(path))
+    : TE.left(inputFailure(`--${name} is for rows of a CSV file, but ${option} ${path} is a folder: leave it out`))
+}
+
+/**
+ * A CSV file (paths relative to it, columns by its header), or a folder with one folder of images a
+ * class (labels in the order of their names, or of the class list). Every image must exist; masks
+ * are read: PNG, tiled TIFF, or polygons. Aborting the signal stops.
+ */
+export const loadDataset = (path: string, rules: DataRules = { option: '--data' }, signal?: AbortSignal): Outcome<Dataset> => {
+  const { option } = rules
+  return pipe(
+    TE.tryCatch(
+      () => stat(path),
+      () => inputFailure(path === '' ? `${option}: the path is empty` : `${option} ${path} does not exist`)
+    ),
+    TE.chain((found): Outcome<Dataset> => (found.isDirectory() ? readFolder(path, rules) : readCsv(path, rules, signal))),
+    TE.filterOrElse(
+      ({ examples }) => examples.length > 0,
+      ({ leftOut }) =>
+        inputFailure(`${option} ${path} names no images: it must be ${wantedData}${leftOut === undefined ? '' : `; ${leftOut}`}`)
+    ),
+    TE.chainFirst(({ examples }) =>
+      pipe(
+        inParallel(examples, (example) => checkExists(example)(), signal),
+        TE.chainEitherK(collectFailures)
+      )
+    )
+  )
+}

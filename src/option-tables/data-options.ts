@@ -1,0 +1,40 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { decodeAs } from '../../staging/decoding/decode'
+import { type ClassList, parseClassList } from '../images/class-list'
+import type { DataRules } from '../images/data-rules'
+import { decoderCodec, listOf, text as textCodec } from '../options/codecs'
+import { path, textKind } from '../options/kinds'
+import { type DecodedOptions, type Kind, optional } from '../options/option'
+
+const parseNames = (text: string): E.Either<string, ClassList> => parseClassList(text.split(','))
+
+const classNames: Kind<readonly string[] | string, ClassList> = {
+  codec: decoderCodec('names of classes', (value) =>
+    typeof value === 'string' ? parseNames(value) : pipe(decodeAs('list of names', listOf(textCodec, 1))(value), E.chain(parseClassList))
+  ),
+  commandLine: { form: 'text', placeholder: 'list', parse: (text) => E.map(() => text)(parseNames(text)) }
+}
+
+const text: Kind<string> = textKind('text', textCodec, E.right)
+
+/** How the data of a training, and of its validation, are read. */
+export const dataOptions = {
+  /** Names of the classes in order: 'normal,tumour', or a list; 'tumour=T' where files say T. */
+  classNames: optional(
+    classNames,
+    'names of the classes in order, such as normal,tumour=T where files say T; later ones cover earlier where polygons overlap (docs/labels.md)',
+    { otherwise: 'numbers; folders and polygons by their names, sorted' }
+  ),
+  /** The class of pixels in no polygon of an annotation file. */
+  unannotated: optional(text, 'class of pixels in no polygon of an annotation file', { otherwise: 'ignored' }),
+  /** The folder to which paths in a CSV file are relative. */
+  root: optional(path('folder'), 'folder to which paths in a CSV file are relative', { otherwise: "the file's own" }),
+  /** What names of images in a CSV file lack. */
+  suffix: optional(text, 'what names of images in a CSV file lack, such as .svs')
+}
+
+export const dataRulesOf = (
+  { classNames, unannotated, root, suffix }: DecodedOptions<typeof dataOptions>,
+  rest: Pick<DataRules, 'option' | 'part'>
+): DataRules => ({ ...rest, classes: classNames, unannotated, root, suffix })

@@ -1,0 +1,25 @@
+import * as TE from 'fp-ts/TaskEither'
+import type { Image } from '../../native'
+import type { Outcome } from '../failure'
+import { decodeImage } from '../images/decode-image'
+import type { ImageSource } from '../images/image-source'
+import { windowBytes } from '../images/image-windows'
+import type { Reading } from '../images/samples'
+
+/** An image as a step takes it. */
+export type Input = Pick<Image, 'pixels' | 'height' | 'width' | 'channels' | 'elementType'>
+
+/** By windows where it is in tiles, or else decoded whole. */
+export const readInput = (
+  { path, header: { height, width }, channels, elementType, read }: ImageSource,
+  reading: Reading
+): Outcome<Input> =>
+  read === undefined
+    ? decodeImage(path, { height: 1, width: 1 }, undefined, reading)
+    : TE.right({ pixels: { windowBytes, readWindow: read }, height, width, channels, elementType })
+
+/** A window that is being read, and its copy that a kernel loads. */
+const heldWindows = 2
+
+/** Bytes of host memory of the windows that are read; undefined of what is decoded whole. */
+export const heldBytes = ({ pixels }: Input): number | undefined => ('readWindow' in pixels ? heldWindows * windowBytes : undefined)

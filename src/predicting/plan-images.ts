@@ -1,0 +1,41 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Model, PlanFile } from '../../dsl'
+import { type Objective, type Source, objectiveText } from '../../staging'
+import type { Outcome } from '../failure'
+import { frozenModel } from '../model/model-layers'
+import { measureFirst } from '../plans/measure-kernels'
+import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
+import type { RunnableSetup } from '../plans/setup'
+import type { Watching } from '../plans/watching'
+import type { Input } from './input'
+
+const objective: Objective = { kind: 'evaluate' }
+
+/**
+ * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
+ * pass.
+ */
+const planOfForward = ({ swapSchedule: _, ...decisions }: PlanFile): PlanFile => decisions
+
+/**
+ * The model by its running statistics, as plans for evaluation know it; a training plan is of the
+ * model as it is trained.
+ */
+const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
+  plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
+
+const setupFor = (setup: RunnableSetup, { height, width, channels }: Omit<Input, 'pixels'>): RunnableSetup => ({
+  ...setup,
+  ...(setup.plan && { plan: planOfForward(setup.plan) }),
+  model: evaluatedModel(setup),
+  input: [1, channels, height, width]
+})
+
+/** The plan of one forward pass over an image of such an extent. */
+export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> =>
+  pipe(
+    TE.fromEither(buildSetupGraph(setupFor(setup, extent), objective, source)),
+    TE.chainFirst((built) => measureFirst(built, watching)),
+    TE.chainEitherK(planNetwork)
+  )

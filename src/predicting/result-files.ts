@@ -1,0 +1,63 @@
+import { dirname, extname, join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { checkWritable } from '../files/atomic-write'
+import { makeFolder } from '../files/make-folder'
+import { type ResultFormat, formatOf } from '../results/formats'
+import type { ListedImage } from './listed-images'
+import type { PredictedKind } from './prediction'
+
+/** What of predictions is to be written, and where. */
+export interface Wanted {
+  readonly out: string | undefined
+  /** A list of images was given, and so `out` is a folder of masks, or a table of scores. */
+  readonly isList: boolean
+  readonly formats: readonly ResultFormat[]
+}
+
+const isTable = (path: string): boolean => extname(path).toLowerCase() === '.csv'
+
+/** The files of one image, which are known before it is predicted. */
+export const resultFilesOf = ({ out, isList, formats }: Wanted, { name }: ListedImage): readonly string[] => {
+  if (out === undefined || isTable(out)) return []
+  const stem = name.slice(0, name.length - extname(name).length)
+  return isList ? formats.map((format) => join(out, `${stem}.${format}`)) : [out]
+}
+
+/** Checks, before long work, that the name says a format and that files can be written there. */
+export const checkWanted = ({ out, isList }: Wanted, files: readonly string[]): Outcome<void> => {
+  if (out === undefined) return TE.right(undefined)
+  if (isTable(out)) return checkWritable(out)
+  if (!isList)
+    return pipe(
+      TE.fromEither(formatOf(out)),
+      TE.chain(() => checkWritable(out))
+    )
+  const folders = [...new Set(files.map((file) => dirname(file)))]
+  return pipe(
+    TE.tryCatch(
+      async () => {
+        for (const folder of folders) await makeFolder(folder)
+      },
+      (thrown) => inputFailure(`--out ${out}: no folder can be made there (${reasonOf(thrown)})`)
+    ),
+    TE.chain(() => TE.traverseSeqArray(checkWritable)(files)),
+    TE.map(() => undefined)
+  )
+}
+
+/** Masks go to files, of a model that scores pixels alone; scores to a table, or nowhere. */
+export const checkKind = ({ out, isList }: Wanted, model: string, { of }: PredictedKind): E.Either<Failure, void> => {
+  const table = out !== undefined && isTable(out)
+  if (of === 'pixels' && (out === undefined || table))
+    return E.left(inputFailure(`${model} scores every pixel: give --out, ${isList ? 'a folder of masks' : '*.tif or *.png'}`))
+  if (of === 'image' && out !== undefined && !table)
+    return E.left(
+      inputFailure(
+        `${model} scores whole images, which are ${isList ? 'written to a *.csv: name one as --out' : 'printed: leave out --out'}`
+      )
+    )
+  return E.right(undefined)
+}

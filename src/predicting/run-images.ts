@@ -1,0 +1,85 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Failure, Outcome } from '../failure'
+import type { ImageSource } from '../images/image-source'
+import type { Resolution } from '../images/resolution'
+import { type NetworkOptions, type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import { centreCrop } from '../training/batches'
+import { type Input, readInput } from './input'
+import { type Prediction, predictionOf } from './prediction'
+
+/** An image whose prediction is there, on a network that still holds it. */
+export interface PredictedImage<S> {
+  readonly image: S
+  readonly input: Input
+  readonly prediction: Prediction
+  readonly milliseconds: number
+  readonly network: RunningNetwork
+}
+
+export interface ImageRun<S> extends Pick<NetworkOptions, 'planned' | 'device' | 'weights'> {
+  readonly images: readonly S[]
+  readonly resolution: Resolution
+  readonly signal?: AbortSignal | undefined
+  /** Takes what it needs before the next image. */
+  readonly onPredicted: (predicted: PredictedImage<S>) => Outcome<unknown>
+  /** After an image that cannot be read or predicted: a failure ends the run. */
+  readonly onFailure: (image: S, failure: Failure) => Outcome<unknown>
+}
+
+/** What has been opened, so that its extent is known. */
+export interface Opened {
+  readonly source: ImageSource
+}
+
+/** Where a run over images has stopped: behind the last one, or at one that failed. */
+type Stop = { readonly at: number; readonly failure?: Failure }
+
+const predictImage = <S extends Opened>(
+  { planned, resolution, signal }: ImageRun<S>,
+  network: RunningNetwork,
+  image: S
+): Outcome<PredictedImage<S>> =>
+  pipe(
+    readInput(image.source, resolution),
+    TE.bindTo('input'),
+    TE.bind('milliseconds', ({ input }) =>
+      withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...input, ...centreCrop(input)(input) }]))
+    ),
+    TE.bind('prediction', ({ input }) => TE.fromEither(predictionOf(input, planned, network))),
+    TE.map((rest) => ({ image, network, ...rest }))
+  )
+
+const runUntilFailure =
+  <S extends Opened>(run: ImageRun<S>, network: RunningNetwork, first: number): Outcome<Stop> =>
+  async () => {
+    for (let at = first; at < run.images.length; at += 1) {
+      const predicted = await predictImage(run, network, run.images[at]!)()
+      if (E.isLeft(predicted)) return E.right({ at, failure: predicted.left })
+      const taken = await run.onPredicted(predicted.right)()
+      if (E.isLeft(taken)) return taken
+    }
+    return E.right({ at: run.images.length })
+  }
+
+/**
+ * Predicts images of one extent, one after the other, on one network; after a failure that is gone
+ * over, on a new one.
+ */
+export const runImages = <S extends Opened>(run: ImageRun<S>, first = 0): Outcome<void> =>
+  first >= run.images.length
+    ? TE.right(undefined)
+    : pipe(
+        withNetwork({ planned: run.planned, device: run.device, weights: run.weights, seed: 0 }, (network) =>
+          runUntilFailure(run, network, first)
+        ),
+        TE.chain(({ at, failure }) =>
+          failure === undefined
+            ? TE.right(undefined)
+            : pipe(
+                run.onFailure(run.images[at]!, failure),
+                TE.chain(() => runImages(run, at + 1))
+              )
+        )
+      )
