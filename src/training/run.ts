@@ -1,15 +1,17 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
+import { isNormalised } from '../../staging'
 import { present } from '../options/present'
-import { findPixelLoss } from '../running/pixel-loss'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
 import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
+import { trainedChannels } from './input-channels'
+import { channelMetadata } from '../weights/channel-metadata'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
@@ -22,9 +24,9 @@ import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
-  const pixels = findPixelLoss(planned)
-  if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
-  return weighsRows(training, classWeights) ? lossWeightsByRow(classWeights, batches) : uniformLossWeights
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const ofTargets = isNormalised(loss) ? lossWeightsByTarget(loss, batches) : uniformLossWeights
+  return weighsRows(training, classWeights) ? bothLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -53,7 +55,7 @@ const trainOn =
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
-    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
+    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
     const batches = createBatches({
       dataset: training,
       classes,
@@ -84,7 +86,18 @@ const trainOn =
       validate:
         validation &&
         evaluate &&
-        validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal, onCrops }),
+        validate({
+          network,
+          loss: planned.staged.graph.nodes.at(-1)!,
+          section: evaluate,
+          dataset: validation,
+          batch,
+          classes,
+          crop,
+          loader,
+          signal,
+          onCrops
+        }),
       metrics,
       tracker,
       stateWriter: createStateWriter(network, program, {
@@ -93,7 +106,8 @@ const trainOn =
         best,
         fingerprint,
         rates: prepared.rates,
-        resumedAfter: state?.record.loss.length ?? 0
+        resumedAfter: state?.record.loss.length ?? 0,
+        metadata: channelMetadata(trainedChannels(request, prepared.channels))
       }),
       record
     })
@@ -101,6 +115,7 @@ const trainOn =
       ...trained,
       ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
     }))
+    if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
     return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
