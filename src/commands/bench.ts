@@ -17,8 +17,9 @@ import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
 import { runPage } from '../reports/run-page'
-import { checkReport, writeReport } from '../reports/write-report'
+import { checkReport, writeReport, writeRunTrace } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
+import { createRunRecorder } from '../running/run-recorder'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -125,8 +126,11 @@ const runSteps = async (
  */
 export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFunction('bench', benchOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
-    TE.chain(() => checkReport(options.report)),
+    checkPaths({
+      reads: setupReads(options),
+      writes: [...namedPaths('--report', options.report), ...namedPaths('--trace', options.trace)]
+    }),
+    TE.chain(() => TE.traverseSeqArray(checkReport)([options.report, options.trace])),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
@@ -135,9 +139,10 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
-    TE.bind('report', ({ setup, planned, image }) =>
+    TE.let('recorder', () => (options.trace === undefined ? undefined : createRunRecorder())),
+    TE.bind('report', ({ setup, planned, image, recorder }) =>
       withNetwork(
-        { planned, device: setup.device, seed: options.seed, timesKernels: options.breakdown },
+        { planned, device: setup.device, seed: options.seed, timesKernels: options.breakdown, recorder },
         (network) => () => runSteps(options, planned, network, image)
       )
     ),
@@ -146,6 +151,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
       const what = `${stepMs.length} ${stepMs.length === 1 ? 'step' : 'steps'} on noise`
       return writeReport(options.report, () => runPage(planned, what, { stepMs, peakDeviceBytes, images }))
     }),
+    TE.chainFirst(({ planned, recorder }) => writeRunTrace(options.trace, planned, recorder?.runs() ?? [])),
     TE.map(({ report }) => report)
   )
 )

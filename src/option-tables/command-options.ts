@@ -18,6 +18,7 @@ import {
   modelOptions,
   planningOptions,
   reportOption,
+  runTraceOption,
   seedOption,
   setupOptions,
   signalOption,
@@ -213,6 +214,7 @@ export const benchOptions = {
   /** Measures where the time of the fastest step went, kernel by kernel. */
   breakdown: withDefault(flag, 'show where the time of the fastest step went, by kernel', false),
   ...reportOption,
+  ...runTraceOption,
   ...planWatching,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())

@@ -167,6 +167,11 @@ export const reportOption = {
   report: optional(path('file'), 'write a page that draws it: one HTML file, which needs no network')
 }
 
+export const runTraceOption = {
+  /** Path of the latest steps to write as trace events, as they ran: *.json, which Perfetto opens. */
+  trace: optional(path('file'), 'write the latest steps as they ran as trace events, JSON, which ui.perfetto.dev opens')
+}
+
 /** Stops what plans, measures or runs. */
 export const signalOption = {
   /** Aborting it stops after the current kernel, or instruction. */

@@ -64,9 +64,13 @@ const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 
-/** The page of a run: what was measured beside what was predicted, and the plan that it ran by. */
-export const runPage = (planned: Planned, what: string, { stepMs, peakDeviceBytes, images, learned }: RanSteps): Report => {
-  const page = planPage(planned)
+/** The page of a run, on that of its plan: what was measured beside what was predicted, and the plan that it ran by. */
+export const runPage = (
+  planned: Planned,
+  what: string,
+  { stepMs, peakDeviceBytes, images, learned }: RanSteps,
+  page: Report = planPage(planned)
+): Report => {
   const { stepMilliseconds: predicted, peakDeviceBytes: predictedPeak } = planned.staged.predicted
   const ends = [...new Set([1, stepMs.length])].filter((step) => step <= stepMs.length)
   const across = (value: number): readonly (readonly [number, number])[] => ends.map((step) => [step, value])

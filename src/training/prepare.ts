@@ -16,6 +16,7 @@ import { tap } from '../tasks/tap'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { countClasses, resolveClassWeights, weighsRows } from './class-weights'
+import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices } from './data-notices'
 import type { TrainingObjective } from './training-objective'
 import type { TrainingRequest } from './request'
@@ -71,6 +72,8 @@ export interface PreparedTraining extends Split {
   readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly state: State | undefined
+  /** Where crops lie. */
+  readonly regions: CropRegions
 }
 
 /** Rows of an update. */
@@ -142,6 +145,10 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     ),
     TE.bind('seen', ({ split, unweighted }) => checkImages(split, minExtent(cropExtent(unweighted.graph), options.rotate), request)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
+    TE.bind('regions', ({ split, classes }) => findCropRegions(options, split.training, classes, options.signal)),
+    tap(({ regions: { tissueShare } }) => {
+      if (tissueShare !== undefined) notify(`${Math.round(100 * tissueShare)} % of the training images is tissue`)
+    }),
     TE.let('built', ({ split, unweighted, classWeights }) => weighted(unweighted, split, classWeights)),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
@@ -149,7 +156,7 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
     TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
     TE.bind('state', (choices) => findState(request, choices)),
-    TE.map(({ split, seen, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
+    TE.map(({ split, seen, planned, classes, classWeights, steps, fingerprint, rates, state, regions }) => ({
       request,
       ...split,
       ...present({ cropBytes: cropBytesOf(seen, planned) }),
@@ -159,7 +166,8 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
       steps,
       fingerprint,
       rates,
-      state
+      state,
+      regions
     }))
   )
 }

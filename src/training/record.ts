@@ -8,6 +8,22 @@ export interface TrainingRecord {
   readonly validations: readonly Validation[]
 }
 
+/** The record while it grows; whoever holds it sees it grow. */
+export interface GrowingRecord extends TrainingRecord {
+  readonly loss: number[]
+  readonly stepMs: number[]
+  readonly validations: Validation[]
+  /** Of the device's memory; absent before the first step of this run. */
+  peakDeviceBytes?: number
+}
+
+/** A record that goes on from one, which stays as it is. */
+export const growingRecord = ({ loss, stepMs, validations }: TrainingRecord): GrowingRecord => ({
+  loss: [...loss],
+  stepMs: [...stepMs],
+  validations: [...validations]
+})
+
 export const emptyRecord: TrainingRecord = { loss: [], stepMs: [], validations: [] }
 
 /** The record as it was after `steps` steps. */

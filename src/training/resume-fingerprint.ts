@@ -43,7 +43,7 @@ export const resumeFingerprint = (
   { training, validation }: Split
 ): ResumeFingerprint => {
   const { sourceGraph, graph } = staged
-  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
+  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter, stainJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return withoutAbsent({
     model: graph.model,
@@ -60,9 +60,13 @@ export const resumeFingerprint = (
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
     level: 'level' in resolution && resolution.level > 0 ? `${resolution.level}` : undefined,
     mpp: 'level' in resolution ? undefined : `${resolution.micronsPerPixel}`,
+    tissue: options.tissue ? 'on' : undefined,
+    annotated: options.annotated ? 'on' : undefined,
+    balanced: options.balanced ? 'on' : undefined,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
-    'colour-jitter': colourJitter && fieldsText(colourJitter)
+    'colour-jitter': colourJitter && fieldsText(colourJitter),
+    'stain-jitter': stainJitter && fieldsText(stainJitter)
   })
 }
 

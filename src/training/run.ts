@@ -2,6 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
 import { present } from '../options/present'
 import { findPixelLoss } from '../running/pixel-loss'
+import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
@@ -11,10 +12,11 @@ import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
-import { emptyRecord } from './record'
+import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
+import type { Tracker } from './tracker'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
@@ -41,17 +43,30 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
-    const { seed, flip, rotate, colourJitter, signal, save, best } = request.options
+    const { seed, flip, rotate, colourJitter, stainJitter, signal, save, best } = request.options
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
-    const batches = createBatches({ dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
+    const batches = createBatches({
+      dataset: training,
+      classes,
+      seed,
+      batch,
+      crop,
+      flip,
+      rotate,
+      colourJitter,
+      stainJitter,
+      loader,
+      regions: prepared.regions,
+      ...skipped
+    })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runUpdates({
@@ -66,6 +81,7 @@ const trainOn =
       validate:
         validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
       metrics,
+      tracker,
       stateWriter: createStateWriter(network, program, {
         state: request.options.state,
         save,
@@ -74,7 +90,7 @@ const trainOn =
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0
       }),
-      before: state?.record ?? emptyRecord
+      record
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
       ...trained,
@@ -92,8 +108,19 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
-/** Opens the network and the metrics, and trains; both are closed whatever happens. */
-export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+/** Those who see a training as it goes. */
+interface Followers {
+  /** Has the steps before, and grows. */
+  readonly record: GrowingRecord
+  /** Absent where nothing is traced. */
+  readonly recorder?: RunRecorder | undefined
+  readonly tracker?: Tracker | undefined
+}
+
+/**
+ * Opens the network and the metrics, and trains; both are closed whatever happens.
+ */
+export const runPrepared = (prepared: PreparedTraining, { record, recorder, tracker }: Followers): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
@@ -101,7 +128,8 @@ export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> 
     device: request.setup.device,
     weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset } },
     state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
-    seed: request.options.seed
+    seed: request.options.seed,
+    recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, { record, tracker }, metrics)))
 }
