@@ -8,7 +8,10 @@ import { checkPaths, namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
-import { type Resolution, extentText } from '../images/resolution'
+import { extentText } from '../images/resolution'
+import type { Reading } from '../images/samples'
+import type { TrainedChannels } from '../weights/channel-metadata'
+import { readingAsTrained, sourceFor } from '../predicting/input-channels'
 import { resolutionOf } from '../option-tables/image-options'
 import { type ImagePrediction, type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -129,17 +132,19 @@ interface Run {
   readonly options: Options
   readonly wanted: Wanted
   readonly setup: RunnableSetup
-  readonly resolution: Resolution
+  readonly resolution: Reading
+  readonly trained?: TrainedChannels
   readonly progress: Progress
 }
 
 /** Images of one extent, by one plan. */
-const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
+const predictAlike = ({ options, wanted, setup, resolution, trained, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const skipOne = skip(options, progress)
   return pipe(
-    planForward(setup, { height, width, channels: first.channels }, pickWatching(options)),
+    TE.fromEither(sourceFor(options, trained, first)),
+    TE.chain((source) => planForward(setup, { height, width, channels: first.channels }, source, pickWatching(options))),
     TE.map((planned): E.Either<Failure, Planned> => E.right(planned)),
     TE.orElse((failure) =>
       TE.map((): E.Either<Failure, Planned> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))
@@ -195,7 +200,8 @@ const openAll = ({ options, wanted, resolution, progress }: Omit<Run, 'setup'>, 
 const byExtent = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
   const groups = new Map<string, Job[]>()
   for (const job of jobs) {
-    const extent = extentText(job.source.header)
+    const { header, channels, elementType } = job.source
+    const extent = `${extentText(header)} ${channels} ${elementType}`
     groups.set(extent, [...(groups.get(extent) ?? []), job])
   }
   return [...groups.values()]
@@ -246,8 +252,15 @@ const predictListed = (options: Options): Outcome<PredictReport> => {
     TE.bind('setup', () => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(({ files }) => checkWanted(wanted, files)),
-    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
-    TE.let('run', ({ setup, resolution }): Run => ({ options, wanted, setup, resolution, progress })),
+    TE.bind('read', () => TE.chain((asked: Reading) => readingAsTrained(options.weights, asked))(TE.fromEither(resolutionOf(options)))),
+    TE.let('run', ({ setup, read: { reading, trained } }): Run => ({
+      options,
+      wanted,
+      setup,
+      resolution: reading,
+      ...(trained && { trained }),
+      progress
+    })),
     TE.chainFirst(({ run, listed }) =>
       pipe(
         openAll(run, listed),
@@ -288,11 +301,12 @@ const predictHeatMap =
       TE.bind('setup', () => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
       TE.chainFirstTaskK(() => removeLeftovers),
       TE.chainFirst(({ asked: [, out] }) => checkWritable(out)),
-      TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
-      TE.bind('source', ({ asked: [image], resolution }) => openImage(image, resolution)),
-      TE.bind('written', ({ asked: [, out, of], setup, source, resolution }) =>
-        writeHeatMap(out, source, resolution, {
-          ...{ kind, setup, of, weights: options.weights, names: options.classNames },
+      TE.bind('read', () => TE.chain((asked: Reading) => readingAsTrained(options.weights, asked))(TE.fromEither(resolutionOf(options)))),
+      TE.bind('source', ({ asked: [image], read: { reading } }) => openImage(image, reading)),
+      TE.bind('normalisation', ({ source, read: { trained } }) => TE.fromEither(sourceFor(options, trained, source))),
+      TE.bind('written', ({ asked: [, out, of], setup, source, normalisation, read: { reading } }) =>
+        writeHeatMap(out, source, reading, {
+          ...{ kind, setup, of, normalisation, weights: options.weights, names: options.classNames },
           ...{ watching: pickWatching(options), onPlan: options.onPlan }
         })
       ),

@@ -1,11 +1,14 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { freePixels } from '../../native'
-import type { Outcome } from '../failure'
+import { type Outcome, inputFailure } from '../failure'
+import { classNamesIn, isAnnotationName, readAnnotations, unclassified } from './annotations'
 import { type Cells, type Grid, cellsOf, gridOf } from './cells'
+import { readHeader } from './image-header'
 import { windowBytes } from './image-windows'
-import { openAnnotations } from './inspect-annotations'
-import { type Mask, decodeMask, openMask } from './masks'
+import { inspectAnnotations, openAnnotations } from './inspect-annotations'
+import { type Mask, decodeMask, inspectMask, openMask } from './masks'
 import type { TiledMask } from './mask-windows'
 import { type PolygonMap, forEachRun } from './polygons'
 
@@ -68,6 +71,36 @@ const marker =
     const first = Math.floor(row / block) * columns
     marksOf[value]?.fill(1, first + Math.floor(from / block), first + Math.floor((to - 1) / block) + 1)
   }
+
+const notZero = Array.from({ length: 255 }, (_, value) => value + 1)
+
+/** A mask of any size over an image: of polygons, what is in any of them. */
+const openMarks = (path: string, image: string): Outcome<Mask> => {
+  if (!isAnnotationName(path)) return inspectMask(path)
+  return pipe(
+    TE.Do,
+    TE.bind('polygons', () => readAnnotations(path)),
+    TE.bind('header', () => readHeader(image)),
+    TE.chain(({ polygons, header }) =>
+      inspectAnnotations(path, header, {
+        aliases: [...classNamesIn(polygons), unclassified].map((name) => ({ name, value: 1 })),
+        outside: 0
+      })
+    )
+  )
+}
+
+/** The cells in which a mask, such as of tissue, is other than 0; refused where there are none. */
+export const findMarkedCells = (path: string, image: string): Outcome<Cells> =>
+  pipe(
+    openMarks(path, image),
+    TE.chain((mask) => findMaskCells(mask, [notZero])),
+    TE.chainEitherK(([cells]) =>
+      cells!.numbers.length > 0
+        ? E.right(cells!)
+        : E.left(inputFailure(`the mask of tissue ${path} is 0 everywhere, so no crop can be drawn: mend it, or leave the row out`))
+    )
+  )
 
 /** The cells in which a mask has pixels of each of some groups of values; a value is in one. */
 export const findMaskCells = (mask: Mask, groups: readonly (readonly number[])[]): Outcome<readonly Cells[]> => {

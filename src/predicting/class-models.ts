@@ -7,7 +7,6 @@ import {
   type Model,
   conv2d,
   dropout,
- 
   globalAvgPool,
   linear,
   meanSquaredError,

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Graph, Source } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Planned, buildSetupGraph, imageSource } from '../plans/plan-network'
+import { type Planned, buildSetupGraph } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
 import { classIndexOf, classNamesOf } from '../results/class-names'
@@ -26,6 +26,8 @@ export interface HeatMapRequest {
   readonly names?: readonly string[] | undefined
   readonly input: Input
   readonly readRows: ReadRows
+  /** What normalises the image. */
+  readonly normalisation: Source
   readonly watching: Watching
   readonly onPlan?: ((planned: Planned) => void) | undefined
 }
@@ -71,11 +73,11 @@ const largestOfChannels = (gradient: Float32Array | Float64Array, pixels: number
 
 /** The derivative of the score by each pixel, from (score − target)². */
 const saliencyOf = (
-  { input: { height, width }, readRows, watching: { signal } }: HeatMapRequest,
+  { input: { height, width }, readRows, normalisation, watching: { signal } }: HeatMapRequest,
   network: RunningNetwork
 ): Outcome<readonly [HeatMap, number]> =>
   pipe(
-    fillNormalised({ height, width }, readRows, imageSource, network.io.view('input')),
+    fillNormalised({ height, width }, readRows, normalisation, network.io.view('input')),
     TE.chain(() => {
       network.io.view('target')[0] = target
       return withAbort(signal, network, network.step(noUpdate, []))
@@ -91,13 +93,13 @@ const float: Source = { kind: 'float' }
 
 /** Plans and runs the model of one class. */
 const runOfClass = (request: HeatMapRequest, scoring: Graph, classIndex: number): Outcome<ComputedHeatMap> => {
-  const { kind, setup, weights, input, watching, onPlan } = request
+  const { kind, setup, weights, input, normalisation, watching, onPlan } = request
   const isActivation = kind === 'cam'
   return pipe(
     TE.fromEither((isActivation ? activationModel : scoreModel)(setup.model)),
     TE.chain((model) =>
       isActivation
-        ? planSetup({ ...setupFor(setup, input), model }, evaluation, imageSource, watching)
+        ? planSetup({ ...setupFor(setup, input), model }, evaluation, normalisation, watching)
         : planSetup({ ...setupFor(setup, input), model }, { kind: 'gradients' }, float, watching)
     ),
     TE.chain((planned) => {
@@ -135,10 +137,10 @@ const areFinite = ({ values }: HeatMap): boolean => {
  * derivative of the score by its normalised channels (Simonyan 2014, section 3.1).
  */
 export const computeHeatMap = (request: HeatMapRequest): Outcome<ComputedHeatMap> => {
-  const { setup, input, of, names } = request
+  const { setup, input, normalisation, of, names } = request
   if (setup.plan !== undefined) return TE.left(inputFailure('--heatmap runs another model than the plan is of: leave out --plan'))
   return pipe(
-    TE.fromEither(buildSetupGraph(setupFor(setup, input), evaluation, imageSource)),
+    TE.fromEither(buildSetupGraph(setupFor(setup, input), evaluation, normalisation)),
     TE.map(({ graph }) => graph),
     TE.bindTo('scoring'),
     TE.bind('classIndex', ({ scoring }) =>

@@ -4,7 +4,8 @@ import type { Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
 import { decodeImage } from '../images/decode-image'
 import { freePixels } from '../../native'
-import type { Extent2, Resolution } from '../images/resolution'
+import type { Extent2 } from '../images/resolution'
+import type { Reading } from '../images/samples'
 import { pipe } from 'fp-ts/function'
 import { inputFailure } from '../failure'
 import type { Numbers } from '../running/step-io'
@@ -13,7 +14,7 @@ import type { Numbers } from '../running/step-io'
 export type ReadRows = (top: number, rows: number) => Outcome<Uint8Array>
 
 /** An image by rows: from its tiles, or from the whole that is decoded now. */
-export const rowReader = ({ path, header: { height, width }, read }: ImageSource, resolution: Resolution): Outcome<ReadRows> =>
+export const rowReader = ({ path, header: { height, width }, read }: ImageSource, reading: Reading): Outcome<ReadRows> =>
   read !== undefined
     ? TE.right((top, rows) =>
         TE.map((given: Uint8Array) => {
@@ -23,7 +24,7 @@ export const rowReader = ({ path, header: { height, width }, read }: ImageSource
         })(read({ top, left: 0, height: rows, width }))
       )
     : pipe(
-        decodeImage(path, { height: 1, width: 1 }, undefined, resolution),
+        decodeImage(path, { height: 1, width: 1 }, undefined, reading),
         TE.chain(({ pixels }) =>
           pixels instanceof Uint8Array
             ? TE.right<never, ReadRows>((top, rows) => TE.right(pixels.subarray(top * width * 3, (top + rows) * width * 3)))

@@ -5,7 +5,7 @@ import { type Objective, type Source, objectiveText } from '../../staging'
 import type { Outcome } from '../failure'
 import { frozenModel } from '../model/model-layers'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
 import type { Input } from './input'
@@ -42,5 +42,5 @@ export const planSetup = (setup: RunnableSetup, objective: Objective, source: So
   )
 
 /** The plan of one forward pass over an image of such an extent. */
-export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, watching: Watching): Outcome<Planned> =>
-  planSetup(setupFor(setup, extent), evaluation, imageSource, watching)
+export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> =>
+  planSetup(setupFor(setup, extent), evaluation, source, watching)

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Outcome } from '../failure'
+import { type Outcome, inputFailure } from '../failure'
 import type { ImageSource } from '../images/image-source'
-import type { Resolution } from '../images/resolution'
+import type { Reading } from '../images/samples'
 import { groundTags, writeWorldFile } from '../results/ground-files'
 import { type HeatMap, overlayRows } from '../results/overlay'
 import { writePicture } from '../results/write-overlay'
@@ -49,14 +49,20 @@ const extremesOf = ({ values }: HeatMap): readonly [lowest: number, highest: num
 export const writeHeatMap = (
   path: string,
   source: ImageSource,
-  resolution: Resolution,
+  reading: Reading,
   request: Omit<HeatMapRequest, 'input' | 'readRows'>
 ): Outcome<readonly [HeatMapReport, ComputedHeatMap]> => {
   const { height, width, view, ground } = source.header
+  if (source.channels !== 3 || source.elementType !== 'uint8')
+    return TE.left(
+      inputFailure(
+        `the image ${source.path} has ${source.channels} channels of ${source.elementType}, but heat maps are drawn over RGB of 8 bits: leave out --heatmap`
+      )
+    )
   return pipe(
     TE.Do,
-    TE.bind('input', () => readInput(source, resolution)),
-    TE.bind('readRows', () => rowReader(source, resolution)),
+    TE.bind('input', () => readInput(source, reading)),
+    TE.bind('readRows', () => rowReader(source, reading)),
     TE.bind('map', ({ input, readRows }) => computeHeatMap({ ...request, input, readRows })),
     TE.chain(({ map, readRows }) => {
       const [lowest, highest] = extremesOf(map)

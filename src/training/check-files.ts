@@ -35,8 +35,9 @@ const datasetsIn = ({ training, validation }: Split): readonly (readonly [option
 ]
 
 const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
-  examples.flatMap(({ path, label }) => [
+  examples.flatMap(({ path, label, tissue }) => [
     { name: `an image of ${option},`, path },
+    ...(tissue === undefined ? [] : [{ name: `a mask of tissue of ${option},`, path: tissue }]),
     ...(isMask(label) ? [{ name: `a mask of ${option},`, path: label.path }] : [])
   ])
 

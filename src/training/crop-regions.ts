@@ -6,7 +6,7 @@ import type { Cells } from '../images/cells'
 import { ignoredLabel } from '../images/class-list'
 import { type Dataset, type Example, labelKind, largestLabelOf } from '../images/dataset'
 import { isMask } from '../images/labels'
-import { findMaskCells } from '../images/mask-cells'
+import { findMarkedCells, findMaskCells } from '../images/mask-cells'
 import type { Mask } from '../images/masks'
 import { findTissue } from '../images/tissue'
 import { inParallel } from '../tasks/in-parallel'
@@ -47,8 +47,11 @@ export const checkRules = ({ tissue, annotated, balanced }: CropRules, training:
   const kind = labelKind(training)
   const fail = (sentence: string): E.Either<Failure, never> => E.left(inputFailure(sentence))
   if (annotated && kind !== 'mask') return fail('--annotated is for data with masks, which --data has not: leave it out')
-  if (tissue && (annotated || (balanced && kind === 'mask')))
-    return fail(`--tissue and --${annotated ? 'annotated' : 'balanced'} both say where crops of masks lie: give one of them`)
+  const hasTissue = training.examples.some((example) => example.tissue !== undefined)
+  if ((tissue || hasTissue) && (annotated || (balanced && kind === 'mask')))
+    return fail(
+      `${tissue ? '--tissue' : 'the column tissue'} and --${annotated ? 'annotated' : 'balanced'} both say where crops of masks lie: give one of them`
+    )
   if (balanced && kind === 'values') return fail('--balanced is for data with classes, which --data has not: leave it out')
   if (balanced && training.examples.every(({ label }) => largestLabelOf(label) < 0))
     return fail('--balanced: no training image has a class: leave it out, or label some')
@@ -75,22 +78,28 @@ const findEach = <A>(
   )
 }
 
-const inTissue = ({ examples }: Dataset, signal: AbortSignal | undefined): Outcome<Pick<CropRegions, 'cellsOf' | 'tissueShare'>> =>
-  pipe(
-    findEach(
-      examples.map(({ path }) => path),
-      findTissue,
-      signal
-    ),
+/** Of images that have a mask of it, and of the others where tissue is asked for. */
+const inTissue = ({ examples }: Dataset, tissue: boolean, signal: AbortSignal | undefined): Outcome<Omit<CropRegions, 'byClass'>> => {
+  const keyOf = (example: Example): string => `${example.path}\n${example.tissue ?? ''}`
+  const wanted = new Map(examples.flatMap((one) => (tissue || one.tissue !== undefined ? [[keyOf(one), one] as const] : [])))
+  const find = (key: string): Outcome<Cells> => {
+    const { path, origin, tissue: mask } = wanted.get(key)!
+    return mask === undefined
+      ? findTissue(path)
+      : TE.mapLeft((failure: Failure) => ({ ...failure, message: `${origin}: ${failure.message}` }))(findMarkedCells(mask, path))
+  }
+  return pipe(
+    findEach([...wanted.keys()], find, signal),
     TE.map((found) => {
       const all = [...found.values()]
       const sumOf = (value: (cells: Cells) => number): number => all.reduce((sum, cells) => sum + value(cells), 0)
       return {
-        cellsOf: ({ path }) => found.get(path),
-        tissueShare: sumOf(({ numbers }) => numbers.length) / sumOf(({ grid }) => grid.rows * grid.columns)
+        cellsOf: (example) => found.get(keyOf(example)),
+        ...(tissue ? { tissueShare: sumOf(({ numbers }) => numbers.length) / sumOf(({ grid }) => grid.rows * grid.columns) } : {})
       }
     })
   )
+}
 
 const inMasks = (
   { examples }: Dataset,
@@ -114,14 +123,11 @@ export const findCropRegions = (
   signal: AbortSignal | undefined
 ): Outcome<CropRegions> => {
   const byClass = rules.balanced ? { byClass: byClassOf(training, classes) } : {}
-  const anywhere: Outcome<Pick<CropRegions, 'cellsOf'>> = TE.right({ cellsOf: () => undefined })
   const groups = rules.balanced ? Array.from({ length: classes }, (_, value) => [value]) : [counted]
   const isMasked = labelKind(training) === 'mask' && (rules.balanced || rules.annotated)
   return pipe(
     TE.fromEither(checkRules(rules, training)),
-    TE.chain((): Outcome<Omit<CropRegions, 'byClass'>> =>
-      isMasked ? inMasks(training, groups, signal) : rules.tissue ? inTissue(training, signal) : anywhere
-    ),
+    TE.chain(() => (isMasked ? inMasks(training, groups, signal) : inTissue(training, rules.tissue, signal))),
     TE.map((found) => ({ ...found, ...byClass }))
   )
 }

@@ -8,6 +8,8 @@ import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
 import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
+import { trainedChannels } from './input-channels'
+import { channelMetadata } from '../weights/channel-metadata'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
@@ -52,7 +54,7 @@ const trainOn =
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
-    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
+    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
     const batches = createBatches({
       dataset: training,
       classes,
@@ -88,7 +90,8 @@ const trainOn =
         best,
         fingerprint,
         rates: prepared.rates,
-        resumedAfter: state?.record.loss.length ?? 0
+        resumedAfter: state?.record.loss.length ?? 0,
+        metadata: channelMetadata(trainedChannels(request, prepared.channels))
       }),
       record
     })
@@ -96,6 +99,7 @@ const trainOn =
       ...trained,
       ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
     }))
+    if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
     return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }

@@ -350,6 +350,8 @@ export interface KernelRow {
 export type KernelKind = keyof typeof kernelTable
 export const kernelKinds = Object.keys(kernelTable) as readonly KernelKind[]
 
+const kernelCodes: ReadonlyMap<KernelKind, number> = new Map(kernelKinds.map((kind, code) => [kind, code]))
+
 /** Names of each kernel's fields, in order. */
 export const fieldNames = map(({ fields }: KernelRow): readonly string[] => Object.keys(fields))<KernelKind>(kernelTable)
 
@@ -371,7 +373,7 @@ export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'a
  */
 export const encodeKernel = (kernel: Kernel): readonly number[] => {
   const values = kernel as unknown as Readonly<Record<string, number | readonly number[]>>
-  const numbers = [kernelKinds.indexOf(kernel.kind)]
+  const numbers = [kernelCodes.get(kernel.kind)!]
   for (const field of fieldNames[kernel.kind]) {
     const value = values[field]!
     if (typeof value === 'number') numbers.push(value)

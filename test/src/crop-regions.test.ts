@@ -220,6 +220,30 @@ test('training in tissue, on masks and balanced: other crops, the same ones each
   assert.equal((await lossOf({ model: segmenting, data: at('mask.tif.csv'), balanced: true, ...state })).loss, balanced.loss)
 })
 
+test('a mask of tissue for an image: where it is not 0, or polygons, of any size', async () => {
+  const half = Uint8Array.from({ length: 65 * 35 }, (_, index) => (Math.floor(index / 35) < 10 ? 255 : 0))
+  writePng(at('top.png'), half, { height: 65, width: 35, bitDepth: 8 })
+  writeFileSync(at('marked.csv'), 'path,label,tissue\nslide.tif,0,top.png\nslide.png,1,mask.json\nslide.png,1,\n')
+  const data = await valueOf(readDataset(at('marked.csv')))
+  const { cellsOf } = await valueOf(findCropRegions(anywhere, data, 2, undefined))
+  const [top, polygons, none] = data.examples.map((example) => cellsOf(example, undefined))
+  assert.is(none, undefined)
+  for (const [row] of middles(top!)) assert.ok(row < 200)
+  assert.ok(
+    middles(polygons!).every(([row, column]) => (row <= 24 && column <= 33) || (row >= 297 && row < 903 && column >= 97 && column < 403))
+  )
+  const both = await valueOf(findCropRegions({ ...anywhere, tissue: true }, data, 2, undefined))
+  assert.ok(both.cellsOf(data.examples[2]!, undefined)!.numbers.length > 0)
+  assert.not.equal((await lossOf({ model: small, data })).loss, (await lossOf({ model: small, data: at('labels.csv') })).loss)
+  writePng(at('zero.png'), new Uint8Array(4), { height: 2, width: 2, bitDepth: 8 })
+  writeFileSync(at('zero.csv'), 'path,label,tissue\nslide.tif,0,zero.png\n')
+  const { message } = await failureOf(train({ ...options, model: small, data: at('zero.csv') }))
+  assert.match(
+    message,
+    /zero\.csv line 2: the mask of tissue .*zero\.png is 0 everywhere, so no crop can be drawn: mend it, or leave the row out$/
+  )
+})
+
 const refused: readonly (readonly [sentence: RegExp, options: Partial<TrainOptions> & Pick<TrainOptions, 'data'>])[] = [
   [/^--annotated is for data with masks, which --data has not: leave it out$/, { data: 'labels.csv', annotated: true }],
   [

@@ -25,6 +25,7 @@ import {
 import { type PredictOptions, predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { finest } from '../../src/images/resolution'
+import { imageSource } from '../../src/plans/plan-network'
 import { type ComputedHeatMap, computeHeatMap } from '../../src/predicting/heat-map'
 import { readInput } from '../../src/predicting/input'
 import { rowReader } from '../../src/predicting/normalised-input'
@@ -89,6 +90,7 @@ const mapOf = async (kind: HeatMapKind, of: number, name: Model, budget?: string
       ...{ kind, of: `${of}`, weights: at(`${name.name}.safetensors`), watching: {} },
       setup: { ...common, model: name, ...size },
       input: await valueOf(readInput(source, finest)),
+      normalisation: imageSource,
       readRows: await valueOf(rowReader(source, finest))
     })
   )

@@ -39,9 +39,13 @@ interface Spans {
  * capacity up to the target; for each segment the tile counts are searched; a shortest path over
  * (position, bytes resident) picks the checkpoints and grids of least predicted time. `checkpoint`
  * and `tile` in the model are obeyed. Where what is kept waits on the host, the target is for each
- * segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
+ * segment by itself; the tensors `onHost` are there throughout, but for bands of rows. None where
+ * all take more than `slowest` nanoseconds.
  */
-export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (
+  search: Search,
+  onHost?: ReadonlySet<number>
+): ((target: number, slowest?: number) => readonly Segmentation[]) => {
   const { graph, device, persistentBytes } = search
   const scope = createModelScope(graph, device, createPool())
   const sizes = outputBytes(scope)
@@ -108,11 +112,11 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     return { positions, from, leastNanoseconds }
   }
 
-  return (target) => {
+  return (target, slowest = Infinity) => {
     const spans = spansWithin(target)
     // Answers of the narrower searches keep the wider one from looking at what cannot be better.
     const best = [() => false, (from: number) => from === 0, () => true].reduce<Label | undefined>(
-      (found, mayTile) => fastest(target, spans, found?.nanoseconds ?? Infinity, mayTile) ?? found,
+      (found, mayTile) => fastest(target, spans, found?.nanoseconds ?? slowest, mayTile) ?? found,
       undefined
     )
     if (best === undefined) return []
