@@ -116,7 +116,7 @@ const noInput: Kind<never> = textKind(
   () => E.left('predict takes the whole image as it is; leave it out')
 )
 
-const { input: _, ...modelWithoutInput } = modelOptions
+const { input: _, loss: __, ...modelWithoutInput } = modelOptions
 
 const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFormat>(
   'names',
