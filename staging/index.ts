@@ -27,7 +27,8 @@ export {
 export { explain, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export { buildGraph, withClassWeights } from './ops/build-graph'
 export { graphHash } from './ops/graph-hash'
-export { hasTarget, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
+export { ignoredLabelOf, labelsOf, targetWeightOf, uncountedTarget } from './ops/target-weight'
+export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
   isConvolution,
@@ -67,4 +68,6 @@ export { fusibleTileAxes } from './graph/tiling'
 export { tileCount, type Grid } from './graph/span'
 export { productFlops } from './kernels/roofline'
 export { printProgram } from './program/print-program'
-export { stepTimeline, type BufferSpan, type EngineSpan, type StepTimeline } from './devices/step-timeline'
+export { runTimeline, type SectionRun, type SectionSpan } from './devices/run-timeline'
+export { stepTimeline } from './devices/step-timeline'
+export type { BufferSpan, EngineSpan, StepTimeline } from './devices/timeline'

@@ -19,7 +19,11 @@ export const call = new t.Type<Call>(
 )
 
 export const nativeSession = t.readonly(
-  t.type({ run: call, interrupt: call, measuredPeakBytes: call, measuredHostPeakBytes: call, kernelMilliseconds: call, close: call }),
+  t.intersection([
+    t.type({ run: call, interrupt: call, measuredPeakBytes: call, measuredHostPeakBytes: call, kernelMilliseconds: call, close: call }),
+    // Where the session traces.
+    t.partial({ timestamps: call })
+  ]),
   'session'
 )
 export type NativeSession = t.TypeOf<typeof nativeSession>

@@ -98,6 +98,12 @@ export interface Session {
    * an empty list. Read it between runs.
    */
   readonly kernelMilliseconds: () => readonly number[]
+  /**
+   * Returns when each engine (compute, to-device, to-host) began and ended its launches, copies and
+   * maps of the latest section that ended, in turn, in nanoseconds of the machine's steady clock;
+   * empty lists where nothing is traced. Read it between runs.
+   */
+  readonly timestamps: () => readonly Float64Array[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
   readonly close: () => void
 }
@@ -116,6 +122,8 @@ export interface SessionOptions {
   readonly linkBytesPerSecond?: number
   /** Measures the time of each launch. */
   readonly timesKernels?: boolean
+  /** Notes when each launch, copy and map begins and ends. */
+  readonly traces?: boolean
 }
 
 /** Opens a session on a program that is in numbers already: what a test damages. */
@@ -127,9 +135,20 @@ export interface EncodedSessionOptions extends EncodedProgram {
   /** 0: unlimited. */
   readonly linkBytesPerSecond: number
   readonly timesKernels: boolean
+  readonly traces: boolean
 }
 
 const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
+const timestampsAnswer = decodeAnswer(
+  t.readonlyArray(
+    new t.Type<Float64Array>(
+      'Float64Array',
+      (value): value is Float64Array => value instanceof Float64Array,
+      (value, context) => (value instanceof Float64Array ? t.success(value) : t.failure(value, context)),
+      t.identity
+    )
+  )
+)
 const peakAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
 const promiseAnswer = decodeAnswer(
@@ -217,6 +236,7 @@ const createSession = (native: NativeSession): Session => {
     measuredPeakBytes: () => peaks()[0],
     measuredHostPeakBytes: () => peaks()[1],
     kernelMilliseconds: () => E.getOrElse((): readonly number[] => [])(kernelTimesAnswer(native.kernelMilliseconds())),
+    timestamps: () => E.getOrElse((): readonly Float64Array[] => [])(timestampsAnswer(native.timestamps?.())),
     close: () => {
       closed = peaks()
       native.close()
@@ -241,6 +261,16 @@ export const openSession = ({
   program,
   arenaBytes,
   linkBytesPerSecond = 0,
-  timesKernels = false
+  timesKernels = false,
+  traces = false
 }: SessionOptions): E.Either<DeviceError, Session> =>
-  openEncoded({ ...encodeProgram(program), device, math, precision: program.precision, arenaBytes, linkBytesPerSecond, timesKernels })
+  openEncoded({
+    ...encodeProgram(program),
+    device,
+    math,
+    precision: program.precision,
+    arenaBytes,
+    linkBytesPerSecond,
+    timesKernels,
+    traces
+  })

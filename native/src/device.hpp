@@ -20,8 +20,8 @@ inline std::int64_t bytesOf(ElementType type) { return type == ElementType::uint
 
 // One image of a step, interleaved (height, width, channels), with the crop's corner and what
 // is done to the crop in this step: it is flipped, then turned counter-clockwise. `colour`: the
-// rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1, of uint8. `windows`: where its pixels
-// come from instead, as they are needed.
+// rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1, of uint8. `windows`: where
+// its pixels come from instead, as they are needed.
 struct Image {
   const std::uint8_t* pixels = nullptr;
   std::int64_t height = 0, width = 0, channels = 0;

@@ -210,6 +210,23 @@ void whatCannotBeCapturedIsQueued() {
   expect(emulated::graphsLaunched() == before, "a section that cannot be captured was replayed");
 }
 
+// A graph has no times of its kernels: what is traced is queued at every run, and each launch and copy
+// is noted twice.
+void whatIsTracedIsQueued() {
+  FakeGpu gpu;
+  Interpreter interpreter(decodeProgram(program(), gpu), gpu, 0, Measuring{false, true});
+  const int before = emulated::graphsLaunched();
+  for (int i = 0; i < 3; ++i) {
+    numbersPassThrough(interpreter, 5.0 + i);
+    const PerEngine<std::vector<double>> noted = interpreter.timestamps();
+    expect(of(noted, Engine::compute).size() == 4 * turns, "launches were not noted");
+    expect(of(noted, Engine::toHost).size() == 2 * turns && of(noted, Engine::toDevice).size() == 2 * turns, "copies were not noted");
+  }
+  pixelsAreLoaded(interpreter, 7);
+  expect(of(interpreter.timestamps(), Engine::toDevice).size() == 2 * turns, "loads were not noted");
+  expect(emulated::graphsLaunched() == before, "a section that is traced was replayed");
+}
+
 // Near each other, farther apart than one copy can take them (runtime.cpp has the limit), and
 // overlapping where they are read.
 void rowsAreCopiedWhateverTheirStrides() {
@@ -436,7 +453,7 @@ void runAll(unsigned seed) {
   eachStepHasItsOwnNumbers(interpreter);
   aFaultIsAFailure(interpreter);
   expect(interpreter.engines().arenaPeakBytes() == 48, "the arena's peak is wrong");
-  Interpreter timed(decodeProgram(program(), gpu), gpu, 0, true);
+  Interpreter timed(decodeProgram(program(), gpu), gpu, 0, Measuring{true, false});
   for (int i = 0; i < 3; ++i) numbersPassThrough(timed, 7.0 * i);
   expect(timed.kernelMilliseconds()[0] == 3 * 2 * turns, "kernels were not timed one by one");
   pixelsAreLoaded(timed, 1);
@@ -452,6 +469,7 @@ int main() {
   librariesLieAtAbsolutePathsAlone();
   for (unsigned seed = 1; seed <= 20; ++seed) runAll(seed);
   whatCannotBeCapturedIsQueued();
+  whatIsTracedIsQueued();
   rowsAreCopiedWhateverTheirStrides();
   aHostPoolThatCannotBePinnedSaysSo();
   cropsLieWhereTheReferenceReadsThem();

@@ -6,7 +6,8 @@ import type { Image } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { mappedZeros } from '../images/mapped-image-file'
-import { findPixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
+import { setNormaliser, weightOfTargets } from '../running/normaliser'
+import { findPixelLoss } from '../running/pixel-loss'
 import { randomStream } from '../numbers/random'
 import { type BenchOptions, benchOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -17,8 +18,9 @@ import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
 import { runPage } from '../reports/run-page'
-import { checkReport, writeReport } from '../reports/write-report'
+import { checkReport, writeReport, writeRunTrace } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
+import { createRunRecorder } from '../running/run-recorder'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -74,13 +76,17 @@ const updateOnce = ({ seed, accumulate }: Options, step: number, network: Runnin
   )
 }
 
-/** Labels of pixels, where there are any, go through the classes in turn. */
+/**
+ * Labels of pixels, where there are any, go through the classes in turn; what a loss is divided by
+ * follows from them.
+ */
 export const fillPixels = (planned: Pick<Planned, 'staged'>, io: StepIo, accumulate: number): void => {
   const pixels = findPixelLoss(planned)
-  if (pixels === undefined) return
   const target = io.view('target')
-  for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
-  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), io)
+  for (let index = 0; pixels !== undefined && index < target.length; index += 1) target[index] = index % pixels.classes
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const weight = weightOfTargets(loss, target)
+  setNormaliser(loss, weight === undefined ? undefined : accumulate * weight, io)
 }
 
 const runSteps = async (
@@ -125,8 +131,11 @@ const runSteps = async (
  */
 export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFunction('bench', benchOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
-    TE.chain(() => checkReport(options.report)),
+    checkPaths({
+      reads: setupReads(options),
+      writes: [...namedPaths('--report', options.report), ...namedPaths('--trace', options.trace)]
+    }),
+    TE.chain(() => TE.traverseSeqArray(checkReport)([options.report, options.trace])),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
@@ -135,9 +144,10 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
-    TE.bind('report', ({ setup, planned, image }) =>
+    TE.let('recorder', () => (options.trace === undefined ? undefined : createRunRecorder())),
+    TE.bind('report', ({ setup, planned, image, recorder }) =>
       withNetwork(
-        { planned, device: setup.device, seed: options.seed, timesKernels: options.breakdown },
+        { planned, device: setup.device, seed: options.seed, timesKernels: options.breakdown, recorder },
         (network) => () => runSteps(options, planned, network, image)
       )
     ),
@@ -146,6 +156,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
       const what = `${stepMs.length} ${stepMs.length === 1 ? 'step' : 'steps'} on noise`
       return writeReport(options.report, () => runPage(planned, what, { stepMs, peakDeviceBytes, images }))
     }),
+    TE.chainFirst(({ planned, recorder }) => writeRunTrace(options.trace, planned, recorder?.runs() ?? [])),
     TE.map(({ report }) => report)
   )
 )

@@ -7,8 +7,10 @@ import { checkPaths, namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
-import { writeMask } from '../images/masks'
-import { type Resolution, extentText } from '../images/resolution'
+import { extentText } from '../images/resolution'
+import type { Reading } from '../images/samples'
+import type { TrainedChannels } from '../weights/channel-metadata'
+import { readingAsTrained, sourceFor } from '../predicting/input-channels'
 import { resolutionOf } from '../option-tables/image-options'
 import { type ImagePrediction, type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -24,6 +26,8 @@ import { planForward } from '../predicting/plan-images'
 import { type PredictedKind, predictedKind } from '../predicting/prediction'
 import { type Wanted, checkKind, checkWanted, resultFilesOf } from '../predicting/result-files'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
+import { classIndexOf, classNamesOf } from '../results/class-names'
+import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -57,7 +61,7 @@ interface Progress {
   readonly images: (ImagePrediction | undefined)[]
   readonly skipped: { path: string; message: string }[]
   firstFailure?: Failure
-  kind?: PredictedKind
+  kind?: PredictedKind & { readonly names: readonly string[] }
   used?: Pick<PredictReport, 'strategy' | 'milliseconds' | 'peakDeviceBytes' | 'predictedPeakBytes' | 'windowBytes'>
 }
 
@@ -75,13 +79,25 @@ const skip =
     return TE.right(undefined)
   }
 
+/** The names of the classes, and which of them polygons leave out. */
+type Classes = Pick<ClassMapOptions, 'names' | 'background'>
+
+const classesOf = ({ classNames, background }: Options, classes: number): E.Either<Failure, Classes> =>
+  pipe(
+    classNamesOf(classNames, classes),
+    E.bindTo('names'),
+    E.bind('background', ({ names }) => (background === undefined ? E.right(undefined) : classIndexOf('--background', background, names)))
+  )
+
 const record =
-  (options: Options, progress: Progress, planned: Planned) =>
+  (options: Options, progress: Progress, planned: Planned, classes: Classes) =>
   ({ image, input, prediction, milliseconds, network }: PredictedImage<Job>): Outcome<void> => {
     const { path, files, at } = image
     const { height, width } = input
     return pipe(
-      TE.traverseSeqArray((file: string) => writeMask(file, { height, width }, network.io.parts('classes')))(files),
+      TE.traverseSeqArray((file: string) =>
+        writeClasses(file, { ...classes, header: image.source.header, parts: network.io.parts('classes'), hasPalette: options.palette })
+      )(files),
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
         const held = heldBytes(input)
@@ -100,27 +116,30 @@ const record =
     )
   }
 
-/** A mask in several parts needs room on the way. */
+/** A PNG of a mask in several parts needs room on the way. */
 const checkRoom = ({ files, source: { header } }: Job): Outcome<unknown> => {
+  const png = files.find((file) => file.toLowerCase().endsWith('.png'))
   const bytes = header.height * header.width
-  return files.length > 0 && bytes > partBytes ? checkDiskSpace(`the mask ${files[0]}`, bytes) : TE.right(undefined)
+  return png !== undefined && bytes > partBytes ? checkDiskSpace(`the mask ${png}`, bytes) : TE.right(undefined)
 }
 
 interface Run {
   readonly options: Options
   readonly wanted: Wanted
   readonly setup: RunnableSetup
-  readonly resolution: Resolution
+  readonly resolution: Reading
+  readonly trained?: TrainedChannels
   readonly progress: Progress
 }
 
 /** Images of one extent, by one plan. */
-const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
+const predictAlike = ({ options, wanted, setup, resolution, trained, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const skipOne = skip(options, progress)
   return pipe(
-    planForward(setup, { height, width, channels: first.channels }, pickWatching(options)),
+    TE.fromEither(sourceFor(options, trained, first)),
+    TE.chain((source) => planForward(setup, { height, width, channels: first.channels }, source, pickWatching(options))),
     TE.map((planned): E.Either<Failure, Planned> => E.right(planned)),
     TE.orElse((failure) =>
       TE.map((): E.Either<Failure, Planned> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))
@@ -132,13 +151,14 @@ const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, ima
           pipe(
             TE.fromEither(predictedKind(planned.staged.graph)),
             TE.chainFirstEitherK((kind) => checkKind(wanted, planned.staged.graph.model, kind)),
-            TE.chainFirstEitherK(({ classes }) => checkNames(options, classes)),
-            tap((kind) => {
-              progress.kind = kind
+            TE.bindTo('kind'),
+            TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
+            tap(({ kind, classes: { names } }) => {
+              progress.kind = { ...kind, names }
               options.onPlan?.(planned)
             }),
-            TE.chain(() => TE.traverseSeqArray(checkRoom)(images)),
-            TE.chain(() =>
+            TE.chainFirst(() => TE.traverseSeqArray(checkRoom)(images)),
+            TE.chain(({ classes }) =>
               runImages<Job>({
                 planned,
                 device: setup.device,
@@ -146,7 +166,7 @@ const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, ima
                 images,
                 resolution,
                 signal: options.signal,
-                onPredicted: record(options, progress, planned),
+                onPredicted: record(options, progress, planned, classes),
                 onFailure: skipOne
               })
             )
@@ -156,12 +176,7 @@ const predictAlike = ({ options, wanted, setup, resolution, progress }: Run, ima
   )
 }
 
-const checkNames = ({ classNames }: Options, classes: number): E.Either<Failure, void> =>
-  classNames === undefined || classNames.length === classes
-    ? E.right(undefined)
-    : E.left(inputFailure(`--class-names names ${classNames.length} classes, but the model has ${classes}`))
-
-/** The header of each image, which says its extent, after a sentence on each thing that is not read. */
+/** Opens each image, which says its extent, and tells what is not read of them. */
 const openAll = ({ options, wanted, resolution, progress }: Omit<Run, 'setup'>, listed: readonly ListedImage[]): Outcome<readonly Job[]> =>
   pipe(
     listed.map((image, at) => ({ ...image, at })),
@@ -180,7 +195,8 @@ const openAll = ({ options, wanted, resolution, progress }: Omit<Run, 'setup'>, 
 const byExtent = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
   const groups = new Map<string, Job[]>()
   for (const job of jobs) {
-    const extent = extentText(job.source.header)
+    const { header, channels, elementType } = job.source
+    const extent = `${extentText(header)} ${channels} ${elementType}`
     groups.set(extent, [...(groups.get(extent) ?? []), job])
   }
   return [...groups.values()]
@@ -195,9 +211,9 @@ const listOf = ({ image, data }: Options): Outcome<readonly ListedImage[]> => {
 }
 
 /** The table of scores, where one is asked for. */
-const writeTable = ({ out, classNames }: Options, { images, kind }: Progress): Outcome<void> => {
+const writeTable = ({ out }: Options, { images, kind }: Progress): Outcome<void> => {
   if (out === undefined || kind?.of !== 'image') return TE.right(undefined)
-  const names = classNames ?? Array.from({ length: kind.classes }, (_, index) => `${index}`)
+  const { names } = kind
   const rows = images.flatMap((image) =>
     image?.scores === undefined ? [] : [{ path: image.path, class: names[image.class!]!, shares: probabilitiesOf(image.scores) }]
   )
@@ -231,8 +247,15 @@ const predictListed = (options: Options): Outcome<PredictReport> => {
     TE.bind('setup', () => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(({ files }) => checkWanted(wanted, files)),
-    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
-    TE.let('run', ({ setup, resolution }): Run => ({ options, wanted, setup, resolution, progress })),
+    TE.bind('read', () => TE.chain((asked: Reading) => readingAsTrained(options.weights, asked))(TE.fromEither(resolutionOf(options)))),
+    TE.let('run', ({ setup, read: { reading, trained } }): Run => ({
+      options,
+      wanted,
+      setup,
+      resolution: reading,
+      ...(trained && { trained }),
+      progress
+    })),
     TE.chainFirst(({ run, listed }) =>
       pipe(
         openAll(run, listed),

@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
@@ -16,9 +17,13 @@ import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../op
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import type { Report } from '../reports/report'
+import { type LivePage, serveReport } from '../reports/live'
+import { planPage } from '../reports/plan-page'
 import { runPage } from '../reports/run-page'
-import { writeReport } from '../reports/write-report'
+import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
+import { withResource } from '../tasks/with-resource'
+import { withTrackers } from '../tracking/with-trackers'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
 import { checkWrittenFiles, claimedOutputs, outputPaths } from '../training/check-files'
@@ -28,7 +33,8 @@ import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
 import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
-import { bestSoFar } from '../training/record'
+import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
+import { createRunRecorder } from '../running/run-recorder'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
@@ -106,8 +112,8 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
   )
 
 /** What is replaced whole, in the end or as the training goes. */
-const replacedFiles = ({ save, best, report }: DecodedTrainOptions): readonly string[] =>
-  [save, best, report].filter((path) => path !== undefined)
+const replacedFiles = ({ save, best, report, trace }: DecodedTrainOptions): readonly string[] =>
+  [save, best, report, trace].filter((path) => path !== undefined)
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
@@ -135,18 +141,50 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
   }
 }
 
-const trainingPage = (
-  { request, planned, steps }: PreparedTraining,
-  { loss, stepMs, validations, peakDeviceBytes }: TrainedRecord
-): Report => {
-  const { schedule, warmup } = request.options
-  const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
-  return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, {
-    stepMs,
-    peakDeviceBytes,
-    images: rowsOfUpdate(planned, request),
-    learned: { loss, learningRate: rates, validations }
-  })
+/** Makes the page of a training as far as it is; its plan is drawn once. */
+const createTrainingPage = ({ request, planned, steps }: PreparedTraining, record: GrowingRecord): (() => Report) => {
+  let page: Report | undefined
+  return () => {
+    const { loss, stepMs, validations, peakDeviceBytes = 0, crops = [] } = record
+    const { schedule, warmup } = request.options
+    const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
+    const ran = {
+      stepMs,
+      peakDeviceBytes,
+      images: rowsOfUpdate(planned, request),
+      crops,
+      learned: { loss, learningRate: rates, validations }
+    }
+    return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, ran, (page ??= planPage(planned)))
+  }
+}
+
+/** Trains, and writes what shows it: of a training that fails or is interrupted, what there is. */
+const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+  const { request, planned, state } = prepared
+  const { report, trace, live } = request.options
+  const record = growingRecord(state?.record ?? emptyRecord)
+  const recorder = trace === undefined ? undefined : createRunRecorder()
+  const page = createTrainingPage(prepared, record)
+  const shown = pipe(
+    TE.Do,
+    TE.chain(() => (record.loss.length === 0 ? TE.right(undefined) : writeReport(report, page))),
+    TE.chain(() => writeRunTrace(trace, planned, recorder?.runs() ?? []))
+  )
+  const trained: Outcome<TrainedRecord> = async () => {
+    const trained = await withTrackers(prepared, (tracker) => runPrepared(prepared, { record, recorder, tracker }))()
+    const written = await shown()
+    if (E.isRight(trained)) return E.isLeft(written) ? written : trained
+    if (E.isLeft(written)) request.notify(written.left.message)
+    return trained
+  }
+  if (live === undefined) return trained
+  const serving = tap(({ url }: LivePage) => request.notify(`the training is shown at ${url}`))(serveReport(live, page))
+  return withResource(
+    serving,
+    () => trained,
+    ({ close }) => close()
+  )
 }
 
 /** Plans and trains, where nobody else writes to the same files. */
@@ -159,13 +197,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
       TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
       TE.chain(() => prepareTraining(request)),
       tap(({ planned }) => options.onPlan?.(planned)),
-      TE.chain((prepared) =>
-        pipe(
-          runPrepared(prepared),
-          TE.chainFirst((trained) => writeReport(options.report, () => trainingPage(prepared, trained))),
-          TE.map((trained) => createReport(prepared, trained))
-        )
-      )
+      TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))
     )
   )
 }

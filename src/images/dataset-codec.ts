@@ -50,7 +50,7 @@ const exampleCodec = exactly<Example>(
     label: objectOr<Exclude<Label, number>, number>(`a whole number from 0 to ${maxLabel}, or a mask`, labelObject, whole(0, maxLabel)),
     origin: text
   },
-  { weight: fromZero }
+  { weight: fromZero, tissue: path }
 )
 
 const fields = exactly<Dataset>(

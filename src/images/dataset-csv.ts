@@ -17,6 +17,8 @@ export interface CsvExample {
   readonly label: number | ClassSet | TargetValues | { readonly maskPath: string }
   readonly origin: string
   readonly weight?: number
+  /** A mask of where its crops lie. */
+  readonly tissue?: string
   readonly part?: SplitPart
 }
 
@@ -34,20 +36,21 @@ interface Columns {
   readonly places: readonly number[]
   readonly split: number
   readonly weight: number
+  readonly tissue: number
 }
 
-const knownColumns = ['path', 'label', 'labels', 'mask', 'split', 'weight', 'value', 'value:NAME', 'class:NAME'] as const
+const knownColumns = ['path', 'label', 'labels', 'mask', 'split', 'weight', 'tissue', 'value', 'value:NAME', 'class:NAME'] as const
 const maskExtensions: readonly string[] = ['.png', '.tif', '.tiff', '.geojson', '.json', '.xml']
 
 const isClassColumn = (name: string): boolean => name.startsWith('class:')
 const isValueColumn = (name: string): boolean => name === 'value' || name.startsWith('value:')
 const isKnown = (name: string): boolean =>
-  ['path', 'label', 'labels', 'mask', 'split', 'weight'].includes(name) || isClassColumn(name) || isValueColumn(name)
+  ['path', 'label', 'labels', 'mask', 'split', 'weight', 'tissue'].includes(name) || isClassColumn(name) || isValueColumn(name)
 
 /** `path,label`, without a header: masks where the first row names one. */
 const plainColumns = (first: Row | undefined): Columns => {
   const target = maskExtensions.includes(extname(first?.record[1] ?? '').toLowerCase()) ? 'mask' : 'label'
-  return { header: ['path', target], path: 0, target, places: [1], split: -1, weight: -1 }
+  return { header: ['path', target], path: 0, target, places: [1], split: -1, weight: -1, tissue: -1 }
 }
 
 const columnsOf = (origin: string, header: readonly string[]): E.Either<Failure, Columns> => {
@@ -74,7 +77,15 @@ const columnsOf = (origin: string, header: readonly string[]): E.Either<Failure,
   const [target, places] = found
   const weight = header.indexOf('weight')
   if (target === 'mask' && weight >= 0) return fail('rows with masks have no weight: leave the column out, or give --class-weights')
-  return E.right({ header, path: header.indexOf('path'), target, places, split: header.indexOf('split'), weight })
+  return E.right({
+    header,
+    path: header.indexOf('path'),
+    target,
+    places,
+    split: header.indexOf('split'),
+    weight,
+    tissue: header.indexOf('tissue')
+  })
 }
 
 /** A class by its number; by its name where there is a list of them. */
@@ -182,6 +193,7 @@ const exampleReader = (csv: string, columns: Columns, rules: DataRules) => {
         path: resolve(rules.root ?? dirname(csv), name.endsWith(suffix) ? name : `${name}${suffix}`),
         label,
         origin,
+        ...(record[columns.tissue] ? { tissue: resolve(rules.root ?? dirname(csv), record[columns.tissue]!) } : {}),
         ...(part === undefined ? {} : { part }),
         ...(weight === undefined ? {} : { weight })
       }))

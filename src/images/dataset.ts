@@ -12,6 +12,8 @@ export interface Example {
   readonly origin: string
   /** How much it counts in the loss; 1 where absent. */
   readonly weight?: number
+  /** A mask, whose pixels other than 0, or polygons, are where crops are drawn. */
+  readonly tissue?: string
 }
 
 /** Images with labels of one kind. */

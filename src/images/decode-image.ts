@@ -2,23 +2,26 @@ import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { MappedPixels } from '../../native'
+import type { ElementType, MappedPixels } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ImageHeader, levelOptions, readFailure, readHeader, sharpOptions } from './image-header'
+import { windowReader } from './image-windows'
 import { loadSharp } from './load-sharp'
-import { type Extent2, type Resolution, extentText, finest } from './resolution'
+import { type Extent2, extentText, finest } from './resolution'
+import { type Reading, type Samples, colours, pixelBytes, asBytes, asElements, newElements } from './samples'
 import { decoderPixels, ownPixels } from './raw-pixels'
 import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
 /**
- * A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on
- * disk.
+ * A decoded image, interleaved [height, width, channels], in memory or on disk: 8-bit red, green
+ * and blue, or values as they are stored.
  */
 export interface DecodedImage {
   readonly pixels: Uint8Array | MappedPixels
   readonly height: number
   readonly width: number
-  readonly channels: 3
+  readonly channels: number
+  readonly elementType: ElementType
 }
 
 export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.svs', '.webp']
@@ -26,7 +29,7 @@ export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.ti
 /** Larger images are unpacked on disk. */
 export const maxBytesInMemory = 2 ** 30
 
-export const decodedBytes = ({ height, width }: Extent2): number => height * width * 3
+export const decodedBytes = ({ height, width }: Extent2, samples: Samples = colours): number => height * width * pixelBytes(samples)
 
 /** Limit of bytes of an image that is upscaled more than twofold. */
 const maxUpscaledBytes = 2 ** 28
@@ -51,6 +54,40 @@ export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.
       )
 }
 
+/** The bands of an image as they are stored; one that is smaller is refused. */
+const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcome<DecodedImage> => {
+  const { height, width, samples } = header
+  const { elementType, channels, bands = [] } = samples
+  if (height < least.height || width < least.width)
+    return TE.left(
+      inputFailure(
+        `the image ${path} is ${extentText({ height, width })}, smaller than a crop of ${extentText(least)}: take a smaller --crop`
+      )
+    )
+  const read = windowReader(path, header)
+  if (read !== undefined)
+    return TE.map((pixels: Uint8Array): DecodedImage => ({ pixels, height, width, channels, elementType }))(
+      read({ top: 0, left: 0, height, width })
+    )
+  return pipe(
+    TE.tryCatch(async () => {
+      const image = loadSharp()(path, sharpOptions)
+      const isWide = elementType === 'uint16'
+      const { isGrey } = await image.metadata().then(({ space }) => ({ isGrey: space === 'b-w' || space === 'grey16' }))
+      const kept = image.toColourspace(isGrey ? (isWide ? 'grey16' : 'b-w') : isWide ? 'rgb16' : 'srgb')
+      return kept.raw({ depth: isWide ? 'ushort' : 'uchar' }).toBuffer({ resolveWithObject: true })
+    }, readFailure(path)),
+    TE.map(({ data, info }): DecodedImage => {
+      const stored = asElements(elementType, ownPixels(data))
+      const chosen = newElements(elementType, height * width * channels)
+      for (let pixel = 0; pixel < height * width; pixel += 1)
+        for (let channel = 0; channel < channels; channel += 1)
+          chosen[pixel * channels + channel] = stored[pixel * info.channels + bands[channel]!]!
+      return { pixels: asBytes(chosen), height, width, channels, elementType }
+    })
+  )
+}
+
 /**
  * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale
  * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`. A file that
@@ -60,7 +97,7 @@ export const decodeImage = (
   path: string,
   least: Extent2,
   inMemory = maxBytesInMemory,
-  resolution: Resolution = finest
+  reading: Reading = finest
 ): Outcome<DecodedImage> => {
   const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {
     const image = loadSharp()(path, { ...levelOptions(stored.view.level), sequentialRead })
@@ -79,32 +116,38 @@ export const decodeImage = (
     channels === 3
       ? E.right(undefined)
       : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
-  return pipe(
-    TE.Do,
-    TE.bind('stored', () => readHeader(path, resolution)),
-    TE.bind('wanted', ({ stored }) => TE.fromEither(upscaledExtent(`the image ${path}`, stored, least))),
-    TE.chain(({ stored, wanted }) => {
-      const bytes = decodedBytes(wanted)
-      const pixels: Outcome<DecodedImage['pixels']> =
-        bytes <= inMemory
-          ? pipe(
-              decode(stored, wanted, decoderPixels),
-              TE.chainFirstEitherK(({ info }) => checkChannels(info)),
-              TE.map(({ data }) => ownPixels(data))
-            )
-          : withDiskSpace(`the image ${path}`, bytes, (file) =>
-              pipe(
-                decode(stored, wanted, (image) => image.toFile(file), true),
-                TE.chainEitherK(checkChannels),
-                TE.chainEitherK(() => mapPixelFile(file, bytes))
+  const decodeColours = (header: ImageHeader): Outcome<DecodedImage> =>
+    pipe(
+      TE.Do,
+      TE.let('stored', () => header),
+      TE.bind('wanted', ({ stored }) => TE.fromEither(upscaledExtent(`the image ${path}`, stored, least))),
+      TE.chain(({ stored, wanted }) => {
+        const bytes = decodedBytes(wanted)
+        const pixels: Outcome<DecodedImage['pixels']> =
+          bytes <= inMemory
+            ? pipe(
+                decode(stored, wanted, decoderPixels),
+                TE.chainFirstEitherK(({ info }) => checkChannels(info)),
+                TE.map(({ data }) => ownPixels(data))
               )
-            )
-      return TE.map((decoded: DecodedImage['pixels']): DecodedImage => ({
-        pixels: decoded,
-        height: wanted.height,
-        width: wanted.width,
-        channels: 3
-      }))(pixels)
-    })
+            : withDiskSpace(`the image ${path}`, bytes, (file) =>
+                pipe(
+                  decode(stored, wanted, (image) => image.toFile(file), true),
+                  TE.chainEitherK(checkChannels),
+                  TE.chainEitherK(() => mapPixelFile(file, bytes))
+                )
+              )
+        return TE.map((decoded: DecodedImage['pixels']): DecodedImage => ({
+          pixels: decoded,
+          height: wanted.height,
+          width: wanted.width,
+          channels: 3,
+          elementType: 'uint8'
+        }))(pixels)
+      })
+    )
+  return pipe(
+    readHeader(path, reading),
+    TE.chain((header) => (header.samples.bands === undefined ? decodeColours(header) : decodeStored(path, header, least)))
   )
 }

@@ -1,4 +1,6 @@
-import type { Extent2 } from './resolution'
+import type { ImageWindow } from '../../native'
+
+type Extent = Pick<ImageWindow, 'height' | 'width'>
 
 /**
  * Where an image lies on the ground: the corner of the pixel (row, column) is at x = a + b column +
@@ -11,7 +13,7 @@ export interface GroundTransform {
 }
 
 /** The same ground under an image of another extent, such as a level of a pyramid. */
-export const groundAt = ({ affine: [a, b, c, d, e, f], ...rest }: GroundTransform, stored: Extent2, read: Extent2): GroundTransform => {
+export const groundAt = ({ affine: [a, b, c, d, e, f], ...rest }: GroundTransform, stored: Extent, read: Extent): GroundTransform => {
   const [across, down] = [stored.width / read.width, stored.height / read.height]
   return { ...rest, affine: [a, b * across, c * down, d, e * across, f * down] }
 }
@@ -19,7 +21,7 @@ export const groundAt = ({ affine: [a, b, c, d, e, f], ...rest }: GroundTransfor
 /** The same ground of a window of the image. */
 export const groundFrom = (
   { affine: [a, b, c, d, e, f], ...rest }: GroundTransform,
-  { top, left }: { readonly top: number; readonly left: number }
+  { top, left }: Pick<ImageWindow, 'top' | 'left'>
 ): GroundTransform => ({ ...rest, affine: [a + b * left + c * top, b, c, d + e * left + f * top, e, f] })
 
 /** The values of GeoTIFF's tags (OGC 19-008r4, 7.1.2 and 8); absent where the file has none. */

@@ -10,7 +10,8 @@ import { openAnnotations } from './inspect-annotations'
 import { type ClassMap, type Mask, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
 import { type PolygonMap, polygonBytes } from './polygons'
-import { type Extent2, type Resolution, extentText, finest } from './resolution'
+import { type Extent2, extentText, finest } from './resolution'
+import type { Reading } from './samples'
 
 interface Cache<A> {
   readonly get: (path: string) => A | undefined
@@ -101,7 +102,7 @@ const diskShare = 0.5
 export const imageCache = (
   least: Extent2,
   limitBytes = maxBytesInMemory,
-  resolution: Resolution = finest
+  reading: Reading = finest
 ): ((path: string) => Outcome<DecodedImage>) => {
   const inMemory = cacheOf<DecodedImage>(limitBytes)
   let onDisk: Cache<DecodedImage> | undefined
@@ -112,14 +113,18 @@ export const imageCache = (
     )
   const bytesOf = (path: string): Outcome<number> =>
     pipe(
-      readHeader(path, resolution),
-      TE.chainEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
-      TE.map(decodedBytes)
+      readHeader(path, reading),
+      TE.chainEitherK((header) =>
+        pipe(
+          upscaledExtent(`the image ${path}`, header, least),
+          E.map((extent) => decodedBytes(extent, header.samples))
+        )
+      )
     )
   const decodeInto = (cache: Cache<DecodedImage>, path: string, bytes: number): Outcome<DecodedImage> => {
     cache.makeRoom(bytes)
     return pipe(
-      decodeImage(path, least, limitBytes, resolution),
+      decodeImage(path, least, limitBytes, reading),
       tap((image) => cache.put(path, bytes, image))
     )
   }

@@ -6,7 +6,8 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadSharp } from './load-sharp'
 import { type GroundTransform, groundAt } from './ground-transform'
-import { type Extent2, type Resolution, type View, finest, viewOf } from './resolution'
+import { type Extent2, type View, finest, viewOf } from './resolution'
+import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
 import { findColourFault } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
 import { type ImageLevel, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
@@ -14,6 +15,7 @@ import { type ImageLevel, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
 /** The facts about an image that are known without decoding it; the extent is that of the view. */
 export interface ImageHeader extends Extent2 {
   readonly view: View
+  readonly samples: Samples
   /** Finest first; a file of one size has one. */
   readonly levels: readonly ImageLevel[]
   /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
@@ -41,10 +43,9 @@ export const levelOptions = ({ page, subDirectory }: Pick<ImageLevel, 'page' | '
 })
 
 /** Channels of colours by colour space. */
-const coloursOf: Readonly<Record<string, number>> = { 'b-w': 1, srgb: 3, cmyk: 4 }
+const coloursOf: Readonly<Record<string, number>> = { 'b-w': 1, grey16: 1, srgb: 3, rgb16: 3, cmyk: 4 }
 
 const sampleNames: Readonly<Record<string, string>> = {
-  ushort: '16-bit',
   uint: '32-bit',
   char: 'signed 8-bit',
   short: 'signed 16-bit',
@@ -57,7 +58,7 @@ const sampleNames: Readonly<Record<string, string>> = {
 const checkSamples = (path: string, { format, depth, space, channels }: Sharp.Metadata): E.Either<Failure, void> => {
   const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`the image ${path} ${fault}`))
   if (!['png', 'jpeg', 'tiff', 'webp'].includes(format)) return fail(`is of the format ${format}: store it as PNG, JPEG, TIFF or WebP`)
-  if (depth !== 'uchar')
+  if (depth !== 'uchar' && depth !== 'ushort')
     return fail(`has ${sampleNames[depth] ?? depth} samples, but 8-bit ones are read: convert it, so that its values fill 0 to 255`)
   const colours = coloursOf[space]
   return colours === undefined || channels - colours > 1
@@ -76,32 +77,67 @@ const checkColours = (path: string, [first]: readonly TiffDirectory[]): E.Either
   return fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}`))
 }
 
-const headerOf = (path: string, { metadata, directories }: Found, resolution: Resolution): E.Either<Failure, ImageHeader> => {
+const headerOf = (path: string, { metadata, directories }: Found, reading: Reading): E.Either<Failure, ImageHeader> => {
   const { height, width, pages = 1, orientation = 1, hasAlpha, channels, space } = metadata
   const [first, ...smaller] = tiffLevels(directories)
   const ground = directories[0]?.ground
   // What the decoder says of the first page counts.
   const levels = [{ ...first, page: 0, height, width }, ...smaller]
   return pipe(
-    viewOf(path, levels, tiffMicronsPerPixel(directories), resolution),
-    E.map((view) => ({
+    viewOf(path, levels, tiffMicronsPerPixel(directories), reading),
+    E.bindTo('view'),
+    E.bind('stored', () => storedSamples(path, metadata, reading)),
+    E.map(({ view, stored }) => ({
       height: view.height,
       width: view.width,
       view,
+      samples: stored ?? colours,
       levels,
       pages: Math.max(1, pages - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
-      hasAlpha: hasAlpha || channels > (coloursOf[space] ?? channels),
+      hasAlpha: stored === undefined && (hasAlpha || channels > (coloursOf[space] ?? channels)),
       orientation,
       ...(ground && { ground: groundAt(ground, levels[0]!, view) })
     }))
   )
 }
 
+/** The header of a TIFF whose values are read as they are stored, in tiles or strips. */
+const storedHeaderOf = (path: string, directories: readonly TiffDirectory[], reading: Reading): E.Either<Failure, ImageHeader> => {
+  const [first] = directories
+  const { height, width, tile, stripRows, ground } = first!
+  const [, ...smaller] = tiffLevels(directories)
+  const strip = { height: Math.min(stripRows, height), width }
+  const levels = [{ height, width, page: 0, tile: tile ?? strip }, ...smaller.filter(({ subDirectory }) => subDirectory === undefined)]
+  return pipe(
+    viewOf(path, levels, tiffMicronsPerPixel(directories), reading),
+    E.bindTo('view'),
+    E.bind('samples', () => storedTiffSamples(path, first!, reading)),
+    E.map(({ view, samples }) => ({
+      height: view.height,
+      width: view.width,
+      view,
+      samples,
+      levels,
+      pages: Math.max(1, directories.filter(({ subDirectory }) => subDirectory === undefined).length - smaller.length),
+      hasAlpha: false,
+      orientation: 1,
+      ...(ground && { ground: groundAt(ground, levels[0]!, view) })
+    }))
+  )
+}
+
+const decodedHeader = (path: string, directories: readonly TiffDirectory[], reading: Reading): Outcome<ImageHeader> =>
+  pipe(
+    TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), readFailure(path)),
+    TE.chainFirstEitherK((metadata) => checkSamples(path, metadata)),
+    TE.chainEitherK((metadata) => headerOf(path, { metadata, directories }, reading))
+  )
+
 /**
  * Reads an image's header and refuses what cannot be decoded exactly, is not stored at such a
  * resolution, or is no ordinary file, which is not opened.
  */
-export const readHeader = (path: string, resolution: Resolution = finest): Outcome<ImageHeader> =>
+export const readHeader = (path: string, reading: Reading = finest): Outcome<ImageHeader> =>
   pipe(
     TE.tryCatch(async () => {
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
@@ -109,8 +145,9 @@ export const readHeader = (path: string, resolution: Resolution = finest): Outco
     }, readFailure(path)),
     // Before the decoder, which says less of what it cannot read.
     TE.chainFirstEitherK((directories) => checkColours(path, directories)),
-    TE.bindTo('directories'),
-    TE.bind('metadata', () => TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), readFailure(path))),
-    TE.chainFirstEitherK(({ metadata }) => checkSamples(path, metadata)),
-    TE.chainEitherK((found) => headerOf(path, found, resolution))
+    TE.chain((directories) =>
+      directories[0] !== undefined && isStoredTiff(directories[0], reading)
+        ? TE.fromEither(storedHeaderOf(path, directories, reading))
+        : decodedHeader(path, directories, reading)
+    )
   )

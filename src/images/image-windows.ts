@@ -7,11 +7,13 @@ import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
 import { type ResampledAxis, resampleWindow, storedSpan } from './resample'
 import { isStored } from './resolution'
+import { type Samples, asBytes, asElements, newElements, pixelBytes } from './samples'
+import { readBands } from './band-windows'
 
 /** Of a window that is read while a section runs, and of what resampling reads at a time. */
 export const windowBytes = 2 ** 26
 
-/** Reads pixels [height, width, 3] of a window of an image; who asks frees them. */
+/** Reads pixels [height, width, channels] of a window of an image; who asks frees them. */
 export type ReadWindow = (window: ImageWindow) => Outcome<Uint8Array>
 
 const spanText = (from: number, count: number): string => `${from} to ${from + count - 1}`
@@ -29,20 +31,27 @@ const windowFailure =
   }
 
 /** So many rows at a time as the stored pixels of are within the bytes of a window. */
-const readResampled = (read: ReadWindow, rows: ResampledAxis, columns: ResampledAxis, window: ImageWindow): Outcome<Uint8Array> => {
+const readResampled = (
+  read: ReadWindow,
+  samples: Samples,
+  rows: ResampledAxis,
+  columns: ResampledAxis,
+  window: ImageWindow
+): Outcome<Uint8Array> => {
   const { top, left, height, width } = window
   const span = { from: left, count: width }
   const storedColumns = storedSpan(columns, span)
-  const rowBytes = 3 * storedColumns.count * Math.max(1, rows.stored / rows.read)
+  const { elementType, channels } = samples
+  const rowBytes = pixelBytes(samples) * storedColumns.count * Math.max(1, rows.stored / rows.read)
   const rowsAtOnce = Math.max(1, Math.floor(windowBytes / rowBytes))
-  const resampled = new Uint8Array(height * width * 3)
+  const resampled = newElements(elementType, height * width * channels)
   const readBand = (from: number): Outcome<void> => {
     const band = { rows: { from: top + from, count: Math.min(rowsAtOnce, height - from) }, columns: span }
     const stored = storedSpan(rows, band.rows)
     return pipe(
       read({ top: stored.from, left: storedColumns.from, height: stored.count, width: storedColumns.count }),
       TE.map((pixels) => {
-        resampled.set(resampleWindow(pixels, rows, columns, band), from * width * 3)
+        resampled.set(resampleWindow(asElements(elementType, pixels), samples, rows, columns, band), from * width * channels)
         freePixels(pixels)
       })
     )
@@ -50,15 +59,17 @@ const readResampled = (read: ReadWindow, rows: ResampledAxis, columns: Resampled
   return pipe(
     Array.from({ length: Math.ceil(height / rowsAtOnce) }, (_, band) => band * rowsAtOnce),
     TE.traverseSeqArray(readBand),
-    TE.map(() => resampled)
+    TE.map(() => asBytes(resampled))
   )
 }
 
 /** How windows of the image are read; absent where it has no tiles, and so is decoded whole. */
-export const windowReader = (path: string, { view, levels }: ImageHeader): ReadWindow | undefined => {
+export const windowReader = (path: string, { view, levels, samples }: ImageHeader): ReadWindow | undefined => {
   const { level } = view
   if (level.tile === undefined) return undefined
-  const read = (window: ImageWindow): Outcome<Uint8Array> =>
+  const readStored = (window: ImageWindow): Outcome<Uint8Array> =>
+    TE.tryCatch(() => readBands(path, level, window, samples), windowFailure(path, levels, level, window))
+  const readColours = (window: ImageWindow): Outcome<Uint8Array> =>
     pipe(
       TE.tryCatch(
         async () => decoderPixels(loadSharp()(path, levelOptions(level)).extract(window).removeAlpha().toColourspace('srgb')),
@@ -70,10 +81,11 @@ export const windowReader = (path: string, { view, levels }: ImageHeader): ReadW
       ),
       TE.map(({ data }) => data)
     )
+  const read = samples.bands === undefined ? readColours : readStored
   if (isStored(view)) return read
   const [rows, columns] = [
     { stored: level.height, read: view.height },
     { stored: level.width, read: view.width }
   ]
-  return (window) => readResampled(read, rows, columns, window)
+  return (window) => readResampled(read, samples, rows, columns, window)
 }

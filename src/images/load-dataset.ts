@@ -106,8 +106,8 @@ const rulesFor = (rows: readonly CsvExample[], rules: DataRules, signal: AbortSi
 const exampleOf =
   (annotated: Annotated | undefined) =>
   (row: CsvExample): Outcome<Example> => {
-    const { path, origin, weight } = row
-    const rest = { path, origin, ...(weight === undefined ? {} : { weight }) }
+    const { path, origin, weight, tissue } = row
+    const rest = { path, origin, ...(weight === undefined ? {} : { weight }), ...(tissue === undefined ? {} : { tissue }) }
     const { label } = row
     if (typeof label !== 'object' || !('maskPath' in label)) return TE.right({ ...rest, label })
     return TE.map((mask: Mask): Example => ({ ...rest, label: mask }))(inspect(path, label.maskPath, origin, annotated?.annotation))

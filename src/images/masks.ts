@@ -1,7 +1,5 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
-import { extname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
@@ -139,37 +137,21 @@ export const inspectMask = (path: string): Outcome<Mask> =>
 /** The largest class in a mask; -1 where no pixel counts. */
 export const largestClass = ({ counts }: Mask): number => counts.findLastIndex((count, value) => count > 0 && value !== ignoredLabel)
 
-const writers: Readonly<Record<string, (image: Sharp.Sharp, temporary: string, bytes: number) => Promise<unknown>>> = {
-  '.png': (image, temporary) => image.png({ palette: false }).toFile(temporary),
-  // BigTIFF where a file could come near the 4 GiB that TIFF can address.
-  '.tif': (image, temporary, bytes) =>
-    image.tiff({ compression: 'deflate', tile: true, tileWidth: 256, tileHeight: 256, bigtiff: bytes > 2 ** 31 }).toFile(temporary)
-}
-
 /**
- * Returns the writer of masks for a file name; undefined where it is neither *.png nor *.tif
- * (*.tiff).
- */
-const writerFor = (path: string) => writers[extname(path).toLowerCase().replace('.tiff', '.tif')]
-
-/** Checks that `writeMask` knows the format of a file name. */
-export const checkMaskName = (path: string): E.Either<Failure, void> =>
-  writerFor(path) === undefined ? E.left(inputFailure(`${path}: a mask is named *.tif or *.png`)) : E.right(undefined)
-
-/**
- * Writes classes, row by row in one part or several, as 8-bit grey: a PNG, or a TIFF in tiles of
- * 256x256. Several go over the disk.
+ * Writes classes, row by row in one part or several, as an 8-bit grey PNG. Several go over the
+ * disk.
  */
 export const writeMask = (path: string, { height, width }: Extent2, parts: readonly Uint8Array[]): Outcome<void> => {
-  const bytes = height * width
   const write = (input: Uint8Array | string): Outcome<void> =>
     replaceFileAtomic(path, async (temporary) => {
-      const sharp = loadSharp()
       const raw = typeof input === 'string' ? {} : { raw: { height, width, channels: 1 } as const }
-      await writerFor(path)!(sharp(input, { ...raw, limitInputPixels: false }).toColourspace('b-w'), temporary, bytes)
+      await loadSharp()(input, { ...raw, limitInputPixels: false })
+        .toColourspace('b-w')
+        .png({ palette: false })
+        .toFile(temporary)
     })
   if (parts.length === 1) return write(parts[0]!)
-  return withDiskSpace(`the mask ${path}`, bytes, (file) =>
+  return withDiskSpace(`the mask ${path}`, height * width, (file) =>
     pipe(
       TE.tryCatch(() => writeFile(file, [greyHeader(height, width), ...parts]), writeFailure(path)),
       TE.chain(() => write(file))

@@ -102,7 +102,7 @@ const crossRows = (
 }
 
 /** Tells the runs of equal pixels of each row of a window of the map at some extent. */
-const forEachRun = (map: PolygonMap, view: Extent2, window: ImageWindow, run: Run): void => {
+export const forEachRun = (map: PolygonMap, view: Extent2, window: ImageWindow, run: Run): void => {
   const { top, left, height, width } = window
   const scale = { x: view.width / map.width, y: view.height / map.height }
   const seen = map.polygons.filter(

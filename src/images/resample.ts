@@ -1,3 +1,5 @@
+import { type Elements, type Samples, newElements } from './samples'
+
 /** Part of an axis: `count` elements from `from` on. */
 export interface Span {
   readonly from: number
@@ -40,16 +42,16 @@ export const storedSpan = ({ stored, read }: ResampledAxis, { from, count }: Spa
 }
 
 /**
- * A window of a resampled image, [rows, columns, 3], from the stored pixels of `storedSpan` of
- * either axis. Each pixel depends on its own place alone, so windows fit together.
+ * A window of a resampled image, [rows, columns, channels], from the stored pixels of `storedSpan`
+ * of either axis. Each pixel depends on its own place alone, so windows fit together.
  */
 export const resampleWindow = (
-  pixels: Uint8Array,
+  pixels: Elements,
+  { elementType, channels }: Samples,
   rows: ResampledAxis,
   columns: ResampledAxis,
   window: { readonly rows: Span; readonly columns: Span }
-): Uint8Array => {
-  const channels = 3
+): Elements => {
   const [storedRows, storedColumns] = [storedSpan(rows, window.rows), storedSpan(columns, window.columns)]
   const tapsOfSpan = ({ stored, read }: ResampledAxis, { from, count }: Span): readonly Taps[] =>
     Array.from({ length: count }, (_, index) => tapsOf(stored, stored / read, from + index))
@@ -65,12 +67,13 @@ export const resampleWindow = (
         across[row * width + column * channels + channel] = sum
       }
     }
-  const resampled = new Uint8Array(window.rows.count * width)
+  const resampled = newElements(elementType, window.rows.count * width)
+  const isFloat = elementType === 'float32'
   for (const [row, { from, weights }] of rowTaps.entries())
     for (let at = 0; at < width; at += 1) {
       let sum = 0
       for (let tap = 0; tap < weights.length; tap += 1) sum += weights[tap]! * across[(from + tap - storedRows.from) * width + at]!
-      resampled[row * width + at] = Math.min(255, Math.floor(sum + 0.5))
+      resampled[row * width + at] = isFloat ? sum : Math.floor(sum + 0.5)
     }
   return resampled
 }

@@ -10,6 +10,7 @@ const tags = {
   photometric: 262,
   description: 270,
   channels: 277,
+  rowsPerStrip: 278,
   xResolution: 282,
   resolutionUnit: 296,
   tileWidth: 322,
@@ -37,6 +38,8 @@ export interface TiffDirectory {
   /** Of each channel, in bits, and whether it is unsigned (1), signed (2) or floating-point (3). */
   readonly bits: readonly number[]
   readonly sampleFormats: readonly number[]
+  /** Rows of a strip, where it is stored in strips. */
+  readonly stripRows: number
   /** Absent where it is stored in strips. */
   readonly tile?: { readonly height: number; readonly width: number }
   readonly description: string
@@ -149,6 +152,7 @@ const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDire
     compression: number(tags.compression) ?? 1,
     photometric: number(tags.photometric),
     channels,
+    stripRows: number(tags.rowsPerStrip) ?? Infinity,
     bits: list(tags.bits) ?? [1],
     sampleFormats: list(tags.sampleFormat) ?? [1],
     ...(tileWidth === undefined || tileHeight === undefined ? {} : { tile: { height: tileHeight, width: tileWidth } }),

@@ -18,8 +18,9 @@ const rounding = 0.01
  * Tells whether it is the same image made smaller, in tiles: labels and thumbnails are of other
  * shapes or in strips.
  */
-const isReducedFrom = (whole: TiffDirectory, { height, width, tile }: TiffDirectory): boolean => {
-  if (tile === undefined || height >= whole.height || width >= whole.width || height === 0 || width === 0) return false
+const isReducedFrom = (whole: TiffDirectory, { height, width, tile, channels }: TiffDirectory): boolean => {
+  if (tile === undefined || channels !== whole.channels || height >= whole.height || width >= whole.width || height === 0 || width === 0)
+    return false
   const scale = whole.width / width
   return Math.abs(whole.height / scale - height) <= Math.max(2, rounding * height)
 }

@@ -18,6 +18,7 @@ import {
   modelOptions,
   planningOptions,
   reportOption,
+  runTraceOption,
   seedOption,
   setupOptions,
   signalOption,
@@ -115,7 +116,7 @@ const noInput: Kind<never> = textKind(
   () => E.left('predict takes the whole image as it is; leave it out')
 )
 
-const { input: _, ...modelWithoutInput } = modelOptions
+const { input: _, loss: __, ...modelWithoutInput } = modelOptions
 
 const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFormat>(
   'names',
@@ -160,17 +161,23 @@ export const predictOptions = {
   data: optional(path('path'), 'instead of --image: a folder of images, or a CSV with a column path', { conflicts: ['image'] }),
   ...resolutionOptions,
   /**
-   * Where classes of pixels go: *.tif or *.png, 8-bit grey; with `data` a folder. Of a model that
-   * scores images, with `data`: *.csv.
+   * Where classes of pixels go: *.tif (a pyramid), *.png or *.geojson (polygons); with `data` a
+   * folder. Of a model that scores images, with `data`: *.csv.
    */
   out: optional(
     path('path'),
-    'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey; with --data the folder of the masks, or of scores the *.csv'
+    'of a model that scores pixels, the mask to write: *.tif (a pyramid), *.png or *.geojson; with --data the folder of the masks, or of scores the *.csv'
   ),
   /** With `data`: what masks are written as; ['tif'] where absent. */
   formats: optional(formats, `with --data, what masks are written as: some of ${resultFormats.join(',')}`, { otherwise: 'tif' }),
-  /** Names of the classes, in their order, for the scores. */
+  /** Names of the classes, in their order, for scores and polygons. */
   classNames: optional(names, 'names of the classes, in their order, such as normal,tumour', { otherwise: 'their numbers' }),
+  /** Whether a *.tif has the colours of the classes beside them; 8-bit grey where not. */
+  palette: withDefault(flag, 'give the classes colours in a *.tif; else it is 8-bit grey', false),
+  /** The name or number of a class of which a *.geojson has no polygons. */
+  background: optional(textKind('class', textCodec, E.right), 'name or number of a class of which a *.geojson has no polygons', {
+    otherwise: 'none'
+  }),
   /** Whether an image that cannot be read or predicted is left out, and counted. */
   skipBad: withDefault(flag, 'leave out images that cannot be read or predicted, and count them', false),
   ...planWatching,
@@ -199,6 +206,7 @@ export const benchOptions = {
   /** Measures where the time of the fastest step went, kernel by kernel. */
   breakdown: withDefault(flag, 'show where the time of the fastest step went, by kernel', false),
   ...reportOption,
+  ...runTraceOption,
   ...planWatching,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())

@@ -1,10 +1,27 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
-import { type Resolution, finest } from '../images/resolution'
-import { positive, whole } from '../options/kinds'
+import { finest } from '../images/resolution'
+import { type Reading, mostChannels } from '../images/samples'
+import { listOf, predicateCodec, whole as wholeCodec } from '../options/codecs'
+import { commaList, positive, whole } from '../options/kinds'
 import { type DecodedOptions, optional } from '../options/option'
 
 const mostLevels = 1000
+
+const mostBands = 65535
+
+const bandList = commaList<number, number>(
+  'bands',
+  listOf(wholeCodec(1, mostBands), 1, mostChannels),
+  (text) => (/^[1-9]\d{0,4}$/.test(text.trim()) ? E.right(Number(text)) : E.left(`"${text}" is no number of a band, from 1`)),
+  mostChannels
+)
+
+const finite = predicateCodec<number>('a number', (value) => Number.isFinite(value))
+const deviation = predicateCodec<number>('a number above zero', (value) => typeof value === 'number' && value > 0 && value < Infinity)
+const decimal = (text: string): E.Either<string, number> =>
+  text.trim() !== '' && Number.isFinite(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is no number`)
+const perChannel = (codec: typeof finite) => commaList<number, number>('values', listOf(codec, 1, mostChannels), decimal, mostChannels)
 
 /** At which of the sizes that a file holds an image is read. */
 export const resolutionOptions = {
@@ -16,11 +33,19 @@ export const resolutionOptions = {
   /** Micrometres a pixel: the nearest level that is as fine, resampled. */
   mpp: optional(positive, 'micrometres a pixel: the nearest level that is at least as fine, resampled (docs/images.md)', {
     otherwise: 'as stored'
-  })
+  }),
+  /** Numbers of the bands that are read, from 1, one for each channel of the network. */
+  bands: optional(bandList, 'bands of images that the channels of the network are, from 1, such as 4,3,2', { otherwise: 'all' }),
+  /** Of each channel: as stored, but of 8 bits from 0 to 1. */
+  mean: optional(perChannel(finite), 'mean of each channel: of values as they are stored, of 8 bits from 0 to 1', {
+    otherwise: "ImageNet's of RGB, else measured in training and kept in the weights"
+  }),
+  deviation: optional(perChannel(deviation), 'standard deviation of each channel, as --mean', { otherwise: 'as --mean' })
 }
 
-export const resolutionOf = ({ level, mpp }: DecodedOptions<typeof resolutionOptions>): E.Either<Failure, Resolution> => {
+export const resolutionOf = ({ level, mpp, bands }: DecodedOptions<typeof resolutionOptions>): E.Either<Failure, Reading> => {
+  const chosen = bands === undefined ? {} : { bands }
   if (level !== undefined && mpp !== undefined) return E.left(inputFailure('--level and --mpp both say how fine images are read: give one'))
-  if (mpp !== undefined) return E.right({ micronsPerPixel: mpp })
-  return E.right(level === undefined ? finest : { level })
+  if (mpp !== undefined) return E.right({ micronsPerPixel: mpp, ...chosen })
+  return E.right({ ...(level === undefined ? finest : { level }), ...chosen })
 }

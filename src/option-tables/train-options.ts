@@ -7,6 +7,7 @@ import type { Planned } from '../plans/plan-network'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { BestBy, Validation } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
+import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
 import type { StartingWeights } from '../weights/weights'
@@ -27,7 +28,7 @@ import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaSc
 import { dataOptions } from './data-options'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
-import { type BudgetOptions, measureOption, reportOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, reportOption, runTraceOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -51,6 +52,17 @@ const jitters = exactly<ColourJitter>(
   { brightness: within(1), contrast: within(1), saturation: within(1), hue: within(0.5) },
   {}
 )
+
+const httpAddress: Kind<string> = textKind(
+  'url',
+  predicateCodec('an address that begins with http:// or https://', (value) => {
+    const isUrl = typeof value === 'string' && URL.canParse(value)
+    return isUrl && ['http:', 'https:'].includes(new URL(value).protocol)
+  }),
+  E.right
+)
+
+const stainJitters = exactly<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 
 const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
 
@@ -101,6 +113,12 @@ export const trainOptions = {
     otherwise: 'of the input size'
   }),
   ...resolutionOptions,
+  /** Whether the middles of crops are in tissue. */
+  tissue: withDefault(flag, 'draw crops whose middles are in tissue, by saturation (docs/labels.md)', false),
+  /** Whether the middles of crops are where pixels of their masks count. */
+  annotated: withDefault(flag, 'draw crops whose middles are where pixels of their masks count', false),
+  /** Whether each class is drawn as often. */
+  balanced: withDefault(flag, 'draw each class as often: images of it, or crops whose middles are near pixels of it', false),
   /** Random horizontal and vertical flips, beside the random crops. */
   flip: withDefault(flag, 'random horizontal and vertical flips', false),
   /** Random turns by 90, 180 and 270 degrees. */
@@ -109,6 +127,11 @@ export const trainOptions = {
   colourJitter: optional(
     textOrValue<ColourJitter>('b,c,s,h', 'a colour jitter, or its text', parseColourJitter, jitters),
     'random brightness, contrast, saturation (factors 1-x to 1+x) and hue (turns from -h to h, linear in YIQ)'
+  ),
+  /** A jitter of stains, or its text 'scale,shift'. */
+  stainJitter: optional(
+    textOrValue<StainJitter>('scale,shift', 'a stain jitter, or its text', parseStainJitter, stainJitters),
+    'random amounts of haematoxylin, eosin and DAB: factors 1-scale to 1+scale, and shifts of their optical density, such as 0.05,0.05'
   ),
   /** 'balanced', one number a class, or their text '1,2.5'. */
   classWeights: optional(
@@ -133,6 +156,13 @@ export const trainOptions = {
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
+  ...runTraceOption,
+  /** A folder of event files that TensorBoard shows: scalars, the graph and hyper-parameters. */
+  tensorboard: optional(path('folder'), 'write event files to it, which TensorBoard shows: scalars, the graph, hyper-parameters'),
+  /** The address of an MLflow server that is told of the training: 'http://127.0.0.1:5000'. */
+  mlflow: optional(httpAddress, 'tell this MLflow server of it, such as http://127.0.0.1:5000'),
+  /** A port of 127.0.0.1 on which the report is served while the training runs; 0 is any. */
+  live: optional(whole(0, 65_535), 'serve the report on this port of 127.0.0.1 while it runs; 0 is any that is free'),
   /** A safetensors file to start from; drawn from the seed where absent. */
   weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
   /**

@@ -1,11 +1,11 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, PlanFile } from '../../dsl'
-import { type Objective, objectiveText } from '../../staging'
+import { type Objective, type Source, objectiveText } from '../../staging'
 import type { Outcome } from '../failure'
 import { frozenModel } from '../model/model-layers'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
 import type { Input } from './input'
@@ -33,9 +33,9 @@ const setupFor = (setup: RunnableSetup, { height, width, channels }: Omit<Input,
 })
 
 /** The plan of one forward pass over an image of such an extent. */
-export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, watching: Watching): Outcome<Planned> =>
+export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> =>
   pipe(
-    TE.fromEither(buildSetupGraph(setupFor(setup, extent), objective, imageSource)),
+    TE.fromEither(buildSetupGraph(setupFor(setup, extent), objective, source)),
     TE.chainFirst((built) => measureFirst(built, watching)),
     TE.chainEitherK(planNetwork)
   )

@@ -48,7 +48,7 @@ export const checkWanted = ({ out, isList }: Wanted, files: readonly string[]): 
   )
 }
 
-/** Masks go to files where the model scores pixels, and only then; scores to a table, or nowhere. */
+/** Masks go to files, of a model that scores pixels alone; scores to a table, or nowhere. */
 export const checkKind = ({ out, isList }: Wanted, model: string, { of }: PredictedKind): E.Either<Failure, void> => {
   const table = out !== undefined && isTable(out)
   if (of === 'pixels' && (out === undefined || table))

@@ -19,15 +19,15 @@ const textTable = () => {
 /** Points of a curve of live bytes; where there are more, each keeps the most of several. */
 const maxPoints = 4000
 
-const thinned = ({ time, bytes }: LiveBytes): LiveBytes => {
-  const each = Math.ceil(time.length / maxPoints)
-  if (each === 1) return { time, bytes }
+const thinned = ({ time, bytes }: LiveBytes, most: number): LiveBytes => {
+  const each = Math.ceil(time.length / most)
+  if (each <= 1) return { time, bytes }
   const groups = Array.from({ length: Math.ceil(time.length / each) }, (_, group) => group * each)
   return { time: groups.map((at) => time[at]!), bytes: groups.map((at) => Math.max(...bytes.slice(at, at + each))) }
 }
 
-/** Bytes that are live from time to time. */
-export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly BufferSpan[]): LiveBytes => {
+/** Bytes that are live from time to time, in at most so many points. */
+export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly BufferSpan[], most = maxPoints): LiveBytes => {
   const changes = new Map<number, number>()
   const change = (time: number, bytes: number): void => void changes.set(time, (changes.get(time) ?? 0) + bytes)
   for (const { buffer, from, to } of lifetimes) {
@@ -36,7 +36,7 @@ export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly Buf
   }
   const time = [...changes.keys()].sort((a, b) => a - b)
   let live = 0
-  return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) })
+  return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) }, most)
 }
 
 const byColumns = (spans: readonly BufferSpan[]): StepPart['lifetimes'] => ({

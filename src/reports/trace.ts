@@ -1,4 +1,4 @@
-import type { Program, StepTimeline } from '../../staging'
+import type { Program, SectionSpan, StepTimeline } from '../../staging'
 import { engines } from '../../staging/program/program'
 import { liveBytesOf } from './step-part'
 
@@ -14,6 +14,7 @@ type TraceEvent =
       readonly ts: number
       readonly dur: number
       readonly name: string
+      readonly cat: string
       readonly args: object
     }
   | { readonly ph: 'C'; readonly pid: 1; readonly ts: number; readonly name: string; readonly args: Readonly<Record<string, number>> }
@@ -24,19 +25,37 @@ const nameOf = (name: 'process_name' | 'thread_name', tid: number, text: string)
   args: { name: text }
 })
 
+/** Points of a counter; a viewer draws no more beside each other. */
+const maxPoints = 20_000
+
 const counters = (name: string, buffers: Program['buffers'], lifetimes: StepTimeline['lifetimes']): readonly TraceEvent[] => {
-  const { time, bytes } = liveBytesOf(buffers, lifetimes)
+  const { time, bytes } = liveBytesOf(buffers, lifetimes, maxPoints)
   return time.map((one, index) => ({ ph: 'C', pid: 1, ts: one / 1e3, name, args: { bytes: bytes[index]! } }))
 }
 
-/** A predicted step as events: a thread each engine, and counters of live bytes. */
-export const traceEvents = (model: string, { buffers, hostBuffers }: Program, timeline: StepTimeline): readonly TraceEvent[] => [
-  nameOf('process_name', 0, `${model}, as predicted`),
+const span = (tid: number, { from, to }: Pick<SectionSpan, 'from' | 'to'>, name: string, cat: string, args: object): TraceEvent => ({
+  ...{ ph: 'X', pid: 1, tid, ts: from / 1e3, dur: (to - from) / 1e3, name, cat, args }
+})
+
+/**
+ * A timeline as events: a thread each engine, one for the sections that ran, where they are told
+ * apart, and counters of live bytes.
+ */
+export const traceEvents = (
+  title: string,
+  { buffers, hostBuffers }: Program,
+  timeline: StepTimeline,
+  sections: readonly SectionSpan[] = []
+): readonly TraceEvent[] => [
+  nameOf('process_name', 0, title),
   ...engines.map((engine, index) => nameOf('thread_name', index + 1, engine)),
-  ...timeline.spans.map(({ engine, from, to, what, buffer, times }): TraceEvent => {
+  ...(sections.length === 0 ? [] : [nameOf('thread_name', engines.length + 1, 'sections')]),
+  ...sections.map((one) => span(engines.length + 1, one, `${one.section} ${one.number + 1}`, 'section', {})),
+  ...timeline.spans.map((one): TraceEvent => {
+    const { engine, what, buffer, times } = one
     const about = buffer === undefined ? undefined : buffers[buffer]!
     const args = { ...(about && { buffer: about.name, bytes: about.bytes, layer: about.layer }), ...(times > 1 && { times }) }
-    return { ph: 'X', pid: 1, tid: engines.indexOf(engine) + 1, ts: from / 1e3, dur: (to - from) / 1e3, name: what, args }
+    return span(engines.indexOf(engine) + 1, one, what, engine, args)
   }),
   ...counters('device memory', buffers, timeline.lifetimes),
   ...(timeline.hostLifetimes.length === 0 ? [] : counters('host memory', hostBuffers, timeline.hostLifetimes))

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import type { Outcome } from '../failure'
 import { checkWritable, writeFileAtomic } from '../files/atomic-write'
 import type { Planned } from '../plans/plan-network'
-import { stepTimeline } from '../../staging'
+import { type SectionRun, runTimeline, stepTimeline } from '../../staging'
 import { reportPage } from './page'
 import type { Report } from './report'
 import { traceEvents, traceText } from './trace'
@@ -14,11 +14,27 @@ export const checkReport = (path: string | undefined): Outcome<void> => (path ==
 export const writeReport = (path: string | undefined, make: () => Report): Outcome<void> =>
   path === undefined ? TE.right(undefined) : writeFileAtomic(path, () => [Buffer.from(reportPage(make()))])
 
-/** Writes the step of a plan as a trace, where one is asked for. */
+const write = (path: string, events: () => ReturnType<typeof traceEvents>): Outcome<void> =>
+  writeFileAtomic(path, () => [Buffer.from(traceText(events()))])
+
+/** Writes the step of a plan as a trace, as it is predicted, where one is asked for. */
 export const writeTrace = (
   path: string | undefined,
   { staged: { graph, program }, request }: Pick<Planned, 'staged' | 'request'>
 ): Outcome<void> =>
   path === undefined
     ? TE.right(undefined)
-    : writeFileAtomic(path, () => [Buffer.from(traceText(traceEvents(graph.model, program, stepTimeline(program, request.device))))])
+    : write(path, () => traceEvents(`${graph.model}, as predicted`, program, stepTimeline(program, request.device)))
+
+/** Writes sections as a trace, as they ran, where one is asked for and any did. */
+export const writeRunTrace = (
+  path: string | undefined,
+  { staged: { graph, program } }: Pick<Planned, 'staged'>,
+  runs: readonly SectionRun[]
+): Outcome<void> =>
+  path === undefined || runs.length === 0
+    ? TE.right(undefined)
+    : write(path, () => {
+        const { timeline, sections } = runTimeline(program, runs)
+        return traceEvents(`${graph.model}, as it ran`, program, timeline, sections)
+      })

@@ -3,11 +3,11 @@ import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
 
 /** What the classes of pixels can be written as. */
-export const resultFormats = ['tif', 'png'] as const
+export const resultFormats = ['tif', 'png', 'geojson'] as const
 export type ResultFormat = (typeof resultFormats)[number]
 
-const extensions: Readonly<Record<string, ResultFormat>> = { '.tif': 'tif', '.tiff': 'tif', '.png': 'png' }
+const extensions: Readonly<Record<string, ResultFormat>> = { '.tif': 'tif', '.tiff': 'tif', '.png': 'png', '.geojson': 'geojson' }
 
 /** The format that a file's name asks for. */
 export const formatOf = (path: string): E.Either<Failure, ResultFormat> =>
-  E.fromNullable(inputFailure(`${path}: a mask is named *.tif or *.png`))(extensions[extname(path).toLowerCase()])
+  E.fromNullable(inputFailure(`${path}: a mask is named *.tif or *.png, its polygons *.geojson`))(extensions[extname(path).toLowerCase()])

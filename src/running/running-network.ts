@@ -15,6 +15,7 @@ import { withResource } from '../tasks/with-resource'
 import { type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { drawParameters } from '../weights/initialise'
+import type { RunRecorder } from './run-recorder'
 import type { Planned } from '../plans/plan-network'
 import { type StartingWeights, type WeightSource, readWeights } from '../weights/weights'
 
@@ -79,6 +80,8 @@ export interface NetworkOptions {
   readonly seed: number
   /** True if the time of each launch is measured. */
   readonly timesKernels?: boolean
+  /** Keeps when the launches of steps and updates ran; absent where that is not noted. */
+  readonly recorder?: RunRecorder | undefined
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
@@ -121,6 +124,7 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
           program,
           arenaBytes: planned.arenaBytes,
           timesKernels: opening.timesKernels ?? false,
+          traces: opening.recorder !== undefined,
           ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
         }),
         E.mapLeft(deviceFailure),
@@ -131,7 +135,7 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
       pipe(
         runSection(session)('restore', restored, noStep, []),
         TE.mapLeft((failure) => (session.close(), failure)),
-        TE.map(() => ({ ...toRunningNetwork(session, planned, graph.parameters), startingWeights }))
+        TE.map(() => ({ ...toRunningNetwork(session, opening, graph.parameters), startingWeights }))
       )
     )
   )
@@ -139,18 +143,24 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
 
 const toRunningNetwork = (
   session: Session,
-  { staged }: Planned,
+  { planned: { staged }, recorder }: NetworkOptions,
   parameters: readonly Parameter[]
 ): Omit<RunningNetwork, 'startingWeights'> => {
   const { step, update } = staged.program
+  const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
+    TE.map((milliseconds: number) => {
+      recorder?.add({ section, number, timestamps: session.timestamps() })
+      return milliseconds
+    })
   const io = createStepIo(step)
   const updateIo = update && createStepIo(update)
   return {
     parameters,
     io,
-    step: (values, images) => runSection(session)('step', io, values, images),
+    step: (values, images) => recorded('step', values)(runSection(session)('step', io, values, images)),
     updateIo,
-    update: (values) => (updateIo === undefined ? TE.right(0) : runSection(session)('update', updateIo, values, [])),
+    update: (values) =>
+      updateIo === undefined ? TE.right(0) : recorded('update', values)(runSection(session)('update', updateIo, values, [])),
     evaluate: (scores, images) => runSection(session)('evaluate', scores, noStep, images),
     save: (saved) => TE.map(() => undefined)(runSection(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),

@@ -2,14 +2,17 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
+import { type Cells, cornerInCells } from '../images/cells'
 import { isMask, kindOf, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
-import { cropCorner, createSampler, drawAnew } from './sampling'
+import { type Draw, cropCorner, createSampler, drawAnew } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
 import { type CropPlacement, extentInImage } from './crop-mask'
+import type { CropRegions } from './crop-regions'
 import type { ImageLoader, Place } from './image-loader'
+import { type StainChange, type StainJitter, createStainDraws, jitterStains } from './stain-jitter'
 
 export interface Batch {
   readonly images: readonly Image[]
@@ -39,7 +42,9 @@ interface BatchOptions {
   readonly flip: boolean
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
+  readonly stainJitter?: StainJitter | undefined
   readonly loader: ImageLoader
+  readonly regions: CropRegions
   readonly onSkipped?: (failure: Failure) => void
 }
 
@@ -73,34 +78,49 @@ const loadTarget = (rows: readonly PlacedExample[], loader: ImageLoader, classes
 /** A row of training, and what is done to its crop. */
 interface Row extends PlacedExample {
   readonly augmentation: Augmentation
+  readonly stains?: StainChange
 }
+
+const cornerOf = (draw: Draw, cells: Cells | undefined, image: Extent2, crop: Extent2): ReturnType<typeof cropCorner> =>
+  cells === undefined ? cropCorner(draw, image, crop) : cornerInCells(cells, draw, image, crop)
 
 /**
  * The rows of a micro-step; `attempts` has the number of times that each was drawn anew, since its
  * crop could not be read.
  */
 const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) => {
-  const draws = createSampler({ ...options, examples: examples.length })
+  const { byClass } = options.regions
+  const sampling = { ...options, examples: examples.length, ...(byClass === undefined ? {} : { balanced: byClass }) }
+  const draws = createSampler(sampling)
   const augmentations = createAugmenter(options)
+  const stainDraws = options.stainJitter && createStainDraws(options.seed, options.batch, options.stainJitter)
   return (microStep: number, attempts: readonly number[]): readonly Row[] => {
     const augmented = augmentations(microStep)
+    const stains = stainDraws?.(microStep)
     return draws(microStep).map((first, row) => {
       const attempt = attempts[row] ?? 0
-      const draw = attempt === 0 ? first : drawAnew(options.seed, microStep, row, attempt, first, examples.length)
+      const draw = attempt === 0 ? first : drawAnew(sampling, microStep, row, attempt, first)
       const { quarterTurns } = augmented[row]!
       const across = extentInImage(crop, { quarterTurns })
       const { flipHorizontal, flipVertical } = draw
+      const example = examples[draw.example]!
+      const cells = options.regions.cellsOf(example, draw.inClass)
       return {
-        example: examples[draw.example]!,
-        place: (image) => ({ ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }),
-        augmentation: augmented[row]!
+        example,
+        place: (image) => ({ ...cornerOf(draw, cells, image, across), flipHorizontal, flipVertical, quarterTurns }),
+        augmentation: augmented[row]!,
+        ...(stains && { stains: stains[row]! })
       }
     })
   }
 }
 
-const loadRow = ({ example, place, augmentation }: Row, loader: ImageLoader): Outcome<Image> =>
-  TE.map((image: Image): Image => ({ ...augmentation, ...image }))(loader.image(example, place))
+const loadRow = ({ example, place, augmentation, stains }: Row, { loader, crop }: BatchOptions): Outcome<Image> =>
+  pipe(
+    loader.image(example, place),
+    TE.chainEitherK((image) => (stains === undefined ? E.right(image) : jitterStains(example.path, image, crop, stains))),
+    TE.map((image): Image => ({ ...augmentation, ...image }))
+  )
 
 /** After so many draws in a row that cannot be read, the data are to be looked at. */
 const maxAttempts = 10
@@ -119,7 +139,7 @@ export const createBatches = (options: BatchOptions): Batches => {
   const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
     pipe(
       TE.Do,
-      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, loader))(rows)),
+      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, options))(rows)),
       TE.bind('target', () => loadTarget(rows, loader, classes))
     )
   const createWith = (load: Batches['load'], rows: (microStep: number) => Outcome<readonly Row[]>): Batches => ({

@@ -11,14 +11,15 @@ import type { TrainOptions } from '../option-tables/train-options'
 import { isStateName } from './state'
 import type { Split } from './validation-split'
 
-type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'report' | 'state' | 'signal'>
+type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'report' | 'trace' | 'state' | 'signal'>
 
 /** The places that one training alone may write to. */
-export const claimedOutputs = ({ save, best, metrics, report, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
+export const claimedOutputs = ({ save, best, metrics, report, trace, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
   ...namedPaths('--save', save),
   ...namedPaths('--best', best),
   ...namedPaths('--metrics', metrics),
   ...namedPaths('--report', report),
+  ...namedPaths('--trace', trace),
   ...namedPaths('--state', state).map((folder) => ({ ...folder, isFolder: true as const }))
 ]
 
@@ -34,8 +35,9 @@ const datasetsIn = ({ training, validation }: Split): readonly (readonly [option
 ]
 
 const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
-  examples.flatMap(({ path, label }) => [
+  examples.flatMap(({ path, label, tissue }) => [
     { name: `an image of ${option},`, path },
+    ...(tissue === undefined ? [] : [{ name: `a mask of tissue of ${option},`, path: tissue }]),
     ...(isMask(label) ? [{ name: `a mask of ${option},`, path: label.path }] : [])
   ])
 

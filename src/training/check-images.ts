@@ -8,7 +8,8 @@ import { decodeImage, upscaledExtent } from '../images/decode-image'
 import { readHeader } from '../images/image-header'
 import { type ImageSource, openImage } from '../images/image-source'
 import { type ReadWindow, windowBytes } from '../images/image-windows'
-import type { Extent2, Resolution } from '../images/resolution'
+import type { Extent2 } from '../images/resolution'
+import { type Reading, pixelBytes } from '../images/samples'
 import { inParallel } from '../tasks/in-parallel'
 import { tap } from '../tasks/tap'
 import type { TrainingRequest } from './request'
@@ -17,27 +18,29 @@ import type { Split } from './validation-split'
 /** Images are decoded whole: more at once would only take more memory. */
 const decodedAtOnce = 2
 
-const checkHeader = (path: string, least: Extent2, resolution: Resolution): Outcome<SeenImage> =>
+const checkHeader = (path: string, least: Extent2, reading: Reading): Outcome<SeenImage> =>
   pipe(
-    readHeader(path, resolution),
+    readHeader(path, reading),
     TE.chainFirstEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
     TE.map((header) => ({ path, header }))
   )
 
 /** Every tile, by bands of so many rows of tiles. */
-const readTiles = ({ header: { height, width, view } }: ImageSource, read: ReadWindow): Outcome<unknown> => {
+const readTiles = ({ header: { height, width, view, samples } }: ImageSource, read: ReadWindow): Outcome<unknown> => {
   const { tile } = view.level
-  const rows = Math.max(1, Math.floor(windowBytes / (3 * width * tile!.height))) * tile!.height
+  const rows = Math.max(1, Math.floor(windowBytes / (pixelBytes(samples) * width * tile!.height))) * tile!.height
   return pipe(
     Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
     TE.traverseSeqArray((top) => TE.map(freePixels)(read({ top, left: 0, height: Math.min(rows, height - top), width })))
   )
 }
 
-const readWhole = (path: string, resolution: Resolution): Outcome<unknown> =>
+const readWhole = (path: string, reading: Reading): Outcome<unknown> =>
   pipe(
-    openImage(path, resolution),
-    TE.chain((source) => (source.read === undefined ? decodeImage(path, { height: 1, width: 1 }) : readTiles(source, source.read)))
+    openImage(path, reading),
+    TE.chain((source) =>
+      source.read === undefined ? decodeImage(path, { height: 1, width: 1 }, undefined, reading) : readTiles(source, source.read)
+    )
   )
 
 /**

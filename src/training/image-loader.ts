@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image, ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type DecodedImage, decodedBytes, upscaledExtent } from '../images/decode-image'
+import { type DecodedImage, upscaledExtent } from '../images/decode-image'
 import type { Example } from '../images/dataset'
 import { annotationCache, imageCache, maskCache } from '../images/image-cache'
 import { type ImageSource, openImage } from '../images/image-source'
@@ -14,7 +14,8 @@ import type { TiledMask } from '../images/mask-windows'
 import { type ClassMap, type Mask, openMask } from '../images/masks'
 import { type PolygonMap, paintWindow } from '../images/polygons'
 import { ownPixels } from '../images/raw-pixels'
-import { type Extent2, type Resolution, extentText } from '../images/resolution'
+import { type Extent2, extentText } from '../images/resolution'
+import { type Reading, type Samples, colours, pixelBytes } from '../images/samples'
 import { type CropPlacement, cropMask, extentInImage } from './crop-mask'
 
 /** Where the crop of an image of some extent lies. */
@@ -31,7 +32,9 @@ export interface ImageLoaderOptions {
   readonly crop: Extent2
   readonly batch: number
   readonly rotate: boolean
-  readonly resolution: Resolution
+  readonly resolution: Reading
+  /** Bytes of the widest pixel; those of RGB where absent. */
+  readonly pixelBytes?: number
 }
 
 /** The least size of an image into which a crop fits however it is turned. */
@@ -41,16 +44,18 @@ export const minExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 
 /** Bytes of the crops of a step and of the one ahead; larger ones are read while a step runs. */
 const maxCropBytes = 2 ** 28
 
+type CropBytes = Pick<ImageLoaderOptions, 'crop' | 'batch' | 'pixelBytes'>
+
 /** Bytes of the crops of two steps; undefined where they are read while a step runs. */
-const bufferedBytes = ({ crop, batch }: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number | undefined => {
-  const bytes = 2 * batch * decodedBytes(crop)
+const bufferedBytes = ({ crop, batch, pixelBytes: each = pixelBytes(colours) }: CropBytes): number | undefined => {
+  const bytes = 2 * batch * crop.height * crop.width * each
   return bytes <= maxCropBytes ? bytes : undefined
 }
 
 /**
  * Host memory that crops take which are read by window: those of two steps, or the windows of one.
  */
-export const cropCacheBytes = (options: Pick<ImageLoaderOptions, 'crop' | 'batch'>): number => bufferedBytes(options) ?? 2 * windowBytes
+export const cropCacheBytes = (options: CropBytes): number => bufferedBytes(options) ?? 2 * windowBytes
 
 const changedFailure = (what: string, mask: Mask): Failure =>
   inputFailure(`${what} is not of the size ${extentText(mask)} any more: leave files as they are while they are trained on`)
@@ -83,16 +88,17 @@ const memoised = <A>(find: (path: string) => Outcome<A>): ((path: string) => Out
 /** An image as steps see it: enlarged where it is smaller than the crop. */
 interface SeenImage {
   readonly extent: Extent2
+  readonly samples: Samples
   /** Absent of one that is decoded whole: it has no tiles, or is enlarged. */
   readonly read?: ReadWindow
 }
 
-export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoaderOptions): ImageLoader => {
+export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes: each }: ImageLoaderOptions): ImageLoader => {
   const least = minExtent(crop, rotate)
   const [wholeImage, wholeMask, polygons] = [imageCache(least, undefined, resolution), maskCache(least), annotationCache()]
   const opened = memoised((path) => openImage(path, resolution))
   const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
-  const isBuffered = bufferedBytes({ crop, batch }) !== undefined
+  const isBuffered = bufferedBytes({ crop, batch, ...(each === undefined ? {} : { pixelBytes: each }) }) !== undefined
 
   const seen = (example: Example): Outcome<SeenImage> =>
     pipe(
@@ -101,7 +107,14 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
       TE.chainEitherK(({ header, read }) =>
         pipe(
           upscaledExtent(`the image ${example.path}`, header, least),
-          E.map((extent) => ({ extent, ...(read && extent === header ? { read } : {}) }))
+          E.filterOrElse(
+            (extent) => extent === header || header.samples.bands === undefined,
+            () =>
+              inputFailure(
+                `the image ${example.path} is ${extentText(header)}, smaller than a crop of ${extentText(least)}: take a smaller --crop`
+              )
+          ),
+          E.map((extent) => ({ extent, samples: header.samples, ...(read && extent === header ? { read } : {}) }))
         )
       )
     )
@@ -111,15 +124,18 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
     return { top: cropTop, left: cropLeft, ...extentInImage(crop, placement) }
   }
 
-  const cutImage = ({ height, width }: Extent2, readWindow: ReadWindow, placement: CropPlacement): Outcome<Image> => {
-    if (!isBuffered) return TE.right({ pixels: { windowBytes, readWindow }, height, width, channels: 3, ...placement })
+  const cutImage = ({ extent, samples }: SeenImage, readWindow: ReadWindow, placement: CropPlacement): Outcome<Image> => {
+    const { height, width } = extent
+    const { channels, elementType } = samples
+    if (!isBuffered) return TE.right({ pixels: { windowBytes, readWindow }, height, width, channels, elementType, ...placement })
     const window = windowOf(placement)
     return TE.map((pixels: Uint8Array): Image => ({
       pixels: ownPixels(pixels),
       isHandedOver: true,
       height: window.height,
       width: window.width,
-      channels: 3,
+      channels,
+      elementType,
       ...placement,
       cropTop: 0,
       cropLeft: 0
@@ -156,10 +172,10 @@ export const createImageLoader = ({ crop, batch, rotate, resolution }: ImageLoad
     image: (example, place) =>
       pipe(
         seen(example),
-        TE.chain(({ extent, read }) =>
-          read === undefined
-            ? TE.map((image: DecodedImage): Image => ({ ...image, ...place(image) }))(decodedWhole(example, extent))
-            : cutImage(extent, read, place(extent))
+        TE.chain((image) =>
+          image.read === undefined
+            ? TE.map((whole: DecodedImage): Image => ({ ...whole, ...place(whole) }))(decodedWhole(example, image.extent))
+            : cutImage(image, image.read, place(image.extent))
         )
       ),
     classes: (example, mask, place) =>

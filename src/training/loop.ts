@@ -5,10 +5,11 @@ import { present } from '../options/present'
 import type { RunningNetwork } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
-import type { BestBy, Validation } from './best'
+import type { BestBy } from './best'
+import type { Tracker } from './tracker'
 import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
-import { type TrainingRecord, bestSoFar, isExhausted } from './record'
+import { type GrowingRecord, type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
 import type { LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
@@ -29,9 +30,11 @@ interface TrainingRun {
   readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
+  /** Whoever else follows it. */
+  readonly tracker: Tracker | undefined
   readonly stateWriter: StateWriter
-  /** The record of the steps before, where training is resumed. */
-  readonly before: TrainingRecord
+  /** The record of the steps before, where training is resumed; those of this run are added. */
+  readonly record: GrowingRecord
 }
 
 const notFiniteFailure = (loss: number, step: number, rate: number): Failure => ({
@@ -61,10 +64,10 @@ interface Updates {
 }
 
 /** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const createUpdates = ({ request: { options }, network, batches, steps, weights, before }: TrainingRun): Updates => {
+const createUpdates = ({ request: { options }, network, batches, steps, weights, record }: TrainingRun): Updates => {
   const { seed, signal, clipNorm, accumulate } = options
   let isBetweenSteps = true
-  let next = batches.load(before.loss.length * accumulate)()
+  let next = batches.load(record.loss.length * accumulate)()
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
     const parameters = { learningRate: rate, seed }
     const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
@@ -96,16 +99,9 @@ const createUpdates = ({ request: { options }, network, batches, steps, weights,
   return { update, isBetweenSteps: () => isBetweenSteps }
 }
 
-/** The record while it grows. */
-interface GrowingRecord extends TrainingRecord {
-  readonly loss: number[]
-  readonly stepMs: number[]
-  readonly validations: Validation[]
-}
-
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { request: { options }, metrics, stateWriter }: TrainingRun,
+  { request: { options }, metrics, tracker, stateWriter }: TrainingRun,
   validate: Outcome<Quality>,
   record: GrowingRecord
 ): Promise<E.Either<Failure, void>> => {
@@ -119,6 +115,8 @@ const validateAfter = async (
   record.validations.push(validation)
   const written = await metrics?.validation(validation)()
   if (written !== undefined && E.isLeft(written)) return written
+  const tracked = await tracker?.validation(validation)()
+  if (tracked !== undefined && E.isLeft(tracked)) return tracked
   options.onValidation?.(validation)
   return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? stateWriter.best(step)() : E.right(undefined)
 }
@@ -153,9 +151,8 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
 }
 
 const runSteps = async (training: TrainingRun, { update }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
-  const { network, steps, metrics, request, images, pixels, epochs } = training
+  const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
-  let peakDeviceBytes: number | undefined
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
     const rate = learningRate(schedule, request.learningRate, step, steps, warmup)
@@ -167,8 +164,11 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
     const measured = { loss, learningRate: rate, milliseconds, ...present({ gradientNorm }) }
     const written = await metrics?.step({ step: step + 1, ...measured })()
     if (written !== undefined && E.isLeft(written)) return written
-    peakDeviceBytes ??= network.measuredPeakBytes()
-    onStep?.({ step, steps, epoch: epochs(step + 1), ...measured, images, pixels, peakDeviceBytes })
+    const peakDeviceBytes = (record.peakDeviceBytes ??= network.measuredPeakBytes())
+    const report = { step, steps, epoch: epochs(step + 1), ...measured, images, pixels, peakDeviceBytes }
+    const tracked = await tracker?.step(report)()
+    if (tracked !== undefined && E.isLeft(tracked)) return tracked
+    onStep?.(report)
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
   }
@@ -191,8 +191,7 @@ export interface TrainedRecord extends TrainingRecord {
 export const runUpdates =
   (training: TrainingRun): Outcome<TrainedRecord> =>
   async () => {
-    const { before, steps, stateWriter } = training
-    const record: GrowingRecord = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
+    const { record, steps, stateWriter } = training
     const run = createUpdates(training)
     const keepAfter = (failure: Failure) => {
       // A device that has failed hands nothing out any more.

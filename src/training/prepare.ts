@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { hasTarget, type Graph, type Node, withClassWeights } from '../../staging'
+import { hasTarget, labelsOf, type Graph, type Node, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, labelKind } from '../images/dataset'
 import { type LabelKind, labelNames } from '../images/labels'
@@ -15,7 +15,10 @@ import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
+import { mostChannels } from '../images/samples'
+import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
 import { countClasses, resolveClassWeights, weighsRows } from './class-weights'
+import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices } from './data-notices'
 import type { TrainingObjective } from './training-objective'
 import type { TrainingRequest } from './request'
@@ -46,15 +49,15 @@ const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): r
 
 /**
  * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
- * of RGB images.
+ * of images.
  */
 const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
   const loss = nodes.at(-1)!
   const [wanted, isThere] = endOf(labelKind(training), loss, training)
   if (!isThere) return E.left(inputFailure(`${model} does not end in ${wanted}`))
-  return input[1] === 3
-    ? E.right(loss.input[1])
-    : E.left(inputFailure(`images are read with 3 channels but the input of ${model} has ${input[1]}`))
+  return input[1] <= mostChannels
+    ? E.right(labelsOf(loss))
+    : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }
 
 /**
@@ -63,6 +66,7 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
 export interface PreparedTraining extends Split {
   readonly request: TrainingRequest
   readonly planned: Planned
+  readonly channels: InputChannels
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
   readonly steps: number
@@ -71,6 +75,8 @@ export interface PreparedTraining extends Split {
   readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly state: State | undefined
+  /** Where crops lie. */
+  readonly regions: CropRegions
 }
 
 /** Rows of an update. */
@@ -88,6 +94,10 @@ const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Spl
   ...(weighsRows(training, options.classWeights) ? { rowWeights: true as const } : {}),
   ...(options.validation === undefined ? {} : { evaluate: true as const })
 })
+
+/** Images as they are normalised. */
+const normalisedBy = (built: SetupGraph, { normalisation }: InputChannels): SetupGraph =>
+  normalisation === undefined ? built : { ...built, source: { kind: 'image', ...normalisation } }
 
 /** The class weights of pixels are a part of the graph. */
 const weighted = (built: SetupGraph, { training }: Split, weights: readonly number[] | undefined): SetupGraph =>
@@ -113,21 +123,40 @@ const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training, vali
 /** The size of the crop that a step sees of each image. */
 export const cropExtent = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
 
-const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned): number | undefined =>
+const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned, { pixelBytes }: InputChannels): number | undefined =>
   seen.some(({ header }) => header.view.level.tile !== undefined)
-    ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0] })
+    ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0], pixelBytes })
     : undefined
+
+/** The images as they are read for such a network, and what is to be known of them. */
+interface Looked {
+  readonly request: TrainingRequest
+  readonly seen: readonly SeenImage[]
+  readonly channels: InputChannels
+}
+
+const lookAtImages = (asked: TrainingRequest, split: Split, graph: Graph): Outcome<Looked> => {
+  const [, channels] = graph.input
+  const request: TrainingRequest = { ...asked, resolution: { ...asked.resolution, channels } }
+  const paths = split.training.examples.map(({ path }) => path)
+  return pipe(
+    checkImages(split, minExtent(cropExtent(graph), asked.options.rotate), request),
+    TE.bindTo('seen'),
+    TE.bind('channels', ({ seen }) => findInputChannels(request, seen, paths, channels)),
+    TE.map((found) => ({ request, ...found }))
+  )
+}
 
 /**
  * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
  */
-export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTraining> => {
-  const { options, setup, notify } = request
+export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTraining> => {
+  const { options, setup, notify } = asked
   return pipe(
-    TE.fromEither(splitForValidation(request, options.seed)),
+    TE.fromEither(splitForValidation(asked, options.seed)),
     TE.bindTo('split'),
-    TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
-    TE.let('objective', ({ split }) => objectiveFor(request, split)),
+    TE.chainFirstEitherK(({ split }) => checkMeasure(asked, split)),
+    TE.let('objective', ({ split }) => objectiveFor(asked, split)),
     TE.bind('unweighted', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
     TE.bind('classes', ({ unweighted, split }) => TE.fromEither(classesOf(unweighted.graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
@@ -140,26 +169,40 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
           : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
-    TE.bind('seen', ({ split, unweighted }) => checkImages(split, minExtent(cropExtent(unweighted.graph), options.rotate), request)),
+    TE.bind('looked', ({ split, unweighted }) => lookAtImages(asked, split, unweighted.graph)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
-    TE.let('built', ({ split, unweighted, classWeights }) => weighted(unweighted, split, classWeights)),
+    TE.bind('regions', ({ split, classes, looked: { request } }) =>
+      findCropRegions(options, split.training, classes, request.resolution, options.signal)
+    ),
+    tap(({ regions: { tissueShare } }) => {
+      if (tissueShare !== undefined) notify(`${Math.round(100 * tissueShare)} % of the training images is tissue`)
+    }),
+    TE.let('built', ({ split, unweighted, looked: { channels }, classWeights }) =>
+      weighted(normalisedBy(unweighted, channels), split, classWeights)
+    ),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
-    TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
-    TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
-    TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
-    TE.bind('state', (choices) => findState(request, choices)),
-    TE.map(({ split, seen, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
+    TE.bind('steps', ({ looked: { request }, planned, split }) =>
+      TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))
+    ),
+    TE.let('fingerprint', ({ looked: { request, channels }, planned, split }) =>
+      resumeFingerprint(request, planned, split, trainedChannels(request, channels))
+    ),
+    TE.let('rates', ({ looked: { request }, steps }) => rateFingerprint(request, steps)),
+    TE.bind('state', (choices) => findState(choices.looked.request, choices)),
+    TE.map(({ looked: { request, seen, channels }, split, planned, classes, classWeights, steps, fingerprint, rates, state, regions }) => ({
       request,
       ...split,
-      ...present({ cropBytes: cropBytesOf(seen, planned) }),
+      ...present({ cropBytes: cropBytesOf(seen, planned, channels) }),
       planned,
+      channels,
       classes,
       classWeights,
       steps,
       fingerprint,
       rates,
-      state
+      state,
+      regions
     }))
   )
 }

@@ -1,3 +1,4 @@
+import type { SeenCrop } from './seen-crops'
 import { type Best, type BestBy, type Validation, findBest } from './best'
 
 /** The record of a training so far; its length in steps is `loss.length`. */
@@ -7,6 +8,24 @@ export interface TrainingRecord {
   readonly stepMs: readonly number[]
   readonly validations: readonly Validation[]
 }
+
+/** The record while it grows; whoever holds it sees it grow. */
+export interface GrowingRecord extends TrainingRecord {
+  readonly loss: number[]
+  readonly stepMs: number[]
+  readonly validations: Validation[]
+  /** Of the device's memory; absent before the first step of this run. */
+  peakDeviceBytes?: number
+  /** Of the latest validation, where they are to be seen. */
+  crops?: readonly SeenCrop[]
+}
+
+/** A record that goes on from one, which stays as it is. */
+export const growingRecord = ({ loss, stepMs, validations }: TrainingRecord): GrowingRecord => ({
+  loss: [...loss],
+  stepMs: [...stepMs],
+  validations: [...validations]
+})
 
 export const emptyRecord: TrainingRecord = { loss: [], stepMs: [], validations: [] }
 

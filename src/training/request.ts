@@ -1,5 +1,5 @@
 import type { Dataset } from '../images/dataset'
-import type { Resolution } from '../images/resolution'
+import type { Reading } from '../images/samples'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { RunnableSetup } from '../plans/setup'
 import type { TrainingObjective } from './training-objective'
@@ -11,7 +11,7 @@ export interface TrainingRequest {
   /** Without what depends on the data: weights of rows, and a validation. */
   readonly objective: TrainingObjective
   readonly learningRate: number
-  readonly resolution: Resolution
+  readonly resolution: Reading
   readonly dataset: Dataset
   /**
    * Images to validate on, or the share of the dataset (above 0, below 1) that is set aside for it.

@@ -6,6 +6,7 @@ import { graphHash } from '../../staging'
 import { type Planned } from '../plans/plan-network'
 import { scheduleText } from './learning-rate'
 import type { TrainingRequest } from './request'
+import type { TrainedChannels } from '../weights/channel-metadata'
 import type { Split } from './validation-split'
 
 /** Choices by the option that makes them, as texts. */
@@ -19,9 +20,9 @@ const fieldsText = (fields: object): string =>
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 /** Masks are told apart by what they hold: a file may change under its name. */
-const labelText = ({ label, weight }: Dataset['examples'][number]): string => {
-  const weighed = weight === undefined ? '' : ` of ${weight}`
-  if (isMask(label)) return `${basename(label.path)} ${label.counts.join()}`
+const labelText = ({ label, weight, tissue }: Dataset['examples'][number]): string => {
+  const weighed = `${weight === undefined ? '' : ` of ${weight}`}${tissue === undefined ? '' : ` in ${basename(tissue)}`}`
+  if (isMask(label)) return `${basename(label.path)} ${label.counts.join()}${weighed}`
   return typeof label === 'number' ? `${label}${weighed}` : `${JSON.stringify(label)}${weighed}`
 }
 
@@ -40,10 +41,11 @@ const withoutAbsent = (choices: Readonly<Record<string, string | undefined>>): R
 export const resumeFingerprint = (
   { options, objective, resolution }: TrainingRequest,
   { staged }: Planned,
-  { training, validation }: Split
+  { training, validation }: Split,
+  channels: TrainedChannels | undefined
 ): ResumeFingerprint => {
   const { sourceGraph, graph } = staged
-  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
+  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter, stainJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return withoutAbsent({
     model: graph.model,
@@ -60,9 +62,14 @@ export const resumeFingerprint = (
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
     level: 'level' in resolution && resolution.level > 0 ? `${resolution.level}` : undefined,
     mpp: 'level' in resolution ? undefined : `${resolution.micronsPerPixel}`,
+    channels: channels && fieldsText(channels),
+    tissue: options.tissue ? 'on' : undefined,
+    annotated: options.annotated ? 'on' : undefined,
+    balanced: options.balanced ? 'on' : undefined,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
-    'colour-jitter': colourJitter && fieldsText(colourJitter)
+    'colour-jitter': colourJitter && fieldsText(colourJitter),
+    'stain-jitter': stainJitter && fieldsText(stainJitter)
   })
 }
 

@@ -1,27 +1,32 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
+import { isNormalised } from '../../staging'
 import { present } from '../options/present'
-import { findPixelLoss } from '../running/pixel-loss'
+import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createBatches } from './batches'
 import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
+import { trainedChannels } from './input-channels'
+import { channelMetadata } from '../weights/channel-metadata'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
-import { emptyRecord } from './record'
+import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
+import type { SeenCrop } from './seen-crops'
 import { createStateWriter } from './state-writer'
+import type { Tracker } from './tracker'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
-  const pixels = findPixelLoss(planned)
-  if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
-  return weighsRows(training, classWeights) ? lossWeightsByRow(classWeights, batches) : uniformLossWeights
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const ofTargets = isNormalised(loss) ? lossWeightsByTarget(loss, batches) : uniformLossWeights
+  return weighsRows(training, classWeights) ? bothLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -41,19 +46,34 @@ const countSkipped = ({
 }
 
 const trainOn =
-  (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
+  (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
     const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
-    const { seed, flip, rotate, colourJitter, signal, save, best } = request.options
+    const { seed, flip, rotate, colourJitter, stainJitter, signal, save, best } = request.options
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
     const [crop, { evaluate }] = [cropExtent(program), program]
-    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution })
-    const batches = createBatches({ dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, loader, ...skipped })
+    const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
+    const batches = createBatches({
+      dataset: training,
+      classes,
+      seed,
+      batch,
+      crop,
+      flip,
+      rotate,
+      colourJitter,
+      stainJitter,
+      loader,
+      regions: prepared.regions,
+      ...skipped
+    })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
+    const { report, live } = request.options
+    const onCrops = report === undefined && live === undefined ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
     const run = runUpdates({
       request,
       network,
@@ -64,22 +84,38 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate:
-        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
+        validation &&
+        evaluate &&
+        validate({
+          network,
+          loss: planned.staged.graph.nodes.at(-1)!,
+          section: evaluate,
+          dataset: validation,
+          batch,
+          classes,
+          crop,
+          loader,
+          signal,
+          onCrops
+        }),
       metrics,
+      tracker,
       stateWriter: createStateWriter(network, program, {
         state: request.options.state,
         save,
         best,
         fingerprint,
         rates: prepared.rates,
-        resumedAfter: state?.record.loss.length ?? 0
+        resumedAfter: state?.record.loss.length ?? 0,
+        metadata: channelMetadata(trainedChannels(request, prepared.channels))
       }),
-      before: state?.record ?? emptyRecord
+      record
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
       ...trained,
       ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
     }))
+    if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
     return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
@@ -92,8 +128,19 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   return withResource(opening, use, (metrics) => metrics.close())
 }
 
-/** Opens the network and the metrics, and trains; both are closed whatever happens. */
-export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+/** Those who see a training as it goes. */
+interface Followers {
+  /** Has the steps before, and grows. */
+  readonly record: GrowingRecord
+  /** Absent where nothing is traced. */
+  readonly recorder?: RunRecorder | undefined
+  readonly tracker?: Tracker | undefined
+}
+
+/**
+ * Opens the network and the metrics, and trains; both are closed whatever happens.
+ */
+export const runPrepared = (prepared: PreparedTraining, { record, recorder, tracker }: Followers): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
@@ -101,7 +148,8 @@ export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> 
     device: request.setup.device,
     weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset } },
     state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
-    seed: request.options.seed
+    seed: request.options.seed,
+    recorder
   }
-  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics)))
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, { record, tracker }, metrics)))
 }

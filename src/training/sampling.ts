@@ -4,17 +4,21 @@ import { randomStream } from '../numbers/random'
 /**
  * One row of a step's batch: the example, and the draws for its crop and flips (uniform in [0, 1)).
  */
-interface Draw {
+export interface Draw {
   readonly example: number
   readonly top: number
   readonly left: number
   readonly flipHorizontal: boolean
   readonly flipVertical: boolean
+  /** The class for which the example was drawn, where classes are balanced. */
+  readonly inClass?: number
 }
 
 interface SamplingOptions {
   readonly seed: number
   readonly examples: number
+  /** Examples of each class, where each class is drawn as often; none of one that has none. */
+  readonly balanced?: readonly (readonly number[])[]
   readonly batch: number
   readonly flip: boolean
 }
@@ -30,22 +34,44 @@ export const permutation = (seed: number, name: string, count: number): readonly
   return order
 }
 
+/** The example at a position, of all positions from 0 on. */
+type Order = (position: number) => Pick<Draw, 'example' | 'inClass'>
+
+/** Permutations, one after the other, the last one kept. */
+const createOrder = (seed: number, name: string, count: number): ((position: number) => number) => {
+  let known: { readonly epoch: number; readonly order: readonly number[] } = { epoch: -1, order: [] }
+  return (position) => {
+    const epoch = Math.floor(position / count)
+    if (known.epoch !== epoch) known = { epoch, order: permutation(seed, `${name}.${epoch}`, count) }
+    return known.order[position % count]!
+  }
+}
+
+/** Each class once in turn, in an order of their own; of each class all examples in turn. */
+const balancedOrder = (seed: number, byClass: readonly (readonly number[])[]): Order => {
+  const present = byClass.flatMap((examples, inClass) =>
+    examples.length === 0 ? [] : [{ inClass, examples, order: createOrder(seed, `class.${inClass}`, examples.length) }]
+  )
+  const classes = createOrder(seed, 'classes', present.length)
+  return (position) => {
+    const { inClass, examples, order } = present[classes(position)]!
+    return { inClass, example: examples[order(Math.floor(position / present.length))]! }
+  }
+}
+
 /**
  * The draws of any step as a function of (seed, step) alone: each epoch goes through all examples
- * once in its own order, and a batch may reach into the next epoch.
+ * once in its own order, and a batch may reach into the next epoch. Where classes are balanced,
+ * each is drawn once before any is drawn again.
  */
-export const createSampler = ({ seed, examples, batch, flip }: SamplingOptions): ((step: number) => readonly Draw[]) => {
-  let known: { readonly epoch: number; readonly order: readonly number[] } = { epoch: -1, order: [] }
-  const orderOf = (epoch: number): readonly number[] => {
-    if (known.epoch !== epoch) known = { epoch, order: permutation(seed, `order.${epoch}`, examples) }
-    return known.order
-  }
+export const createSampler = ({ seed, examples, balanced, batch, flip }: SamplingOptions): ((step: number) => readonly Draw[]) => {
+  const plain = createOrder(seed, 'order', examples)
+  const orderOf: Order = balanced === undefined ? (position) => ({ example: plain(position) }) : balancedOrder(seed, balanced)
   return (step) => {
     const { uniform } = randomStream(seed, `crop.${step}`)
     return Array.from({ length: batch }, (_, row) => {
-      const position = step * batch + row
       return {
-        example: orderOf(Math.floor(position / examples))[position % examples]!,
+        ...orderOf(step * batch + row),
         top: uniform(4 * row),
         left: uniform(4 * row + 1),
         flipHorizontal: flip && uniform(4 * row + 2) < 0.5,
@@ -62,9 +88,18 @@ export const cropCorner = (draw: Draw, image: Extent2, crop: Extent2): { readonl
 })
 
 /**
- * Another draw for a row whose crop cannot be read: any example and corner, flipped as the first.
+ * Another draw for a row whose crop cannot be read: any example, of its class where it was drawn
+ * for one, and any corner, flipped as the first.
  */
-export const drawAnew = (seed: number, step: number, row: number, attempt: number, first: Draw, examples: number): Draw => {
+export const drawAnew = (
+  { seed, examples, balanced }: Omit<SamplingOptions, 'batch' | 'flip'>,
+  step: number,
+  row: number,
+  attempt: number,
+  first: Draw
+): Draw => {
   const { uniform } = randomStream(seed, `again.${step}.${row}.${attempt}`)
-  return { ...first, example: Math.floor(uniform(0) * examples), top: uniform(1), left: uniform(2) }
+  const ofClass = first.inClass === undefined ? undefined : balanced?.[first.inClass]
+  const index = Math.floor(uniform(0) * (ofClass?.length ?? examples))
+  return { ...first, example: ofClass?.[index] ?? index, top: uniform(1), left: uniform(2) }
 }

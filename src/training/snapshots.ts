@@ -4,6 +4,7 @@ import type { Section } from '../../staging/program/program'
 import { type StepIo, createStepIo } from '../running/step-io'
 import type { Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
+import type { Metadata } from '../weights/safetensors'
 import { checkFiniteWeights, writeWeights } from '../weights/weights'
 
 /**
@@ -32,7 +33,7 @@ interface Snapshots {
 
 const worthwhileRatio = 20
 
-export const createSnapshots = (network: RunningNetwork, section: Section): Snapshots => {
+export const createSnapshots = (network: RunningNetwork, section: Section, metadata: Metadata): Snapshots => {
   const io = createStepIo(section)
   let last = { step: 0, at: -Infinity, milliseconds: 0 }
   const take = (steps: number): Outcome<void> => {
@@ -53,7 +54,7 @@ export const createSnapshots = (network: RunningNetwork, section: Section): Snap
   const write = (path: string): Outcome<void> =>
     pipe(
       check,
-      TE.chain(() => writeWeights(path, network.parameters, io))
+      TE.chain(() => writeWeights(path, network.parameters, io, metadata))
     )
   const ensure = (steps: number): Outcome<void> => (last.step === steps ? TE.right(undefined) : take(steps))
   return {

@@ -5,6 +5,7 @@ import { pipe } from 'fp-ts/function'
 import type { Program } from '../../staging/program/program'
 import type { Failure, Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
+import type { Metadata } from '../weights/safetensors'
 import { createSnapshots } from './snapshots'
 import type { ResumeFingerprint } from './resume-fingerprint'
 import { type TrainingRecord, recordAfter } from './record'
@@ -21,6 +22,8 @@ interface StateWriterOptions {
   readonly rates: ResumeFingerprint
   /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
   readonly resumedAfter: number
+  /** Of files of weights. */
+  readonly metadata: Metadata
 }
 
 /**
@@ -48,9 +51,9 @@ export interface StateWriter {
 const nothing: Outcome<void> = TE.right(undefined)
 
 export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
-  const { state, save, best, fingerprint, rates, resumedAfter } = options
+  const { state, save, best, fingerprint, rates, resumedAfter, metadata } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined
-  const copies = wanted ? createSnapshots(network, program.save) : undefined
+  const copies = wanted ? createSnapshots(network, program.save, metadata) : undefined
   /** Steps of the states in the folder, oldest first. */
   let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
 

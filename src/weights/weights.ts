@@ -6,7 +6,8 @@ import type { StepIo, Numbers } from '../running/step-io'
 import type { Failure, Outcome } from '../failure'
 import { drawParameters } from './initialise'
 import { type NamedTensor, type Resets, type WeightMatch, matchWeights } from './match-weights'
-import { type TensorData, writeTensors } from './safetensors'
+import { type FittedFile, fitInputChannels } from './repeat-planes'
+import { type Metadata, type TensorData, writeTensors } from './safetensors'
 import { openWeightFile } from './weight-file'
 
 /** Tells whether all values are finite: nothing but them makes 0 of a product with 0. */
@@ -46,6 +47,8 @@ export interface WeightSource {
 /** The weights that a network starts with: what came from the file, and what did not. */
 export interface StartingWeights extends WeightMatch {
   readonly path: string
+  /** A sentence on a first convolution of other channels than the file's. */
+  readonly notice?: string
 }
 
 /**
@@ -60,7 +63,7 @@ export const readWeights = (
 ): Outcome<StartingWeights> =>
   pipe(
     openWeightFile(path),
-    TE.bindTo('file'),
+    TE.map((stored): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
     TE.bind('match', ({ file }) => TE.fromEither(matchWeights({ file, model, parameters, resets }))),
     TE.chainFirst(({ file, match }) =>
       TE.traverseSeqArray(({ name }: NamedTensor) =>
@@ -70,10 +73,10 @@ export const readWeights = (
         )
       )(match.loaded)
     ),
-    TE.map(({ match }) => {
+    TE.map(({ match, notice }) => {
       const drawn = new Set(match.drawn.map(({ name }) => name))
       drawParameters(seed, parameters, io, (name) => drawn.has(name))
-      return { path, ...match }
+      return { path, ...match, ...(notice === undefined ? {} : { notice }) }
     })
   )
 
@@ -86,8 +89,9 @@ export const floatTensor = (name: string, shape: readonly number[], data: ArrayB
 })
 
 /** Writes the parameters that the save section left in its I/O buffer. */
-export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo): Outcome<void> =>
+export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo, metadata: Metadata = {}): Outcome<void> =>
   writeTensors(
     path,
-    parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name)))
+    parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
+    metadata
   )

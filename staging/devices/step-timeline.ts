@@ -1,106 +1,13 @@
 import type { DeviceModel } from './device-model'
-import { kernelTable } from '../kernels/kernels'
-import { engines, type Engine, type Instruction, type Program } from '../program/program'
+import type { Instruction, Program } from '../program/program'
 import { watchSimulation } from './simulate'
-
-type Loop = Extract<Instruction, { readonly kind: 'loop' }>
-type Busy = Exclude<Instruction, { readonly kind: 'loop' | 'record' | 'wait' }>
-
-/**
- * A span of an engine's work between two timepoints of a simulated step, in nanoseconds from its
- * start.
- */
-export interface EngineSpan {
-  readonly engine: Engine
-  readonly from: number
-  readonly to: number
-  /** A kernel's kind, or what is done beside kernels. */
-  readonly what: string
-  /** The buffer that it is about: what it writes first, or what is moved; of the Program's list. */
-  readonly buffer?: number
-  /** Number of spans, one after the other, where tiles are not told apart. */
-  readonly times: number
-}
-
-/** When a buffer of the Program's list holds something, in nanoseconds from the step's start. */
-export interface BufferSpan {
-  readonly buffer: number
-  readonly from: number
-  readonly to: number
-}
-
-/** A Program's section `step` as it is predicted to run. */
-export interface StepTimeline {
-  readonly nanoseconds: number
-  readonly spans: readonly EngineSpan[]
-  readonly lifetimes: readonly BufferSpan[]
-  readonly hostLifetimes: readonly BufferSpan[]
-}
+import { type StepTimeline, collectTimeline, wholeTimeline } from './timeline'
 
 /** Launches of which each is told by itself; more are told once for all tiles of a loop. */
 const maxSpans = 20_000
 
 const countSpans = (code: readonly Instruction[]): number =>
   code.reduce((sum, one) => sum + (one.kind === 'loop' ? one.count * countSpans(one.body) : 1), 0)
-
-type Side = 'device' | 'host'
-
-const buffersTouched = (one: Instruction, side: Side): readonly number[] => {
-  if (one.kind === 'copy') return [one[side].buffer!]
-  if (one.kind !== 'launch' || side === 'host') return []
-  return one.operands.flatMap(({ space, buffer }) => (space === 'arena' ? [buffer!] : []))
-}
-
-/** The loops around all that touches each buffer of a side, from the outermost in. */
-const commonLoops = (code: readonly Instruction[], side: Side): ReadonlyMap<number, readonly Loop[]> => {
-  const common = new Map<number, readonly Loop[]>()
-  const walk = (code: readonly Instruction[], around: readonly Loop[]): void => {
-    for (const one of code)
-      if (one.kind === 'loop') walk(one.body, [...around, one])
-      else
-        for (const buffer of buffersTouched(one, side)) {
-          const before = common.get(buffer)
-          const differs = before === undefined ? -1 : before.findIndex((loop, depth) => loop !== around[depth])
-          common.set(buffer, before === undefined ? around : differs === -1 ? before : before.slice(0, differs))
-        }
-  }
-  walk(code, [])
-  return common
-}
-
-/** From when to when buffers of a side are touched: in each tile, where they are its own. */
-const lifetimesOf = (code: readonly Instruction[], side: Side) => {
-  const common = commonLoops(code, side)
-  const lifetimes = new Map<string, { readonly buffer: number; from: number; to: number }>()
-  return {
-    touch: (one: Instruction, tiles: ReadonlyMap<Loop, number>, from: number, to: number): void => {
-      for (const buffer of buffersTouched(one, side)) {
-        const key = [buffer, ...common.get(buffer)!.map((loop) => tiles.get(loop))].join()
-        const known = lifetimes.get(key)
-        if (known === undefined) lifetimes.set(key, { buffer, from, to })
-        else {
-          known.from = Math.min(known.from, from)
-          known.to = Math.max(known.to, to)
-        }
-      }
-    },
-    all: (): readonly BufferSpan[] => [...lifetimes.values()]
-  }
-}
-
-const what = (program: Program, one: Busy): string => {
-  if (one.kind === 'launch') return program.kernels[one.kernel]!.kind
-  return one.kind === 'copy' ? 'copy' : one.kind === 'map' ? 'map memory' : 'unmap memory'
-}
-
-/** Returns the buffer that is moved, or that a kernel writes first. */
-const mainBuffer = (program: Program, one: Busy): number | undefined => {
-  if (one.kind === 'copy') return one.device.buffer
-  if (one.kind !== 'launch') return undefined
-  const uses = Object.values(kernelTable[program.kernels[one.kernel]!.kind].operands)
-  const written = one.operands.filter(({ space }, place) => space === 'arena' && uses[place] !== 'read')
-  return (written[0] ?? one.operands.find(({ space }) => space === 'arena'))?.buffer
-}
 
 /**
  * When each engine does what in a step, and when each buffer holds something: by the simulator that
@@ -109,25 +16,7 @@ const mainBuffer = (program: Program, one: Busy): number | undefined => {
  */
 export const stepTimeline = (program: Program, device: DeviceModel): StepTimeline => {
   const { code } = program.step
-  const spans: EngineSpan[] = []
-  const tiles = new Map<Loop, number>()
-  const [onDevice, onHost] = [lifetimesOf(code, 'device'), lifetimesOf(code, 'host')]
-  const nanoseconds = watchSimulation(code, program.kernels, device, {
-    expands: countSpans(code) <= maxSpans,
-    tile: (loop, index) => void tiles.set(loop as Loop, index),
-    span: (one, engine, from, to, times) => {
-      onDevice.touch(one, tiles, from, to)
-      onHost.touch(one, tiles, from, to)
-      const buffer = mainBuffer(program, one as Busy)
-      spans.push({ engine, from, to, what: what(program, one as Busy), times, ...(buffer === undefined ? {} : { buffer }) })
-    }
-  })
-  const isPersistent = ({ buffer }: Pick<BufferSpan, 'buffer'>): boolean => program.buffers[buffer]!.role === 'persistent'
-  const persistent = program.buffers.flatMap(({ role }, buffer) => (role === 'persistent' ? [{ buffer, from: 0, to: nanoseconds }] : []))
-  return {
-    nanoseconds,
-    spans: spans.sort((a, b) => engines.indexOf(a.engine) - engines.indexOf(b.engine) || a.from - b.from),
-    lifetimes: [...persistent, ...onDevice.all().filter((one) => !isPersistent(one))],
-    hostLifetimes: onHost.all()
-  }
+  const { take, ...watch } = collectTimeline(program, code)
+  const nanoseconds = watchSimulation(code, program.kernels, device, { expands: countSpans(code) <= maxSpans, ...watch })
+  return wholeTimeline(program, nanoseconds, take())
 }

@@ -1,3 +1,4 @@
+import { lazy } from '../memoize'
 import type { Graph } from '../graph/graph'
 import { isRectifier } from '../../dsl'
 import { sourceOrder } from '../graph/order'
@@ -76,8 +77,11 @@ export const lmsHybrid: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'swapping',
-  all: (search) => [
-    ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen)),
-    ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
-  ]
+  groups: (search) => {
+    const estimates = lazy(() => [
+      ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen)),
+      ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
+    ])
+    return [{ target: undefined, estimates }]
+  }
 }

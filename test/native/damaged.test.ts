@@ -19,7 +19,8 @@ const options = (): EncodedSessionOptions => ({
   precision: 'float64',
   arenaBytes: 4096,
   linkBytesPerSecond: 0,
-  timesKernels: false
+  timesKernels: false,
+  traces: false
 })
 
 const withCode = (damage: (code: Float64Array) => Float64Array | void): EncodedSessionOptions => {

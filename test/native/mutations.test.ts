@@ -168,7 +168,8 @@ for (const [device, placement] of (['reference', 'cpu'] as const).flatMap((name)
       precision: 'float32',
       arenaBytes: program.peakBytes + 4096,
       linkBytesPerSecond: 0,
-      timesKernels: false
+      timesKernels: false,
+      traces: false
     }
     assert.ok(await survives(sound))
     const random = randomFrom(1)

@@ -197,9 +197,9 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
     const Napi::Object options = objectOf(info[0], "options");
+    const Measuring measuring{flagOf(options, "timesKernels"), flagOf(options, "traces")};
     auto holder = std::make_shared<Holder>();
-    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"),
-                                                flagOf(options, "timesKernels"));
+    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"), measuring);
     Napi::Object session = Napi::Object::New(env);
     session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
     session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
@@ -226,6 +226,19 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
                     return array;
                   });
                 }));
+    const auto timestamps = [holder](const Napi::CallbackInfo& call) {
+      return guarded(call.Env(), [&]() -> Napi::Value {
+        Napi::Array array = Napi::Array::New(call.Env(), engineCount);
+        const PerEngine<std::vector<double>> noted = holder->open().timestamps();
+        for (std::size_t engine = 0; engine < engineCount; ++engine) {
+          Napi::Float64Array values = Napi::Float64Array::New(call.Env(), noted[engine].size());
+          std::copy(noted[engine].begin(), noted[engine].end(), values.Data());
+          array.Set(static_cast<std::uint32_t>(engine), values);
+        }
+        return array;
+      });
+    };
+    if (measuring.traces) session.Set("timestamps", Napi::Function::New(env, timestamps));
     session.Set("close", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
                   return guarded(call.Env(), [&]() -> Napi::Value {
                     if (holder->session) holder->session->interrupt();

@@ -1,6 +1,7 @@
 #include "cuda_engines.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -110,6 +111,7 @@ class CudaEngines : public Engines {
     exchangeBytes_ = section.exchangeBytes;
     if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
     input_.set(step, section.loadsImages);
+    for (std::vector<Event>& noted : noted_) noted.clear();
     if (arena_.chunks()) arena_.chunks()->reset();
     recording_ = &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
@@ -136,6 +138,13 @@ class CudaEngines : public Engines {
   double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
     return timed(stream(engine), [&] { launch(engine, kernel, operands); });
   }
+
+  void timestamp(Engine engine) override {
+    timed_ = true;
+    of(noted_, engine).push_back(makeEvent(true));
+    check(cudaEventRecord(of(noted_, engine).back().get(), stream(engine)), "recording an event");
+  }
+  PerEngine<std::vector<double>> timestamps() const override { return timestamps_; }
 
   // A GPU replays a graph without its processor: many small kernels take what they take themselves.
   std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
@@ -203,7 +212,10 @@ class CudaEngines : public Engines {
     capturing_ = false;
     Fault fault{};
     check(cudaMemcpyAsync(&fault, fault_.get(), sizeof(fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
+    const bool noted = std::any_of(noted_.begin(), noted_.end(), [](const std::vector<Event>& events) { return !events.empty(); });
+    if (noted) check(cudaEventRecord(stop_.get(), context_.compute), "recording an event");
     synchronise("running a section");
+    if (noted) readTimestamps();
     if (exchangeBytes_ > 0) std::memcpy(given_, exchange_.get(), exchangeBytes_);
     if (fault.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(fault));
   }
@@ -264,6 +276,20 @@ class CudaEngines : public Engines {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading a kernel's time");
     return static_cast<double>(milliseconds);
+  }
+
+  // The section's last event has just come to its end: all others were that much earlier.
+  void readTimestamps() {
+    const double now = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    const auto noted = [&](const Event& event) {
+      float milliseconds = 0;
+      check(cudaEventElapsedTime(&milliseconds, event.get(), stop_.get()), "reading a timestamp");
+      return now - 1e6 * static_cast<double>(milliseconds);
+    };
+    for (std::size_t engine = 0; engine < engineCount; ++engine) {
+      timestamps_[engine].clear();
+      for (const Event& event : noted_[engine]) timestamps_[engine].push_back(noted(event));
+    }
   }
 
   // What `body` queues on the compute stream; nothing where it cannot be captured.
@@ -330,6 +356,8 @@ class CudaEngines : public Engines {
   Event order_ = makeEvent(), start_ = makeEvent(true), stop_ = makeEvent(true);
   std::vector<Event> events_;
   std::map<std::string, Recording> recordings_;
+  PerEngine<std::vector<Event>> noted_;  // of the section's timestamps
+  PerEngine<std::vector<double>> timestamps_;
   const std::int64_t maxPitch_ = pitchLimit();
   bool timed_ = false;  // then nothing is captured: a graph has no times of its kernels
   const StepParameters none_{};

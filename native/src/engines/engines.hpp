@@ -44,6 +44,11 @@ class Engines {
   virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // The same, and waits: milliseconds that it took.
   virtual double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
+  // Notes when the engine has come to here, in its order.
+  virtual void timestamp(Engine engine) = 0;
+  // What each engine noted in the latest section that ended: nanoseconds of the machine's steady
+  // clock.
+  virtual PerEngine<std::vector<double>> timestamps() const = 0;
   // Milliseconds of a launch on the compute engine, in each of `rows` rows of `launches`: where a
   // device only queues, without what queueing takes. The kernel has been launched before.
   virtual std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,

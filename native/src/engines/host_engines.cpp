@@ -35,6 +35,7 @@ class HostEngines : public Engines {
   std::optional<std::byte*> begin(const Section&, std::byte* exchange, const StepParameters& step) override {
     step_ = &step;
     if (chunks_) chunks_->reset();
+    for (std::vector<double>& times : timestamps_) times.clear();
     return exchange;
   }
 
@@ -50,6 +51,12 @@ class HostEngines : public Engines {
     launch(engine, kernel, operands);
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
+
+  // Each engine notes its own on a thread of its own.
+  void timestamp(Engine engine) override {
+    of(timestamps_, engine).push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  }
+  PerEngine<std::vector<double>> timestamps() const override { return timestamps_; }
 
   std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
                                std::size_t launches) override {
@@ -93,6 +100,7 @@ class HostEngines : public Engines {
   double linkBytesPerSecond_;
   int threads_;  // of the loops of who makes this: of the compute engine
   PerEngine<std::optional<Link>> links_;  // of the engines whose thread was asked for
+  PerEngine<std::vector<double>> timestamps_;
   const StepParameters* step_ = nullptr;
 };
 

@@ -21,7 +21,8 @@ struct ImageWindow {
 class ImageWindows {
  public:
   using Pixels = std::vector<std::uint8_t>;
-  // `ask` returns at once. `pixelBytes`: of all channels of a pixel. `mostBytes`: of a window that is taken, unless one row is more.
+  // `ask` returns at once. `pixelBytes`: of all channels of a pixel. `mostBytes`: of a window
+  // that is taken, unless one row is more.
   ImageWindows(std::int64_t pixelBytes, std::size_t mostBytes, std::function<void(const ImageWindow&)> ask);
 
   // Rows of that width which a window may have.

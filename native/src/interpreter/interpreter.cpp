@@ -90,6 +90,16 @@ class Interpreter::Walk {
     return value;
   }
 
+  // Notes when `body` begins and ends, where that is asked for.
+  template <class Body>
+  bool traced(Engine engine, const Body& body) {
+    if (!interpreter_.traces_) return body();
+    engines_.timestamp(engine);
+    const bool finished = body();
+    engines_.timestamp(engine);
+    return finished;
+  }
+
   bool execute(const Launch& launch) {
     operands_.clear();
     for (const Address& address : launch.operands) {
@@ -102,11 +112,13 @@ class Interpreter::Walk {
     }
     CompiledKernel& kernel = *interpreter_.kernels_[launch.kernel];
     std::vector<double>& milliseconds = of(interpreter_.kernelMilliseconds_, launch.engine);
-    if (milliseconds.empty())
-      engines_.launch(launch.engine, kernel, operands_);
-    else
-      milliseconds[launch.kernel] += engines_.launchTimed(launch.engine, kernel, operands_);
-    return true;
+    return traced(launch.engine, [&] {
+      if (milliseconds.empty())
+        engines_.launch(launch.engine, kernel, operands_);
+      else
+        milliseconds[launch.kernel] += engines_.launchTimed(launch.engine, kernel, operands_);
+      return true;
+    });
   }
 
   bool execute(const Loop& loop) {
@@ -122,7 +134,7 @@ class Interpreter::Walk {
   bool execute(const Copy& copy) {
     const Rows device{engines_.arena() + resolve(copy.device), copy.deviceRowStride};
     const Rows host{engines_.hostPool() + resolve(copy.host), copy.hostRowStride};
-    return engines_.copy(copy.engine, device, host, copy.rows, copy.rowBytes, progress_);
+    return traced(copy.engine, [&] { return engines_.copy(copy.engine, device, host, copy.rows, copy.rowBytes, progress_); });
   }
 
   bool execute(const Record& record) {
@@ -139,13 +151,17 @@ class Interpreter::Walk {
   }
 
   bool execute(const Map& map) {
-    engines_.map(map);
-    return true;
+    return traced(Engine::compute, [&] {
+      engines_.map(map);
+      return true;
+    });
   }
 
   bool execute(const Unmap& unmap) {
-    engines_.unmap(unmap);
-    return true;
+    return traced(Engine::compute, [&] {
+      engines_.unmap(unmap);
+      return true;
+    });
   }
 
   Interpreter& interpreter_;
@@ -158,11 +174,12 @@ class Interpreter::Walk {
   std::vector<Operand> operands_{};
 };
 
-Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond, bool timesKernels)
+Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond, const Measuring& measuring)
     : program_(std::move(program)),
       kernels_(compileAll(program_.kernels, device)),
+      traces_(measuring.traces),
       engines_(device.engines(spacesOf(program_), linkBytesPerSecond)) {
-  if (timesKernels) kernelMilliseconds_.fill(std::vector<double>(kernels_.size()));
+  if (measuring.timesKernels) kernelMilliseconds_.fill(std::vector<double>(kernels_.size()));
 }
 
 std::vector<double> Interpreter::kernelMilliseconds() const {

@@ -10,16 +10,24 @@
 
 namespace tilefold {
 
+// What is measured beside the time of a section.
+struct Measuring {
+  bool timesKernels = false;  // each launch by itself: a device that queues waits for each
+  bool traces = false;        // when each launch, copy and map begins and ends
+};
+
 class Interpreter {
  public:
-  // Compiles every distinct kernel once. The device outlives the interpreter. `timesKernels`: each
-  // launch's time is measured. Throws Failure.
-  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, bool timesKernels = false);
+  // Compiles every distinct kernel once. The device outlives the interpreter. Throws Failure.
+  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, const Measuring& measuring = {});
 
   const Program& program() const { return program_; }
   const Engines& engines() const { return *engines_; }
   // Of each kernel's launches in all runs so far; none where they are not timed.
   std::vector<double> kernelMilliseconds() const;
+  // Of each engine, where they are traced: when each of its launches, copies and maps of the latest
+  // section began and ended, in turn; nanoseconds of the machine's steady clock.
+  PerEngine<std::vector<double>> timestamps() const { return engines_->timestamps(); }
 
   // Runs a section to its end; false when `progress` was ended, which ends it before its next
   // instruction. `exchange` has the section's exchangeBytes. Throws Failure.
@@ -32,6 +40,7 @@ class Interpreter {
 
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
+  bool traces_;
   PerEngine<std::vector<double>> kernelMilliseconds_;  // of its launches: engines do not share a number
   std::unique_ptr<Engines> engines_;
 };

@@ -5,11 +5,11 @@
 
 namespace tilefold {
 
-Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond, bool timesKernels)
+Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond, const Measuring& measuring)
     : worker_(choice.threads) {
   worker_.execute([&] {
     device_ = makeDevice(choice);
-    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond, timesKernels);
+    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond, measuring);
   });
 }
 

@@ -17,9 +17,8 @@ namespace tilefold {
 class Session {
  public:
   // Decodes, compiles and maps the arena; waits for it. Throws Failure. `linkBytesPerSecond` bounds
-  // either direction between device and host; 0: unlimited. `timesKernels`: each launch's time is
-  // measured.
-  Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0, bool timesKernels = false);
+  // either direction between device and host; 0: unlimited.
+  Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0, const Measuring& measuring = {});
   ~Session();
 
   // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while
@@ -37,6 +36,8 @@ class Session {
   std::size_t measuredHostPeakBytes() const { return idle().engines().hostPeakBytes(); }
   // Of each kernel's launches so far, where they are timed; copied while no run is under way.
   std::vector<double> kernelMilliseconds() const { return idle().kernelMilliseconds(); }
+  // As the interpreter's, where they are traced; copied while no run is under way.
+  PerEngine<std::vector<double>> timestamps() const { return idle().timestamps(); }
 
  private:
   const Section& find(const std::string& name) const;

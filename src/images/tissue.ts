@@ -1,0 +1,153 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { freePixels } from '../../native'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Cells, type Grid, cellsOf, gridOf } from './cells'
+import { decodeImage } from './decode-image'
+import { type ImageSource, openImage } from './image-source'
+import { type ReadWindow, windowBytes } from './image-windows'
+import { type Reading, type Samples, asElements, pixelBytes } from './samples'
+
+/** How much of a colour is no grey, from 0 to 255: saturation of HSV. */
+export const saturation = (red: number, green: number, blue: number): number => {
+  const most = Math.max(red, green, blue)
+  return most === 0 ? 0 : Math.round((255 * (most - Math.min(red, green, blue))) / most)
+}
+
+/**
+ * The threshold between two classes of values from 0 to 255 that maximises the variance between
+ * them, the least of several (Otsu 1979); the upper class lies above it. Undefined where all
+ * values are the same.
+ */
+export const otsuThreshold = (values: Uint8Array): number | undefined => {
+  const counts = new Float64Array(256)
+  for (const value of values) counts[value]! += 1
+  const total = values.reduce((sum, value) => sum + value, 0)
+  let [below, sumBelow, best, threshold] = [0, 0, 0, undefined as number | undefined]
+  for (let value = 0; value < 255; value += 1) {
+    below += counts[value]!
+    sumBelow += value * counts[value]!
+    const above = values.length - below
+    if (below === 0 || above === 0) continue
+    const difference = sumBelow / below - (total - sumBelow) / above
+    const between = below * above * difference * difference
+    if (between > best) [best, threshold] = [between, value]
+  }
+  return threshold
+}
+
+/** What is collected of an image's pixels, by rows of the whole width, and the cells that it gives. */
+interface Collector {
+  readonly add: (bytes: Uint8Array, top: number) => void
+  readonly cells: () => E.Either<Failure, Cells>
+}
+
+/** Cells whose mean colour, its channels rounded, is more saturated than Otsu's threshold. */
+const colourCollector = (path: string, grid: Grid): Collector => {
+  const { block, rows, columns, extent } = grid
+  const sums = new Float64Array(3 * rows * columns)
+  const saturationOf = (cell: number): number => {
+    const [row, column] = [Math.floor(cell / columns), cell % columns]
+    const pixels = Math.min(block, extent.height - row * block) * Math.min(block, extent.width - column * block)
+    const mean = (channel: number): number => Math.round(sums[3 * cell + channel]! / pixels)
+    return saturation(mean(0), mean(1), mean(2))
+  }
+  return {
+    add: (pixels, top) => {
+      for (let at = 0, row = top; at < pixels.length; row += 1)
+        for (let column = 0; column < extent.width; column += 1) {
+          const cell = 3 * (Math.floor(row / block) * columns + Math.floor(column / block))
+          for (let channel = 0; channel < 3; channel += 1, at += 1) sums[cell + channel]! += pixels[at]!
+        }
+    },
+    cells: () => {
+      const values = Uint8Array.from({ length: rows * columns }, (_, cell) => saturationOf(cell))
+      const threshold = otsuThreshold(values)
+      return threshold === undefined
+        ? E.left(
+            inputFailure(`the image ${path} is equally saturated everywhere, so there is no tissue to be told from glass: leave it out`)
+          )
+        : E.right(
+            cellsOf(
+              grid,
+              values.map((value) => (value > threshold ? 1 : 0))
+            )
+          )
+    }
+  }
+}
+
+/** Cells with a pixel that is other than 0 in a channel: what holds nothing is read as 0. */
+const dataCollector = (path: string, grid: Grid, { channels, elementType }: Samples): Collector => {
+  const { block, rows, columns, extent } = grid
+  const marks = new Uint8Array(rows * columns)
+  return {
+    add: (bytes, top) => {
+      const elements = asElements(elementType, bytes)
+      for (let at = 0; at < elements.length; at += 1) {
+        if (elements[at] === 0) continue
+        const pixel = Math.floor(at / channels)
+        marks[Math.floor((top + Math.floor(pixel / extent.width)) / block) * columns + Math.floor((pixel % extent.width) / block)] = 1
+      }
+    },
+    cells: () =>
+      marks.includes(1)
+        ? E.right(cellsOf(grid, marks))
+        : E.left(inputFailure(`the image ${path} holds no data anywhere, so no crop can be drawn: leave it out`))
+  }
+}
+
+const collectWindows = ({ height, width }: Grid['extent'], samples: Samples, read: ReadWindow, collector: Collector): Outcome<void> => {
+  const rows = Math.max(1, Math.floor(windowBytes / (pixelBytes(samples) * width)))
+  return pipe(
+    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
+    TE.traverseSeqArray((top) =>
+      TE.map((bytes: Uint8Array) => {
+        collector.add(bytes, top)
+        freePixels(bytes)
+      })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
+    ),
+    TE.map(() => undefined)
+  )
+}
+
+const collectWhole = (path: string, reading: Reading, collector: Collector): Outcome<void> =>
+  pipe(
+    decodeImage(path, { height: 1, width: 1 }, undefined, reading),
+    TE.chainEitherK(({ pixels }) =>
+      pixels instanceof Uint8Array
+        ? E.right(collector.add(pixels, 0))
+        : E.left(inputFailure(`the image ${path} is too large to look for tissue in: store it as a TIFF in tiles, or leave --tissue out`))
+    )
+  )
+
+const findIn = ({ path, header, read }: ImageSource, reading: Reading): Outcome<Cells> => {
+  const grid = gridOf(header)
+  const { samples } = header
+  const isColour = samples.channels === 3 && samples.elementType === 'uint8' && samples.bands === undefined
+  const collector = isColour ? colourCollector(path, grid) : dataCollector(path, grid, samples)
+  return pipe(
+    read === undefined ? collectWhole(path, reading, collector) : collectWindows(grid.extent, samples, read, collector),
+    TE.chainEitherK(() => collector.cells())
+  )
+}
+
+/**
+ * Cells of an image that hold something, by its coarsest level: of 8-bit RGB, whose pixels are
+ * averaged by cells, those whose saturation is above Otsu's threshold of all; of others, those with
+ * data.
+ */
+export const findTissue = (path: string, { bands, channels }: Pick<Reading, 'bands' | 'channels'> = {}): Outcome<Cells> => {
+  const readingAt = (level: number): Reading => ({ level, ...(bands && { bands }), ...(channels === undefined ? {} : { channels }) })
+  return pipe(
+    openImage(path, readingAt(0)),
+    TE.map(({ header }) => readingAt(header.levels.length - 1)),
+    TE.chain((coarsest) =>
+      pipe(
+        openImage(path, coarsest),
+        TE.chain((source) => findIn(source, coarsest))
+      )
+    )
+  )
+}

@@ -1,0 +1,42 @@
+import * as E from 'fp-ts/Either'
+import type { Outcome } from '../failure'
+import type { ImageHeader } from '../images/image-header'
+import { writeMask } from '../images/masks'
+import { palette } from './colours'
+import { type ResultFormat, formatOf } from './formats'
+import { writeGeoJson } from './geojson'
+import { rowsOfParts } from './pixel-rows'
+import { writePyramid } from './tiff-pyramid'
+
+/** The classes of an image's pixels, row by row, in one part or several. */
+export interface ClassMapOptions {
+  readonly header: ImageHeader
+  readonly parts: readonly Uint8Array[]
+  readonly names: readonly string[]
+  readonly hasPalette: boolean
+  /** The class that polygons leave out. */
+  readonly background?: number | undefined
+}
+
+const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOptions) => Outcome<void>>> = {
+  png: (path, { header: { height, width }, parts }) => writeMask(path, { height, width }, parts),
+  tif: (path, { header: { height, width, view }, parts, hasPalette }) =>
+    writePyramid(path, rowsOfParts({ height, width }, parts), {
+      ...(hasPalette && { palette }),
+      micronsPerPixel: view.micronsPerPixel
+    }),
+  geojson: (path, { header: { height, width, levels }, parts, names, background }) => {
+    const [finest = { height, width }] = levels
+    return writeGeoJson(path, rowsOfParts({ height, width }, parts), {
+      names,
+      scale: [finest.width / width, finest.height / height],
+      background
+    })
+  }
+}
+
+/** Writes the classes as the name of the file asks: a mask, or polygons. */
+export const writeClasses = (path: string, options: ClassMapOptions): Outcome<void> => {
+  const format = formatOf(path)
+  return E.isLeft(format) ? () => Promise.resolve(format) : writers[format.right](path, options)
+}

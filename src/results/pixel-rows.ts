@@ -1,0 +1,26 @@
+import type { Extent2 } from '../images/resolution'
+
+/** A picture that is read in bands of rows, from the top: samples of 8 bits, interleaved. */
+export interface PixelRows extends Extent2 {
+  readonly samples: 1 | 3
+  /** [rows, width, samples] from row `top` on; what was given before may be overwritten. */
+  readonly rows: (top: number, rows: number) => Promise<Uint8Array>
+}
+
+/** Classes [height, width] that lie in several parts, all but the last of the same length. */
+export const rowsOfParts = ({ height, width }: Extent2, parts: readonly Uint8Array[]): PixelRows => {
+  const partBytes = parts[0]!.length
+  const rows = (top: number, count: number): Promise<Uint8Array> => {
+    const [from, to] = [top * width, (top + count) * width]
+    const [first, last] = [Math.floor(from / partBytes), Math.floor((to - 1) / partBytes)]
+    if (first === last) return Promise.resolve(parts[first]!.subarray(from - first * partBytes, to - first * partBytes))
+    const joined = new Uint8Array(to - from)
+    for (let part = first; part <= last; part += 1) {
+      const start = part * partBytes
+      const piece = parts[part]!.subarray(Math.max(0, from - start), Math.min(parts[part]!.length, to - start))
+      joined.set(piece, Math.max(0, start - from))
+    }
+    return Promise.resolve(joined)
+  }
+  return { height, width, samples: 1, rows }
+}

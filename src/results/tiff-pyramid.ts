@@ -1,0 +1,181 @@
+import { open } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { deflate } from 'node:zlib'
+import type { Outcome } from '../failure'
+import { replaceFileAtomic } from '../files/atomic-write'
+import { loadSharp } from '../images/load-sharp'
+import type { Extent2 } from '../images/resolution'
+import type { Colour } from './colours'
+import type { PixelRows } from './pixel-rows'
+import { type TiffTag, type TiffWriter, createTiffWriter, tag, textTag } from './tiff-file'
+
+export interface PyramidOptions {
+  /** Colours of 256 values; absent of grey and of pictures. */
+  readonly palette?: readonly Colour[]
+  /** Of the finest level, where it is known. */
+  readonly micronsPerPixel?: number | undefined
+  /** Tags of the finest level that keep the place. */
+  readonly ground?: readonly TiffTag[]
+}
+
+const tileExtent = 256
+const tileBand = tileExtent
+const jpegQuality = 90
+
+const isGrey = (samples: number): boolean => samples === 1
+
+/** Half the extents, down to one tile. */
+const levelsOf = ({ height, width }: Extent2): readonly Extent2[] => {
+  const smaller = { height: Math.ceil(height / 2), width: Math.ceil(width / 2) }
+  return height <= tileExtent && width <= tileExtent ? [{ height, width }] : [{ height, width }, ...levelsOf(smaller)]
+}
+
+/**
+ * Rows at half the extent. Of classes, that of the pixel under the middle, as masks are read at
+ * other levels; of pictures, the mean of four.
+ */
+const halve = (pixels: Uint8Array, rows: number, width: number, samples: number): Uint8Array => {
+  const [halfRows, halfWidth] = [Math.ceil(rows / 2), Math.ceil(width / 2)]
+  const half = new Uint8Array(halfRows * halfWidth * samples)
+  let to = 0
+  for (let row = 0; row < halfRows; row += 1) {
+    const [upper, lower] = [2 * row * width, Math.min(2 * row + 1, rows - 1) * width]
+    for (let column = 0; column < halfWidth; column += 1) {
+      const [left, right] = [2 * column, Math.min(2 * column + 1, width - 1)]
+      if (isGrey(samples)) half[to++] = pixels[lower + right]!
+      else
+        for (let sample = 0; sample < samples; sample += 1) {
+          const at = (place: number): number => pixels[place * samples + sample]!
+          half[to++] = (at(upper + left) + at(upper + right) + at(lower + left) + at(lower + right) + 2) >> 2
+        }
+    }
+  }
+  return half
+}
+
+/** One tile of a band, its last row and column repeated where the image ends. */
+const cutTile = (band: Uint8Array, rows: number, width: number, samples: number, left: number): Uint8Array => {
+  const tile = new Uint8Array(tileExtent * tileExtent * samples)
+  const columns = Math.min(tileExtent, width - left)
+  for (let row = 0; row < tileExtent; row += 1) {
+    const from = (Math.min(row, rows - 1) * width + left) * samples
+    const to = row * tileExtent * samples
+    tile.set(band.subarray(from, from + columns * samples), to)
+    for (let at = columns * samples; at < tileExtent * samples; at += 1) tile[to + at] = tile[to + at - samples]!
+  }
+  return tile
+}
+
+const deflated = promisify(deflate)
+
+const encodeTile = (tile: Uint8Array, samples: 1 | 3): Promise<Uint8Array> =>
+  isGrey(samples)
+    ? deflated(tile)
+    : loadSharp()(tile, { raw: { height: tileExtent, width: tileExtent, channels: samples } })
+        .jpeg({ quality: jpegQuality, chromaSubsampling: '4:4:4' })
+        .toBuffer()
+
+/** The value of a tile of one value. */
+const onlyValue = (tile: Uint8Array): number | undefined => (tile.every((value) => value === tile[0]) ? tile[0] : undefined)
+
+/** A level that takes rows and hands tiles to the file, and rows at half the extent to the next. */
+interface LevelWriter {
+  readonly push: (rows: Uint8Array) => Promise<void>
+  readonly offsets: readonly number[]
+  readonly bytes: readonly number[]
+}
+
+const createLevel = (writer: TiffWriter, extent: Extent2, samples: 1 | 3, next: LevelWriter | undefined): LevelWriter => {
+  const { height, width } = extent
+  const rowBytes = width * samples
+  const offsets: number[] = []
+  const bytes: number[] = []
+  const alike = new Map<number, readonly [offset: number, bytes: number]>()
+  const band = new Uint8Array(Math.min(tileBand, height) * rowBytes)
+  let [held, done] = [0, 0]
+  const writeTile = async (left: number, rows: number): Promise<readonly [offset: number, bytes: number]> => {
+    const tile = cutTile(band, rows, width, samples, left)
+    const value = isGrey(samples) ? onlyValue(tile) : undefined
+    const known = value === undefined ? undefined : alike.get(value)
+    if (known !== undefined) return known
+    const encoded = await encodeTile(tile, samples)
+    const written = [await writer.append(encoded), encoded.length] as const
+    if (value !== undefined) alike.set(value, written)
+    return written
+  }
+  const flush = async (): Promise<void> => {
+    const rows = held
+    for (let left = 0; left < width; left += tileExtent) {
+      const [offset, length] = await writeTile(left, rows)
+      offsets.push(offset)
+      bytes.push(length)
+    }
+    done += rows
+    held = 0
+    await next?.push(halve(band.subarray(0, rows * rowBytes), rows, width, samples))
+  }
+  const push = async (pixels: Uint8Array): Promise<void> => {
+    for (let from = 0; from < pixels.length;) {
+      const rows = Math.min(tileBand - held, (pixels.length - from) / rowBytes)
+      band.set(pixels.subarray(from, from + rows * rowBytes), held * rowBytes)
+      held += rows
+      from += rows * rowBytes
+      if (held === tileBand || done + held === height) await flush()
+    }
+  }
+  return { push, offsets, bytes }
+}
+
+const photometric = { grey: 1, palette: 3, colours: 6 } as const
+const compression = { deflate: 8, jpeg: 7 } as const
+const centimetre = 3
+
+const tagsOf = (level: number, extent: Extent2, samples: 1 | 3, written: LevelWriter, options: PyramidOptions): readonly TiffTag[] => {
+  const { palette, micronsPerPixel, ground = [] } = options
+  const perCentimetre = micronsPerPixel === undefined ? undefined : 1e4 / (micronsPerPixel * 2 ** level)
+  const interpretation = isGrey(samples) ? (palette ? photometric.palette : photometric.grey) : photometric.colours
+  return [
+    tag(254, 'long', level === 0 ? 0 : 1),
+    tag(256, 'long', extent.width),
+    tag(257, 'long', extent.height),
+    tag(258, 'short', ...Array<number>(samples).fill(8)),
+    tag(259, 'short', isGrey(samples) ? compression.deflate : compression.jpeg),
+    tag(262, 'short', interpretation),
+    tag(277, 'short', samples),
+    tag(284, 'short', 1),
+    ...(perCentimetre === undefined
+      ? []
+      : [tag(282, 'rational', perCentimetre), tag(283, 'rational', perCentimetre), tag(296, 'short', centimetre)]),
+    textTag(305, 'Tilefold'),
+    ...(palette && isGrey(samples)
+      ? [tag(320, 'short', ...[0, 1, 2].flatMap((channel) => palette.map((colour) => colour[channel]! * 257)))]
+      : []),
+    tag(322, 'short', tileExtent),
+    tag(323, 'short', tileExtent),
+    { tag: 324, type: 'long8', values: written.offsets },
+    { tag: 325, type: 'long8', values: written.bytes },
+    ...(isGrey(samples) ? [] : [tag(530, 'short', 1, 1)]),
+    ...(level === 0 ? ground : [])
+  ]
+}
+
+/**
+ * Writes a BigTIFF in tiles of 256x256, with levels of half the extent each down to one tile: of
+ * one sample a pixel classes (deflate), of three a picture (JPEG). Rows are read once, from the
+ * top; two bands of 256 rows are held.
+ */
+export const writePyramid = (path: string, pixels: PixelRows, options: PyramidOptions = {}): Outcome<void> =>
+  replaceFileAtomic(path, async (temporary) => {
+    const file = await open(temporary, 'w')
+    try {
+      const writer = createTiffWriter(file)
+      const extents = levelsOf(pixels)
+      const levels: LevelWriter[] = []
+      for (const extent of [...extents].reverse()) levels.unshift(createLevel(writer, extent, pixels.samples, levels[0]))
+      for (let top = 0; top < pixels.height; top += tileBand)
+        await levels[0]!.push(await pixels.rows(top, Math.min(tileBand, pixels.height - top)))
+      await writer.finish(levels.map((level, index) => tagsOf(index, extents[index]!, pixels.samples, level, options)))
+    } finally {
+      await file.close()
+    }
+  })

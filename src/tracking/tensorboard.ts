@@ -1,0 +1,89 @@
+import { open } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Graph } from '../../staging'
+import type { Outcome } from '../failure'
+import { writeFailure } from '../files/atomic-write'
+import { makeFolder } from '../files/make-folder'
+import { encodeMessage } from './event-messages'
+import { tfRecord } from './records'
+import type { Ending, Tracker } from '../training/tracker'
+import { type Scalar, type TrackedRun, scalarsOfStep, scalarsOfValidation } from './tracked-run'
+
+/** Parts of a name by which TensorBoard nests nodes are joined by slashes. */
+const nodeName = (name: string): string => name.replaceAll('.', '/')
+
+const graphDef = ({ input, nodes }: Graph): Uint8Array => {
+  const shape = (extents: readonly number[]) => ({ _output_shapes: { list: { shape: [{ dim: extents.map((size) => ({ size })) }] } } })
+  // Tensor 0 is the input, and tensor n the output of node n - 1.
+  const names = ['input', ...nodes.map(({ name }) => nodeName(name))]
+  return encodeMessage('GraphDef', {
+    node: [
+      { name: 'input', op: 'Placeholder', attr: shape(input) },
+      ...nodes.map(({ op, inputs, output }, index) => ({
+        name: names[index + 1]!,
+        op,
+        input: inputs.map((tensor) => names[tensor]!),
+        attr: shape(output)
+      }))
+    ],
+    versions: { producer: 22 }
+  })
+}
+
+/** Numbers as numbers, so that TensorBoard can put them on an axis. */
+const hparam = (text: string): object =>
+  text.trim() !== '' && Number.isFinite(Number(text)) ? { numberValue: Number(text) } : { stringValue: text }
+
+const hparams = (tag: string, data: object): object => ({
+  value: [{ tag, metadata: { pluginData: { pluginName: 'hparams', content: encodeMessage('HparamsPluginData', data) } } }]
+})
+
+const scalars = (values: readonly Scalar[]): object => ({ value: values.map(({ tag, value }) => ({ tag, simpleValue: value })) })
+
+/** SessionLog's START: what an earlier file of the folder has from this step on does not count. */
+const sessionStart = 1
+/** The hyper-parameter plugin's success, and failure. */
+const statuses: Readonly<Record<Ending, number>> = { finished: 1, failed: 2, interrupted: 2 }
+
+/**
+ * Opens a new event file of TensorBoard's in a folder, which is made where it is missing, with the
+ * graph and the hyper-parameters. Each event is handed to the system at once, so that it outlives
+ * the process. Fails where the folder cannot be written.
+ */
+export const openTensorBoard = (folder: string, { graph, hyperParameters, stepsBefore }: TrackedRun): Outcome<Tracker> => {
+  const now = (): number => Date.now() / 1e3
+  const path = join(folder, `events.out.tfevents.${Math.floor(now())}.${hostname()}.${process.pid}.tilefold`)
+  return pipe(
+    TE.tryCatch(async () => {
+      await makeFolder(folder)
+      return open(path, 'a')
+    }, writeFailure(path)),
+    TE.chain((file) => {
+      const write = (step: number, what: object): Outcome<void> =>
+        TE.tryCatch(() => file.writeFile(tfRecord(encodeMessage('Event', { wallTime: now(), step, ...what }))), writeFailure(path))
+      const tracker: Tracker = {
+        step: (report) => write(report.step + 1, { summary: scalars(scalarsOfStep(report)) }),
+        validation: (validation) => write(validation.step, { summary: scalars(scalarsOfValidation(validation)) }),
+        close: async (ending) => {
+          const sessionEndInfo = { status: statuses[ending], endTimeSecs: now() }
+          await write(0, { summary: hparams('_hparams_/session_end_info', { sessionEndInfo }) })()
+          await file.close()
+        }
+      }
+      const named = Object.fromEntries(Object.entries(hyperParameters).map(([name, text]) => [name, hparam(text)]))
+      return pipe(
+        TE.traverseSeqArray(([step, what]: readonly [number, object]) => write(step, what))([
+          [0, { fileVersion: 'brain.Event:2' }],
+          [stepsBefore + 1, { sessionLog: { status: sessionStart } }],
+          [0, { graphDef: graphDef(graph) }],
+          [0, { summary: hparams('_hparams_/session_start_info', { sessionStartInfo: { hparams: named, startTimeSecs: now() } }) }]
+        ]),
+        TE.map(() => tracker),
+        TE.orElseFirstTaskK(() => () => file.close())
+      )
+    })
+  )
+}

@@ -1,0 +1,141 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
+import type { Cells } from '../images/cells'
+import { ignoredLabel } from '../images/class-list'
+import { type Dataset, type Example, labelKind, largestLabelOf } from '../images/dataset'
+import { isMask } from '../images/labels'
+import { findMarkedCells, findMaskCells } from '../images/mask-cells'
+import type { Mask } from '../images/masks'
+import { finest } from '../images/resolution'
+import type { Reading } from '../images/samples'
+import { findTissue } from '../images/tissue'
+import { inParallel } from '../tasks/in-parallel'
+
+/** Where crops of a training lie, and which images they are of. */
+export interface CropRules {
+  /** Their middles are in tissue. */
+  readonly tissue: boolean
+  /** Their middles are where pixels of their mask count. */
+  readonly annotated: boolean
+  /** Each class is drawn as often: of images, or in masks the crops' middles. */
+  readonly balanced: boolean
+}
+
+/** Where crops may lie: anywhere where nothing is said of an image. */
+export interface CropRegions {
+  readonly cellsOf: (example: Example, inClass: number | undefined) => Cells | undefined
+  /** Examples of each class, where classes are balanced. */
+  readonly byClass?: readonly (readonly number[])[]
+  /** Cells that hold something, of all; where tissue was looked for. */
+  readonly tissueShare?: number
+}
+
+/** Values of a mask that count. */
+const counted = Array.from({ length: ignoredLabel }, (_, value) => value)
+
+const isIn = ({ label }: Example, wanted: number): boolean => {
+  if (typeof label === 'number') return label === wanted
+  if (isMask(label)) return label.counts[wanted]! > 0
+  return 'classes' in label && label.classes.includes(wanted)
+}
+
+const byClassOf = ({ examples }: Dataset, classes: number): readonly (readonly number[])[] =>
+  Array.from({ length: classes }, (_, wanted) => examples.flatMap((example, index) => (isIn(example, wanted) ? [index] : [])))
+
+/** Refuses rules that say nothing of such data, or contradict each other. */
+export const checkRules = ({ tissue, annotated, balanced }: CropRules, training: Dataset): E.Either<Failure, void> => {
+  const kind = labelKind(training)
+  const fail = (sentence: string): E.Either<Failure, never> => E.left(inputFailure(sentence))
+  if (annotated && kind !== 'mask') return fail('--annotated is for data with masks, which --data has not: leave it out')
+  const hasTissue = training.examples.some((example) => example.tissue !== undefined)
+  if ((tissue || hasTissue) && (annotated || (balanced && kind === 'mask')))
+    return fail(
+      `${tissue ? '--tissue' : 'the column tissue'} and --${annotated ? 'annotated' : 'balanced'} both say where crops of masks lie: give one of them`
+    )
+  if (balanced && kind === 'values') return fail('--balanced is for data with classes, which --data has not: leave it out')
+  if (balanced && training.examples.every(({ label }) => largestLabelOf(label) < 0))
+    return fail('--balanced: no training image has a class: leave it out, or label some')
+  const empty = annotated ? training.examples.find(({ label }) => largestLabelOf(label) < 0) : undefined
+  return empty === undefined
+    ? E.right(undefined)
+    : fail(`${empty.origin}: --annotated finds no pixel that counts in the mask of ${empty.path}: leave the row out, or label some`)
+}
+
+/** Images are looked at whole: more at once would only take more memory. */
+const seenAtOnce = 2
+
+/** What is found for each path. */
+const findEach = <A>(
+  paths: readonly string[],
+  find: (path: string) => Outcome<A>,
+  signal: AbortSignal | undefined
+): Outcome<ReadonlyMap<string, A>> => {
+  const distinct = [...new Set(paths)]
+  return pipe(
+    inParallel(distinct, (path) => find(path)(), signal, seenAtOnce),
+    TE.chainEitherK(collectFailures),
+    TE.map((found) => new Map(found.map((one, index) => [distinct[index]!, one])))
+  )
+}
+
+/** Of images that have a mask of it, and of the others where tissue is asked for. */
+const inTissue = (
+  { examples }: Dataset,
+  tissue: boolean,
+  reading: Reading,
+  signal: AbortSignal | undefined
+): Outcome<Omit<CropRegions, 'byClass'>> => {
+  const keyOf = (example: Example): string => `${example.path}\n${example.tissue ?? ''}`
+  const wanted = new Map(examples.flatMap((one) => (tissue || one.tissue !== undefined ? [[keyOf(one), one] as const] : [])))
+  const find = (key: string): Outcome<Cells> => {
+    const { path, origin, tissue: mask } = wanted.get(key)!
+    return mask === undefined
+      ? findTissue(path, reading)
+      : TE.mapLeft((failure: Failure) => ({ ...failure, message: `${origin}: ${failure.message}` }))(findMarkedCells(mask, path))
+  }
+  return pipe(
+    findEach([...wanted.keys()], find, signal),
+    TE.map((found) => {
+      const all = [...found.values()]
+      const sumOf = (value: (cells: Cells) => number): number => all.reduce((sum, cells) => sum + value(cells), 0)
+      return {
+        cellsOf: (example) => found.get(keyOf(example)),
+        ...(tissue ? { tissueShare: sumOf(({ numbers }) => numbers.length) / sumOf(({ grid }) => grid.rows * grid.columns) } : {})
+      }
+    })
+  )
+}
+
+const inMasks = (
+  { examples }: Dataset,
+  groups: readonly (readonly number[])[],
+  signal: AbortSignal | undefined
+): Outcome<Pick<CropRegions, 'cellsOf'>> => {
+  const masks = new Map<string, Mask>(examples.flatMap(({ label }) => (isMask(label) ? [[label.path, label] as const] : [])))
+  return pipe(
+    findEach([...masks.keys()], (path) => findMaskCells(masks.get(path)!, groups), signal),
+    TE.map((found) => ({
+      cellsOf: ({ label }, inClass) => (isMask(label) ? found.get(label.path)?.[groups.length === 1 ? 0 : (inClass ?? 0)] : undefined)
+    }))
+  )
+}
+
+/** Looks at all training images, or their masks, where the rules ask for it. */
+export const findCropRegions = (
+  rules: CropRules,
+  training: Dataset,
+  classes: number,
+  reading: Reading = finest,
+  signal?: AbortSignal
+): Outcome<CropRegions> => {
+  const byClass = rules.balanced ? { byClass: byClassOf(training, classes) } : {}
+  const groups = rules.balanced ? Array.from({ length: classes }, (_, value) => [value]) : [counted]
+  const isMasked = labelKind(training) === 'mask' && (rules.balanced || rules.annotated)
+  return pipe(
+    TE.fromEither(checkRules(rules, training)),
+    TE.chain(() => (isMasked ? inMasks(training, groups, signal) : inTissue(training, rules.tissue, reading, signal))),
+    TE.map((found) => ({ ...found, ...byClass }))
+  )
+}

@@ -1,0 +1,38 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Metadata, openTensorFile } from './safetensors'
+
+/** What the channels of a network's input were in training, where they were not RGB of 8 bits. */
+export interface TrainedChannels {
+  /** Numbers of bands, from 1; all where absent. */
+  readonly bands?: readonly number[]
+  readonly mean: readonly number[]
+  readonly deviation: readonly number[]
+}
+
+const key = 'tilefold.channels'
+
+const numbers = t.readonlyArray(t.number)
+const codec = t.readonly(t.intersection([t.type({ mean: numbers, deviation: numbers }), t.partial({ bands: numbers })]))
+
+export const channelMetadata = (channels: TrainedChannels | undefined): Metadata =>
+  channels === undefined ? {} : { [key]: JSON.stringify(channels) }
+
+/** What a file of weights says of its channels; undefined where it says nothing. */
+export const readTrainedChannels = (path: string): Outcome<TrainedChannels | undefined> =>
+  pipe(
+    openTensorFile(path),
+    TE.chainEitherK(({ metadata }): E.Either<Failure, TrainedChannels | undefined> => {
+      const text = metadata[key]
+      if (text === undefined) return E.right(undefined)
+      return pipe(
+        E.tryCatch((): unknown => JSON.parse(text), String),
+        E.chainW(codec.decode),
+        E.map(({ mean, deviation, bands }) => ({ mean, deviation, ...(bands && { bands }) })),
+        E.mapLeft(() => inputFailure(`${path}: what it says of its channels (${key}) cannot be read: give --bands, --mean and --deviation`))
+      )
+    })
+  )

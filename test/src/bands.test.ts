@@ -1,0 +1,215 @@
+/** Images of any number of bands and element types: windows, training, prediction, and bad ones. */
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ElementType } from '../../native'
+import { type TrainOptions, predict, train } from '../../src'
+import { decodeImage } from '../../src/images/decode-image'
+import { openImage } from '../../src/images/image-source'
+import { asElements } from '../../src/images/samples'
+import { openWeightFile } from '../../src/weights/weight-file'
+import { failureOf, valueOf } from './outcome'
+import segmenting from './segmenting-model'
+import { temporaryFolder } from './temporary-folder'
+import { type TiledTiffOptions, writeTiledTiff } from './tiled-tiff'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+const [height, width] = [70, 50]
+const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
+
+/** A value of every pixel and band, negative ones among those that may be. */
+const valueAt = (type: ElementType, index: number): number => {
+  const value = (Math.imul(index + 1, 2654435761) >>> 16) & 0xffff
+  return { uint8: value & 255, uint16: value, int16: value - 32768, float32: Math.fround((value - 20000) / 7) }[type]
+}
+const write = (name: string, type: ElementType, channels: number, options: Partial<TiledTiffOptions> = {}, first?: number): void => {
+  const elements = new arrays[type](height * width * channels)
+  for (let i = 0; i < elements.length; i += 1) elements[i] = valueAt(type, i)
+  if (first !== undefined) elements[0] = first
+  writeTiledTiff(at(name), [{ height, width, pixels: new Uint8Array(elements.buffer) }], {
+    ...{ tile: 32, channels, elementType: type },
+    ...options
+  })
+}
+const deflate = { compression: 8, compress: deflateSync } as const
+
+for (const type of ['uint8', 'uint16', 'int16', 'float32'] as const)
+  for (const [compression, options] of [
+    ['none', {}],
+    ['deflate', deflate]
+  ] as const)
+    test(`windows of 6 bands of ${type}, ${compression}: all, and some in an order of their own`, async () => {
+      write('bands.tif', type, 6, options)
+      for (const bands of [undefined, [4, 3, 2], [6, 6]]) {
+        const { read, channels, elementType, header } = await valueOf(openImage(at('bands.tif'), { level: 0, ...(bands && { bands }) }))
+        assert.equal([channels, elementType, header.height, header.width], [bands?.length ?? 6, type, height, width])
+        const found = asElements(type, await valueOf(read!({ top: 25, left: 17, height: 20, width: 33 })))
+        const expected = Array.from({ length: 20 * 33 }, (_, pixel) =>
+          (bands ?? [1, 2, 3, 4, 5, 6]).map((band) =>
+            valueAt(type, ((25 + Math.floor(pixel / 33)) * width + 17 + (pixel % 33)) * 6 + band - 1)
+          )
+        )
+        assert.equal([...found], expected.flat())
+      }
+    })
+
+test('what holds nothing is read as 0', async () => {
+  for (const [type, value, tag] of [
+    ['int16', -9999, '-9999'],
+    ['float32', NaN, 'nan'],
+    ['float32', Math.fround(-3.4e38), '-3.4e+38']
+  ] as const) {
+    const tags = [[42113, 2, [...Buffer.from(`${tag}\0`)]]] as const
+    write('nothing.tif', type, 2, { tags }, value)
+    const { read } = await valueOf(openImage(at('nothing.tif')))
+    const found = asElements(type, await valueOf(read!({ top: 0, left: 0, height: 1, width: 1 })))
+    assert.equal([...found], [0, valueAt(type, 1)])
+  }
+})
+
+test('a 16-bit PNG, and bands of an 8-bit one, are decoded as they are stored', async () => {
+  const values = Uint16Array.from({ length: 12 }, (_, index) => index * 5000)
+  await sharp(values, { raw: { width: 2, height: 2, channels: 3 } })
+    .toColourspace('rgb16')
+    .png()
+    .toFile(at('deep.png'))
+  const one = { height: 1, width: 1 }
+  const deep = await valueOf(decodeImage(at('deep.png'), one))
+  assert.equal([...asElements(deep.elementType, deep.pixels as Uint8Array)], [...values])
+  const grey = Uint8Array.from({ length: 6 }, (_, index) => 40 * index)
+  await sharp(grey, { raw: { width: 3, height: 2, channels: 1 } })
+    .toColourspace('b-w')
+    .toFile(at('grey.png'))
+  const single = await valueOf(decodeImage(at('grey.png'), one, undefined, { level: 0, channels: 1 }))
+  assert.equal([...(single.pixels as Uint8Array)], [...grey])
+  assert.is((await valueOf(decodeImage(at('grey.png'), one))).channels, 3)
+  const colours = Uint8Array.from({ length: 12 }, (_, index) => 20 * index)
+  await sharp(colours, { raw: { width: 2, height: 2, channels: 3 } }).toFile(at('colours.png'))
+  const last = await valueOf(decodeImage(at('colours.png'), one, undefined, { level: 0, bands: [3] }))
+  assert.equal([...(last.pixels as Uint8Array)], [40, 100, 160, 220])
+})
+
+/** The kernels of the first convolution, of so many channels. */
+const kernelsOf = async (name: string, channels: number): Promise<Float32Array> => {
+  const file = await valueOf(openWeightFile(at(name)))
+  const kernels = new Float32Array(8 * channels * 9)
+  await valueOf(file.read('stem.0.weight', kernels))
+  return kernels
+}
+
+const options = { model: segmenting, input: [2, 4, 32, 16], device: 'reference', threads: 1, seed: 5, steps: 3 } as const
+const losses = async (more: Partial<TrainOptions> & Pick<TrainOptions, 'data'>) => valueOf(train({ ...options, ...more }))
+
+const writeData = async (type: ElementType): Promise<void> => {
+  write('data.tif', type, 6, deflate)
+  const classes = Uint8Array.from({ length: height * width }, (_, index) => (index >> 3) % 3)
+  await sharp(classes, { raw: { height, width, channels: 1 } })
+    .toColourspace('b-w')
+    .png()
+    .toFile(at('mask.png'))
+  writeFileSync(at('data.csv'), 'path,mask\ndata.tif,mask.png\ndata.tif,mask.png\n')
+}
+
+test('training measures mean and deviation of the bands, keeps them, and prediction finds them in the weights', async () => {
+  await writeData('uint16')
+  const notices: string[] = []
+  const bands = [6, 1, 2, 3]
+  const onNotice = (sentence: string) => notices.push(sentence)
+  const measured = await losses({ data: at('data.csv'), bands, onNotice, save: at('bands.safetensors') })
+  const kept = JSON.parse(readFileSync(at('data.csv.normalisation.json'), 'utf8')) as { mean: number[]; deviation: number[] }
+  assert.ok(notices.some((sentence) => /^the channels have means .* measured and kept in .*data\.csv\.normalisation\.json$/.test(sentence)))
+  // Uniform from 0 to 65535.
+  for (const [index, mean] of kept.mean.entries()) {
+    assert.ok(Math.abs(mean - 32768) < 1500)
+    assert.ok(Math.abs(kept.deviation[index]! - 65536 / Math.sqrt(12)) < 800)
+  }
+  assert.equal((await losses({ data: at('data.csv'), bands, mean: kept.mean, deviation: kept.deviation })).loss, measured.loss)
+  const common = { model: segmenting, weights: at('bands.safetensors'), image: at('data.tif'), device: 'reference', threads: 1 } as const
+  const found = await valueOf(predict({ ...common, out: at('found.png') }))
+  const asked = { bands, mean: kept.mean, deviation: kept.deviation, budget: '60%' } as const
+  assert.equal((await valueOf(predict({ ...common, ...asked, out: at('asked.png') }))).pixels, found.pixels)
+  assert.ok(existsSync(at('asked.png')))
+})
+
+test('float32 trains to finite losses by window and larger than the bytes of crops', async () => {
+  await writeData('float32')
+  const { loss } = await losses({ data: at('data.csv'), bands: [1, 2, 3, 4] })
+  assert.ok(loss.every(Number.isFinite))
+})
+
+test('bands that are not there, or not as many as the network reads, are refused, and so is a cut tile', async () => {
+  await writeData('uint16')
+  const refusal = async (more: Partial<TrainOptions>) => (await failureOf(train({ ...options, data: at('data.csv'), ...more }))).message
+  assert.match(
+    await refusal({}),
+    /data\.tif has 6 channels of uint16 where the network reads 4: give --bands with 4 of them, or another --input$/
+  )
+  assert.match(
+    await refusal({ bands: [1, 2, 3, 7] }),
+    /has 6 channels of uint16 and no band 7: bands are counted from 1; give other --bands$/
+  )
+  assert.match(
+    await refusal({ bands: [1, 2] }),
+    /of which --bands names 2 where the network reads 4: name as many, or give another --input$/
+  )
+  assert.match(await refusal({ bands: [1, 2, 3, 4], mean: [1] }), /^--mean and --deviation belong together: give both$/)
+  const jitter = { input: [2, 3, 32, 16], bands: [1, 2, 3], colourJitter: '0.2,0.2,0.2,0.05' } as const
+  assert.match(await refusal(jitter), /^--colour-jitter changes red, green and blue of 8 bits/)
+  for (const compress of [{}, deflate]) {
+    write('cut.tif', 'uint16', 6, { ...compress, isBig: false })
+    const { read } = await valueOf(openImage(at('cut.tif')))
+    // Directories stand last: what is cut there is seen at once, so a tile is overwritten instead.
+    const bytes = readFileSync(at('cut.tif'))
+    const damaged = Buffer.from(bytes)
+    damaged.fill(0xff, 32, 3000)
+    if (compress === deflate) {
+      writeFileSync(at('cut.tif'), damaged)
+      assert.match(
+        (await failureOf(read!({ top: 0, left: 0, height: 20, width: 20 }))).message,
+        /cut\.tif cannot be read at rows 0 to 19, columns 0 to 19: .*; it is cut or damaged there/
+      )
+    }
+    writeFileSync(at('cut.tif'), bytes)
+    truncateSync(at('cut.tif'), 2000)
+    assert.match((await failureOf(openImage(at('cut.tif')))).message, /^the image .*cut\.tif/)
+  }
+})
+
+test('kernels of 3 channels start a network of n: their planes in turn, scaled by 3/n, or their sum', async () => {
+  await writeData('uint16')
+  const start = { data: at('data.csv'), input: [2, 3, 32, 16], bands: [1, 2, 3], steps: 1, lr: 1e-30 } as const
+  await losses({ ...start, save: at('three.safetensors') })
+  const three = await kernelsOf('three.safetensors', 3)
+  for (const [bands, planes] of [
+    [
+      [1, 2, 3, 4],
+      [0, 1, 2, 0]
+    ],
+    [[5], [0]]
+  ] as const) {
+    const notices: string[] = []
+    const n = bands.length
+    await losses({
+      ...{ ...start, input: [2, n, 32, 16], bands, weights: at('three.safetensors'), reset: ['norm'], save: at('more.safetensors') },
+      onNotice: (sentence) => notices.push(sentence)
+    })
+    const more = await kernelsOf('more.safetensors', n)
+    const from = (kernel: number, plane: number, place: number) => three[(kernel * 3 + plane) * 9 + place]!
+    for (let kernel = 0; kernel < 8; kernel += 1)
+      for (let channel = 0; channel < n; channel += 1)
+        for (let place = 0; place < 9; place += 1) {
+          const sum = from(kernel, 0, place) + from(kernel, 1, place) + from(kernel, 2, place)
+          const expected = n === 1 ? sum : (from(kernel, planes[channel]!, place) * 3) / n
+          assert.is(more[(kernel * n + channel) * 9 + place], Math.fround(expected))
+        }
+    const said =
+      n === 1 ? /its planes are added up for the one of the input$/ : /its planes are repeated for the 4 of the input, and scaled by 3\/4$/
+    assert.ok(notices.some((sentence) => said.test(sentence)))
+  }
+})
+
+test.run()

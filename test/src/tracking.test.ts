@@ -1,0 +1,273 @@
+/** Where people already look: TensorBoard's event files, MLflow's server, a page while it runs. */
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type TrainOptions, train } from '../../src'
+import { writeImages } from './example-images'
+import { failureOf, valueOf } from './outcome'
+import smallNetwork from './small-model'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+test.before(() => writeImages(at('images'), 4))
+
+const training = (): TrainOptions => ({
+  ...({ model: smallNetwork, input: [2, 3, 24, 40], device: 'reference', threads: 1, strategy: 'plain' } as const),
+  ...{ data: at('images'), lr: 0.1, steps: 4, validation: at('images'), validateEvery: 2, clipNorm: 5 }
+})
+
+/** CRC-32C bit by bit, as RFC 3720 defines it. */
+const crc32c = (bytes: Uint8Array): number => {
+  let crc = 0xffffffff
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0)
+  }
+  return ~crc >>> 0
+}
+
+const maskedCrc = (bytes: Uint8Array): number => {
+  const crc = BigInt(crc32c(bytes))
+  return Number((((crc >> 15n) | (crc << 17n)) + 0xa282ead8n) & 0xffffffffn)
+}
+
+/** Records of a TFRecord file, whose checks hold. */
+const recordsOf = (file: Buffer): readonly Uint8Array[] => {
+  const records: Uint8Array[] = []
+  for (let at = 0; at < file.length;) {
+    const length = Number(file.readBigUInt64LE(at))
+    assert.is(file.readUInt32LE(at + 8), maskedCrc(file.subarray(at, at + 8)))
+    const data = file.subarray(at + 12, at + 12 + length)
+    assert.is(file.readUInt32LE(at + 12 + length), maskedCrc(data))
+    records.push(data)
+    at += 16 + length
+  }
+  return records
+}
+
+type Field = { readonly field: number; readonly value: number | Uint8Array }
+
+/** The fields of a message by their numbers, read by another library than the one that writes. */
+const fieldsOf = (bytes: Uint8Array): readonly Field[] => {
+  const reader = new BinaryReader(bytes)
+  const fields: Field[] = []
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag()
+    const value =
+      type === WireType.LengthDelimited
+        ? reader.bytes()
+        : type === WireType.Bit64
+          ? reader.double()
+          : type === WireType.Bit32
+            ? reader.float()
+            : Number(reader.int64())
+    fields.push({ field, value })
+  }
+  return fields
+}
+
+const all = (bytes: Uint8Array, field: number): readonly Uint8Array[] =>
+  fieldsOf(bytes).flatMap((one) => (one.field === field ? [one.value as Uint8Array] : []))
+const one = (bytes: Uint8Array, ...path: readonly number[]): Uint8Array => path.reduce((inner, field) => all(inner, field)[0]!, bytes)
+const text = (bytes: Uint8Array, ...path: readonly number[]): string => new TextDecoder().decode(one(bytes, ...path))
+const numberOf = (bytes: Uint8Array, field: number): number => Number(fieldsOf(bytes).find((one) => one.field === field)?.value ?? 0)
+
+const eventsIn = (name: string): readonly Uint8Array[] =>
+  readdirSync(at(name))
+    .sort()
+    .flatMap((file) => recordsOf(readFileSync(at(`${name}/${file}`))))
+
+// Numbers of fields are those of TensorBoard's public schema: Event.step 2, .file_version 3, .graph_def 4, .summary 5, .session_log 7;
+// Summary.value 1; Value.tag 1, .simple_value 2, .metadata 9.
+const summaries = (events: readonly Uint8Array[]) =>
+  events.flatMap((event) => all(event, 5).flatMap((summary) => all(summary, 1).map((value) => ({ step: numberOf(event, 2), value }))))
+
+test("TensorBoard's event files have the scalars of every step and validation", async () => {
+  const { loss, validations } = await valueOf(train({ ...training(), tensorboard: at('board') }))
+  const [file] = readdirSync(at('board'))
+  assert.match(file!, /^events\.out\.tfevents\.\d{10}\./)
+  const events = eventsIn('board')
+  assert.is(text(events[0]!, 3), 'brain.Event:2')
+  const values = summaries(events)
+  const scalar = (tag: string) => values.flatMap(({ step, value }) => (text(value, 1) === tag ? [[step, numberOf(value, 2)]] : []))
+  assert.equal(
+    scalar('loss/training'),
+    loss.map((one, step) => [step + 1, Math.fround(one)])
+  )
+  assert.equal(
+    scalar('accuracy/validation'),
+    validations!.map(({ step, accuracy }) => [step, Math.fround(accuracy)])
+  )
+  for (const tag of ['rate/gradient_norm', 'step/images_per_second', 'step/peak_device_bytes'])
+    assert.ok(scalar(tag).length === 4 && scalar(tag).every(([, value]) => value! > 0), tag)
+})
+
+test('they have the graph, with the shapes of what its nodes give', () => {
+  const graph = one(
+    eventsIn('board').find((event) => all(event, 4).length === 1)!,
+    4
+  )
+  // GraphDef.node 1; NodeDef.name 1, .op 2, .input 3, .attr 5, of which the value's list 1 has shapes 7 of sizes 2.1.
+  const nodes = all(graph, 1).map((node) => ({
+    name: text(node, 1),
+    op: text(node, 2),
+    inputs: all(node, 3).map((input) => new TextDecoder().decode(input)),
+    shape: all(one(node, 5, 2, 1, 7), 2).map((dim) => numberOf(dim, 1))
+  }))
+  assert.equal(nodes[0], { name: 'input', op: 'Placeholder', inputs: [], shape: [2, 3, 24, 40] })
+  assert.equal(nodes[1], { name: '0', op: 'conv2d', inputs: ['input'], shape: [2, 4, 24, 40] })
+  assert.ok(nodes.every(({ inputs }) => inputs.every((input) => nodes.some(({ name }) => name === input))))
+})
+
+test('they have the hyper-parameters, and how it ended', () => {
+  // SummaryMetadata.plugin_data 1 of .plugin_name 1, .content 2; HParamsPluginData.session_start_info 3, .session_end_info 4.
+  const content = (tag: string): Uint8Array => {
+    const { value } = summaries(eventsIn('board')).find(({ value }) => text(value, 1) === tag)!
+    assert.is(text(value, 9, 1, 1), 'hparams')
+    return one(value, 9, 1, 2)
+  }
+  const start = one(content('_hparams_/session_start_info'), 3)
+  // A map's entry has its key in 1 and its value in 2: google.protobuf.Value, with number_value 2 and string_value 3.
+  const entries = new Map(all(start, 1).map((entry) => [text(entry, 1), one(entry, 2)]))
+  assert.is(numberOf(entries.get('lr')!, 2), 0.1)
+  assert.is(numberOf(entries.get('batch')!, 2), 2)
+  assert.is(text(entries.get('strategy')!, 3), 'plain')
+  assert.is(numberOf(one(content('_hparams_/session_end_info'), 4), 1), 1, 'success')
+})
+
+test('a training that goes on says from which step, and writes a file of its own', async () => {
+  const state = { state: at('state'), tensorboard: at('resumed') }
+  await valueOf(train({ ...training(), ...state, steps: 2 }))
+  const before = readdirSync(at('resumed'))
+  await new Promise((resolve) => setTimeout(resolve, 1001))
+  await valueOf(train({ ...training(), ...state, steps: 4, resume: true }))
+  assert.is(readdirSync(at('resumed')).length, before.length + 1)
+  // SessionLog.status 1 is START.
+  const starts = eventsIn('resumed').flatMap((event) => all(event, 7).map((log) => [numberOf(event, 2), numberOf(log, 1)]))
+  assert.equal(starts, [
+    [1, 1],
+    [3, 1]
+  ])
+})
+
+test('a folder that cannot be written is refused before the first step', async () => {
+  mkdirSync(at('files'))
+  writeFileSync(at('files/board'), '')
+  const steps: number[] = []
+  const failure = await failureOf(train({ ...training(), tensorboard: at('files/board'), onStep: ({ step }) => steps.push(step) }))
+  assert.match(failure.message, /files\/board.*: cannot be written \(it is no folder\)/)
+  assert.equal(steps, [])
+})
+
+interface Called {
+  readonly path: string
+  readonly body: Record<string, unknown>
+}
+
+/** What of MLflow's interface a training calls, with answers as its documents have them. */
+const mlflowServer = async (fails: (path: string) => boolean = () => false) => {
+  const called: Called[] = []
+  const bodyOf = async (incoming: IncomingMessage): Promise<Record<string, unknown>> => {
+    let body = ''
+    for await (const part of incoming) body += String(part)
+    return body === '' ? {} : (JSON.parse(body) as Record<string, unknown>)
+  }
+  const server = createServer((incoming, answer) => {
+    void bodyOf(incoming).then((body) => {
+      const path = incoming.url!.replace('/api/2.0/mlflow/', '')
+      called.push({ path, body })
+      const answers: Readonly<Record<string, object>> = {
+        'experiments/create': { experiment_id: '7' },
+        'runs/create': { run: { info: { run_id: 'abc' } } },
+        'runs/log-batch': {},
+        'runs/update': {}
+      }
+      const known = fails(path) ? undefined : answers[path]
+      answer.writeHead(known === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      answer.end(JSON.stringify(known ?? { error_code: 'RESOURCE_DOES_NOT_EXIST', message: 'no' }))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, called, close: () => server.close() }
+}
+
+test('an MLflow server is told of parameters, metrics by step, and the end', async () => {
+  const { url, called, close } = await mlflowServer()
+  const { loss } = await valueOf(train({ ...training(), mlflow: url }))
+  close()
+  assert.equal(
+    called.slice(0, 3).map(({ path }) => path),
+    ['experiments/get-by-name?experiment_name=tilefold', 'experiments/create', 'runs/create']
+  )
+  assert.is(called[2]!.body['experiment_id'], '7')
+  const logged = called.filter(({ path }) => path === 'runs/log-batch')
+  assert.ok(logged.every(({ body }) => body['run_id'] === 'abc'))
+  const listed = <A>(name: string): readonly A[] => logged.flatMap(({ body }) => (body[name] as readonly A[] | undefined) ?? [])
+  const params = new Map(listed<{ key: string; value: string }>('params').map(({ key, value }) => [key, value]))
+  assert.equal([params.get('lr'), params.get('device')], ['0.1', 'reference'])
+  const metrics = listed<{ key: string; value: number; step: number; timestamp: number }>('metrics')
+  assert.equal(
+    metrics.filter(({ key }) => key === 'loss/training').map(({ step, value }) => [step, value]),
+    loss.map((one, step) => [step + 1, one])
+  )
+  assert.is(metrics.filter(({ key }) => key === 'loss/validation').length, 2)
+  assert.ok(metrics.every(({ timestamp }) => Math.abs(timestamp - Date.now()) < 60e3))
+  const { path, body } = called.at(-1)!
+  assert.equal([path, body['run_id'], body['status']], ['runs/update', 'abc', 'FINISHED'])
+})
+
+test('a server that is not there is refused at once; one that fails later is told of, and the training goes on', async () => {
+  const failure = await failureOf(train({ ...training(), mlflow: 'http://127.0.0.1:9' }))
+  assert.match(failure.message, /^--mlflow http:\/\/127\.0\.0\.1:9: /)
+  let batches = 0
+  const { url, close } = await mlflowServer((path) => path === 'runs/log-batch' && (batches += 1) > 1)
+  const notices: string[] = []
+  const { steps } = await valueOf(train({ ...training(), mlflow: url, onNotice: (sentence) => notices.push(sentence) }))
+  close()
+  assert.is(steps, 4)
+  assert.is(notices.filter((sentence) => sentence.includes('MLflow is told no more')).length, 1)
+})
+
+/** The status and the text of an answer to a request that a browser would send. */
+const ask = (url: string, method = 'GET', headers: Readonly<Record<string, string>> = {}): Promise<readonly [number, string]> =>
+  new Promise((resolve, reject) => {
+    const asked = request(url, { method, headers }, (answer) => {
+      let body = ''
+      answer.setEncoding('utf8').on('data', (part: string) => (body += part))
+      answer.on('end', () => resolve([answer.statusCode!, body]))
+    })
+    asked.on('error', reject).end()
+  })
+
+test('the report is served while a training runs, to this machine alone, and no longer', async () => {
+  let url = ''
+  const seen: (readonly [number, string])[] = []
+  const controller = new AbortController()
+  const onNotice = (sentence: string): void => void (url = /shown at (\S+)$/.exec(sentence)?.[1] ?? url)
+  const onStep = ({ step }: { readonly step: number }): void => {
+    if (step !== 3) return
+    const asked = [ask(url), ask(url, 'POST'), ask(`${url}etc`), ask(url, 'GET', { host: 'elsewhere.example' })]
+    void Promise.all(asked).then((answers) => {
+      seen.push(...answers)
+      controller.abort()
+    })
+  }
+  await failureOf(train({ ...training(), live: 0, steps: 100_000, signal: controller.signal, onStep, onNotice }))
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/$/)
+  assert.equal(
+    seen.map(([status]) => status),
+    [200, 405, 404, 403]
+  )
+  assert.match(seen[0]![1], /\d+ steps of training/)
+  await ask(url).then(
+    () => assert.unreachable('it is still served'),
+    () => undefined
+  )
+})
+
+test.run()
