@@ -3,7 +3,7 @@ import { createPool } from '../../lowering/ir/builder'
 import { createModelScope } from '../../lowering/segment/create-scope'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
-import { gathersMoments } from '../../graph/statistics'
+import { gathersStatistics } from '../../graph/statistics'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
@@ -57,7 +57,7 @@ export const fastestWithin = (
     scope.parameters
       .slice(from, to)
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
-  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
+  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersStatistics(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const segmentOptions = createSegmentOptions(search, positionsWithin(Infinity), {
     tensorBytes,
