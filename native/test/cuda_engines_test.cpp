@@ -453,7 +453,7 @@ void runAll(unsigned seed) {
   eachStepHasItsOwnNumbers(interpreter);
   aFaultIsAFailure(interpreter);
   expect(interpreter.engines().arenaPeakBytes() == 48, "the arena's peak is wrong");
-  Interpreter timed(decodeProgram(program(), gpu), gpu, 0, true);
+  Interpreter timed(decodeProgram(program(), gpu), gpu, 0, Measuring{true, false});
   for (int i = 0; i < 3; ++i) numbersPassThrough(timed, 7.0 * i);
   expect(timed.kernelMilliseconds()[0] == 3 * 2 * turns, "kernels were not timed one by one");
   pixelsAreLoaded(timed, 1);

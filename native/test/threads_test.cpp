@@ -160,7 +160,7 @@ int main() {
   using namespace tilefold::test;
   const DeviceChoice choice{"reference", Precision::float64, 1};
   for (const double rate : {0.0, 1e9}) {
-    Session session(choice, program(), rate, true);
+    Session session(choice, program(), rate, Measuring{true, false});
     for (int round = 0; round < 5; ++round) {
       numbersPassThrough(session);
       pixelsAreLoaded(session);

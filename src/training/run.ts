@@ -17,6 +17,7 @@ import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
+import type { SeenCrop } from './seen-crops'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import { validate } from './validation'
@@ -71,6 +72,8 @@ const trainOn =
     })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
+    const { report, live } = request.options
+    const onCrops = report === undefined && live === undefined ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
     const run = runUpdates({
       request,
       network,
@@ -92,7 +95,8 @@ const trainOn =
           classes,
           crop,
           loader,
-          signal
+          signal,
+          onCrops
         }),
       metrics,
       tracker,

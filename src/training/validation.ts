@@ -12,6 +12,7 @@ import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import type { ImageLoader } from './image-loader'
 import { measureConfusion, rowsOf } from './confusion'
+import { type SeenCrop, pictureCrops } from './seen-crops'
 import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
@@ -27,6 +28,8 @@ interface ValidationRun {
   readonly crop: Extent2
   readonly loader: ImageLoader
   readonly signal: AbortSignal | undefined
+  /** Told of the first crops of each validation, where they are to be seen. */
+  readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
 }
 
 /** Adds up the batches of a validation in turn. */
@@ -116,13 +119,26 @@ const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
  * Evaluates the middle of every image, without dropout; the next batch is decoded while the current
  * one runs.
  */
-export const validate = ({ network, loss, section, dataset, batch, classes, crop, loader, signal }: ValidationRun): Outcome<Quality> => {
+export const validate = ({
+  network,
+  loss,
+  section,
+  dataset,
+  batch,
+  classes,
+  crop,
+  loader,
+  signal,
+  onCrops
+}: ValidationRun): Outcome<Quality> => {
   const { examples } = dataset
   const io = createStepIo(section)
   const batches = splitIntoBatches(examples, batch)
   const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader, classes)()
   return async () => {
-    const masked = labelKind(dataset) === 'mask'
+    const kind = labelKind(dataset)
+    const masked = kind === 'mask'
+    const isShown = onCrops !== undefined && (kind === 'mask' || kind === 'class')
     const tally = masked ? tallyOfPixels(loss, classes, batch) : tallyOfImages(loss, classes, examples.length, batch)
     let next = load(0)
     for (let index = 0; index < batches.length; index += 1) {
@@ -130,10 +146,12 @@ export const validate = ({ network, loss, section, dataset, batch, classes, crop
       if (E.isLeft(loaded)) return loaded
       const rows = Math.min(batch, examples.length - index * batch)
       tally.before(io, loaded.right, rows)
+      const pictured = isShown && index === 0 ? await pictureCrops(loaded.right, batches[0]!, crop, classes) : undefined
       const running = withAbort(signal, network, network.evaluate(io, loaded.right.images))()
       next = load(index + 1)
       const ran = await running
       if (E.isLeft(ran)) return ran
+      if (pictured !== undefined) onCrops?.(pictured(io, masked ? 'mask' : 'class'))
       tally.after(io, loaded.right, rows)
     }
     return E.right(tally.quality())
