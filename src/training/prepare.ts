@@ -171,7 +171,9 @@ export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTrainin
     ),
     TE.bind('looked', ({ split, unweighted }) => lookAtImages(asked, split, unweighted.graph)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
-    TE.bind('regions', ({ split, classes }) => findCropRegions(options, split.training, classes, options.signal)),
+    TE.bind('regions', ({ split, classes, looked: { request } }) =>
+      findCropRegions(options, split.training, classes, request.resolution, options.signal)
+    ),
     tap(({ regions: { tissueShare } }) => {
       if (tissueShare !== undefined) notify(`${Math.round(100 * tissueShare)} % of the training images is tissue`)
     }),
