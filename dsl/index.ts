@@ -1,5 +1,18 @@
 export type { AnyLayer, ArgsOf, Layers, Directive } from './arguments'
-export { comparesWith, isConvolutionOp, isLoss, isRectifier, knowsOption, mayExchange, type Loss, type Op, type OpArguments } from './ops'
+export {
+  comparesWith,
+  isConvolutionOp,
+  isLoss,
+  isNormalisedLoss,
+  isRectifier,
+  knowsOption,
+  mayExchange,
+  type Loss,
+  type NormalisedLoss,
+  type Op,
+  type OpArguments
+} from './ops'
+export { familyOf, lossTable, parseLoss, type LossFamily, type LossName, type LossTerm } from './ops/loss-terms'
 export type { LossTarget } from './ops/op-record'
 export type { Padding, Pair } from './ops/options'
 export * from './activations'
@@ -9,7 +22,7 @@ export { operations, maxSteps, operandCount, type Expression, type Step as Expre
 export { createStepList } from './expression/steps'
 export { pointwise, pointwiseOfOutput, type OutputPointwise, type Pointwise } from './expression/pointwise'
 export type { PointwiseArguments, PointwiseParameter } from './ops/pointwise'
-export { constant, where, type Condition, type Value } from './expression/value'
+export { constant, expressionOf, leaf, where, type Condition, type Value } from './expression/value'
 export { flatLayers, type FlatLayer } from './flat/flat-layers'
 export type { Layer } from './layer'
 export { layerText } from './flat/layer-text'

@@ -27,7 +27,8 @@ export {
 export { explain, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export { buildGraph, withClassWeights } from './ops/build-graph'
 export { graphHash } from './ops/graph-hash'
-export { hasTarget, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
+export { ignoredLabelOf, labelsOf, targetWeightOf, uncountedTarget } from './ops/target-weight'
+export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
   isConvolution,

@@ -3,183 +3,28 @@ import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { DeviceModel } from './devices/device-model'
 import type { StepGraph } from './graph/step-graph'
-import type { KernelKind } from './kernels/kernels'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import type { LeastPlan } from './budget-errors'
 import { microBatches } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
 import { buildTimeline } from './lowering/cost/timeline'
-import { alignment } from './placement/placement'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
 import type { PlanEstimate, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
+import { ladderAnswers } from './ladder-answers'
+import type { PlanSearch } from './plan-search'
+import { prospectAnswers, rememberedUpTo, type Lowerable } from './prospect-answers'
 
-/** What a strategy answers to budgets in bytes. */
-export interface PlanSearch {
-  /**
-   * The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger
-   * budget.
-   */
-  readonly within: (budget: number, slowest?: number) => Lowered | undefined
-  /** The smallest budget for which there is an answer, and that answer. */
-  readonly least: () => LeastPlan | undefined
-  /** Where there is no answer to any budget: a kernel that the device refuses, if that is why. */
-  readonly refusedKernel: () => KernelKind | undefined
-  /**
-   * The fewest bytes on the host with which anything fits the budget; undefined where nothing does.
-   */
-  readonly leastHost: (budget: number) => number | undefined
-}
+export type { PlanSearch } from './plan-search'
 
 const fastestOf = (candidates: readonly Lowered[]): Lowered | undefined =>
   candidates.reduce<Lowered | undefined>(
     (fastest, one) => (fastest === undefined || one.milliseconds() < fastest.milliseconds() ? one : fastest),
     undefined
   )
-
-/**
- * Whether what is live at once may be placed in a budget: a placement ends before the padding of
- * its last buffer.
- */
-const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
-
-/** A prospect that is lowered when it comes into question. */
-interface Lowerable extends Omit<PlanEstimate, 'plan' | 'nanoseconds'> {
-  /** What it takes at least. */
-  readonly milliseconds: () => number
-  readonly lowered: () => Lowered
-}
-
-/** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
-const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): PlanSearch => {
-  const prospects = lazy(all)
-  const mayRun = lazy(() => prospects().filter(({ refusedKernel }) => refusedKernel === undefined))
-  const mayFit = lazy(() => mayRun().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
-  const isWithin = (budget: number, { refusedKernel, liveBytes, liveHostBytes, peakBytes, hostBytes }: Lowered): boolean =>
-    refusedKernel() === undefined &&
-    mayLieIn(budget, liveBytes()) &&
-    mayLieIn(hostBudget, liveHostBytes()) &&
-    peakBytes() <= budget &&
-    hostBytes() <= hostBudget
-  const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
-    [...among].sort((a, b) => bytes(a) - bytes(b))
-  return {
-    within: (budget, slowest = Infinity) => {
-      if (budget < leastBytes) return undefined
-      const small = mayFit().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
-      let best: Lowered | undefined
-      for (const { milliseconds, lowered } of small.sort((a, b) => a.milliseconds() - b.milliseconds())) {
-        const mayBeBest = (time: number): boolean => (best === undefined ? time <= slowest : time < best.milliseconds())
-        if (!mayBeBest(milliseconds())) break
-        if (mayBeBest(lowered().milliseconds()) && isWithin(budget, lowered())) best = lowered()
-      }
-      return best
-    },
-    least: () => {
-      let least: Lowered | undefined
-      for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, mayFit())) {
-        const most = (least?.peakBytes() ?? Infinity) - 1
-        if (!mayLieIn(most, deviceBytes)) break
-        if (isWithin(most, lowered())) least = lowered()
-      }
-      return least && { budget: least.peakBytes(), lowered: least }
-    },
-    refusedKernel: () => {
-      for (const { refusedKernel, lowered } of prospects()) {
-        const refused = refusedKernel ?? lowered().refusedKernel()
-        if (refused !== undefined) return refused
-      }
-      return undefined
-    },
-    leastHost: (budget) => {
-      const small = mayRun().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
-      let least: number | undefined
-      for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
-        if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break
-        const { refusedKernel, liveBytes, peakBytes } = lowered()
-        if (refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
-          least = Math.min(least ?? Infinity, lowered().hostBytes())
-      }
-      return least
-    }
-  }
-}
-
-/**
- * The first target leaves so many bytes beside the persistent tensors, and each next one so many
- * times as many.
- */
-const firstTarget = 256
-const targetRatio = 1.02
-
-/** Targets above the budget that are tried too: what is planned for is seldom all used. */
-const ahead = 4
-
-/**
- * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until
- * something is exactly within the budget. Its answers take no more time for a higher target, and a
- * larger budget starts higher and accepts more: so it never gets a slower answer, though exact
- * peaks rise and fall along the ladder.
- */
-const ladderAnswers = (
-  search: Search,
-  segmentations: (target: number) => readonly Segmentation[],
-  lowered: (segments: Segmentation) => Lowered,
-  mostBytes: number,
-  refusedKernel: () => KernelKind | undefined
-): PlanSearch => {
-  const targets: number[] = []
-  for (let rest = firstTarget; rest < 2 * mostBytes; rest *= targetRatio) targets.push(search.persistentBytes + Math.floor(rest))
-  const top = targets.length - 1
-  const known = new Map<number, readonly Lowered[]>()
-  const segmentationsAt = (rung: number): readonly Segmentation[] => segmentations(targets[rung]!)
-  const candidatesAt = (rung: number): readonly Lowered[] => {
-    const candidates = known.get(rung) ?? segmentationsAt(rung).map(lowered)
-    known.set(rung, candidates)
-    return candidates
-  }
-  const startFor = (budget: number): number => {
-    const first = targets.findIndex((target) => target >= budget)
-    return first === -1 ? top : Math.min(top, first + ahead)
-  }
-  /** The smallest budget that starts at this rung or above. */
-  const reaching = (rung: number): number => (rung <= ahead ? 0 : targets[rung - ahead - 1]! + 1)
-
-  const within = (budget: number): Lowered | undefined => {
-    for (let rung = startFor(budget); rung >= 0; rung--) {
-      const candidates = candidatesAt(rung)
-      if (candidates.length === 0) return undefined
-      const fitting = candidates.find(
-        ({ refusedKernel, liveBytes, peakBytes }) => refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
-      )
-      if (fitting !== undefined) return fitting
-    }
-    return undefined
-  }
-  return {
-    within,
-    leastHost: (budget) => within(budget)?.hostBytes(),
-    refusedKernel,
-    least: () => {
-      let [low, high] = [0, top]
-      while (low < high) {
-        const middle = (low + high) >> 1
-        if (segmentationsAt(middle).length > 0) high = middle
-        else low = middle + 1
-      }
-      let least: LeastPlan | undefined
-      for (let rung = low; rung <= top && (least === undefined || reaching(rung) < least.budget); rung++)
-        for (const candidate of candidatesAt(rung)) {
-          const budget = Math.max(candidate.peakBytes(), reaching(rung))
-          if (least === undefined || budget < least.budget) least = { budget, lowered: candidate }
-        }
-      return least
-    }
-  }
-}
 
 /**
  * What strategies ask of a graph in an order; answers are remembered over all that want the same
@@ -206,6 +51,9 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
   }
 }
 
+/** How much longer segments may seem to take by themselves than in a step, where loads wait. */
+const loadMargin = 1.02
+
 const createStrategySearch = (
   written: StepGraph,
   strategy: Strategy,
@@ -224,6 +72,7 @@ const createStrategySearch = (
   const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
   const wholeBytes = (): number => persistentBytes + largestTensorBytes(graph, device)
   const milliseconds = (nanoseconds: number): number => (microBatches(graph.objective) * nanoseconds) / 1e6
+  const inNanoseconds = (slowest: number): number => (1e6 * slowest) / microBatches(graph.objective)
   switch (strategy.kind) {
     case 'fixed': {
       const estimated = (segments: Segmentation): number =>
@@ -231,7 +80,7 @@ const createStrategySearch = (
       // What every plan does beside its segments.
       const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))
       const bytesOf = leastBytesEstimator(graph, device, persistentBytes)
-      return fixedAnswers(hostBudget, wholeBytes(), () =>
+      const prospects = lazy(() =>
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
           hostBytes: 0,
@@ -240,21 +89,34 @@ const createStrategySearch = (
           lowered: () => onDevice(segments)
         }))
       )
+      return prospectAnswers(hostBudget, wholeBytes(), () => [{ target: undefined, prospects }])
     }
-    case 'swapping':
-      return fixedAnswers(hostBudget, strategy.tiles === true ? persistentBytes : wholeBytes(), () =>
-        strategy.all(search).map(({ plan, nanoseconds, ...bytes }) => ({
-          ...bytes,
-          milliseconds: () => milliseconds(nanoseconds()),
-          lowered: lazy(() => lowered(plan()))
+    case 'swapping': {
+      const lowerable = ({ plan, nanoseconds, ...bytes }: PlanEstimate): Lowerable => ({
+        ...bytes,
+        milliseconds: () => milliseconds(nanoseconds()),
+        lowered: lazy(() => lowered(plan()))
+      })
+      return prospectAnswers(hostBudget, strategy.tiles === true ? persistentBytes : wholeBytes(), () =>
+        strategy.groups(search).map(({ target, estimates }) => ({
+          target,
+          prospects: rememberedUpTo((slowest) => estimates(inNanoseconds(slowest)).map(lowerable))
         }))
       )
+    }
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
       const [segments] = withVariants(search.variants, wholeGraph(graph))
       const { refusedKernel, liveBytes } = onDevice(segments!)
-      const mostBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
-      return ladderAnswers(search, strategy.within(search), onDevice, mostBytes, refusedKernel)
+      const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
+      const within = strategy.within(search)
+      return ladderAnswers(
+        search,
+        (target, slowest) => within(target, loadMargin * inNanoseconds(slowest)),
+        onDevice,
+        maxBytes,
+        refusedKernel
+      )
     }
   }
 }
@@ -281,15 +143,25 @@ export interface PlanSearches {
   readonly leastMilliseconds: () => number
 }
 
+/**
+ * Those that tile come first, with transfers before without: what they find spares the others their
+ * search for what is slower.
+ */
+const rankOf = ({ kind, tiles }: Answers): number => (tiles ? 0 : kind === 'targeted' ? 1 : 2)
+
+/** A strategy's answers, and whether it may tile what it swaps. */
+interface Answers extends PlanSearch, Pick<Strategy, 'kind'> {
+  readonly tiles: boolean
+}
+
 /** The fastest of several strategies' answers. */
-const fastestAnswers = (all: readonly (PlanSearch & Pick<Strategy, 'kind'>)[], leastMilliseconds: () => number): PlanSearch => {
-  // What a search finds that looks for it spares the others' slower candidates their placement.
-  const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
+const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number): PlanSearch => {
+  const searchedFirst = [...all].sort((a, b) => rankOf(a) - rankOf(b))
   return {
     within: (budget) => {
       const found = new Map<PlanSearch, Lowered | undefined>()
       let slowest = Infinity
-      for (const answers of guidedFirst) {
+      for (const answers of searchedFirst) {
         // Where nothing can be faster, nothing need be swapped.
         if (answers.kind === 'swapping' && slowest <= leastMilliseconds()) continue
         const candidate = answers.within(budget, slowest)
@@ -326,6 +198,7 @@ export const createPlanSearches = (
     (name: Planner) => name,
     (name) => ({
       kind: strategies[name].kind,
+      tiles: 'tiles' in strategies[name],
       ...createStrategySearch(graph, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
     })
   )

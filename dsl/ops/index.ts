@@ -14,13 +14,22 @@ import {
 import { add, concat, mul, type ConcatShape, type JoinShape } from './joins'
 import { flatten, linear, type FlattenShape, type LinearArguments, type LinearShape } from './linear'
 import {
+  classLoss,
   meanSquaredError,
+  overlapLoss,
   pixelCrossEntropy,
+  pixelLoss,
   softmaxCrossEntropy,
+  valueLoss,
+  type ClassLossArguments,
+  type ClassLossShape,
   type MeanSquaredErrorShape,
   type PixelCrossEntropyArguments,
   type PixelCrossEntropyShape,
-  type SoftmaxCrossEntropyShape
+  type PixelLossArguments,
+  type SoftmaxCrossEntropyShape,
+  type ValueLossArguments,
+  type ValueLossShape
 } from './losses'
 import {
   channelShuffle,
@@ -133,6 +142,17 @@ export interface OpArguments {
    */
   readonly pixelCrossEntropy: PixelCrossEntropyArguments
   readonly meanSquaredError: NoOptions
+  /** Of scores [B, N] and a class for each row: a weighted sum of losses. */
+  readonly classLoss: ClassLossArguments
+  /** Of scores [B, N, H, W] and a class for each pixel: a weighted sum of losses. */
+  readonly pixelLoss: PixelLossArguments
+  /**
+   * Of scores [B, N, H, W] and a class for each pixel: Dice or Tversky, of each image by itself,
+   * and perhaps what pixelLoss has beside.
+   */
+  readonly overlapLoss: PixelLossArguments
+  /** Of predictions and values of their shape: a weighted sum of losses of single elements. */
+  readonly valueLoss: ValueLossArguments
 }
 
 export type Op = keyof OpArguments
@@ -170,6 +190,10 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly softmaxCrossEntropy: SoftmaxCrossEntropyShape<S>
   readonly pixelCrossEntropy: PixelCrossEntropyShape<S, A>
   readonly meanSquaredError: MeanSquaredErrorShape<S>
+  readonly classLoss: ClassLossShape<S, A>
+  readonly pixelLoss: PixelCrossEntropyShape<S, A, 'pixelLoss'>
+  readonly overlapLoss: PixelCrossEntropyShape<S, A, 'overlapLoss'>
+  readonly valueLoss: ValueLossShape<S>
 }
 
 /**
@@ -213,11 +237,17 @@ export const opRecords = {
   concat,
   softmaxCrossEntropy,
   pixelCrossEntropy,
-  meanSquaredError
+  meanSquaredError,
+  classLoss,
+  pixelLoss,
+  overlapLoss,
+  valueLoss
 } as const
 
 /** An op that ends a network, and makes nothing but a number, from such a target. */
 export type Loss<T extends LossTarget = LossTarget> = OpWith<{ readonly loss: T }>
+/** A loss that is divided by what comes with the step. */
+export type NormalisedLoss = OpWith<{ readonly normalised: true }>
 export type Rectifier = OpWith<{ readonly rectifies: true }>
 export type MaxPool = OpWith<{ readonly takesMaxima: true }>
 export type Convolution = OpWith<{ readonly transformable: unknown }>
@@ -228,6 +258,7 @@ type OpWith<Property> = { [P in Op]: (typeof opRecords)[P] extends Property ? P 
 interface Declared {
   readonly options: readonly (readonly [option: string, ...unknown[]])[]
   readonly loss?: LossTarget
+  readonly normalised?: true
   readonly rectifies?: true
   readonly takesMaxima?: true
   readonly transformable?: (args: never) => boolean
@@ -238,6 +269,9 @@ export const isLoss = (op: Op): op is Loss => declaredOf(op).loss !== undefined
 
 /** Tells whether the op is a loss that compares its input with such a target. */
 export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => declaredOf(op).loss === target
+
+/** Tells whether a loss is divided by what comes with the step. */
+export const isNormalisedLoss = (op: Op): op is NormalisedLoss => declaredOf(op).normalised === true
 
 export const isRectifier = (op: Op): op is Rectifier => declaredOf(op).rectifies === true
 

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import { familyOf, parseLoss, type LossFamily } from './loss-terms'
 import { reducesPixels, rowwise, unary, type OpRecord } from './op-record'
 import { wholes, type NoOptions, type Option } from './options'
 import { showShape, type Mismatch, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
@@ -10,24 +11,96 @@ export interface PixelCrossEntropyArguments {
   readonly classWeights?: readonly number[]
 }
 
+export interface ClassLossArguments {
+  /** Its formula (parseLoss), of losses of classes: cross-entropy, focal. */
+  readonly loss: string
+  /** A factor for each class, at least one above 0; 1 by default. PyTorch's weight. */
+  readonly classWeights?: readonly number[]
+}
+
+export interface PixelLossArguments extends PixelCrossEntropyArguments {
+  /**
+   * Its formula (parseLoss), of losses of classes, or of binary ones, to which each channel is its
+   * class against all others.
+   */
+  readonly loss: string
+}
+
+export interface ValueLossArguments {
+  /** Its formula (parseLoss), of binary losses and of those of values. */
+  readonly loss: string
+}
+
 const softmaxCrossEntropyShape: UnaryRule<unknown> = (_, shape) =>
   shape.length === 2 ? E.right([]) : E.left(`softmaxCrossEntropy: takes scores BxN, not ${showShape(shape)}`)
 
 const meanSquaredErrorShape: UnaryRule<unknown> = (_, shape) =>
   shape.length === 0 ? E.left('meanSquaredError: nothing can follow a loss') : E.right([])
 
-const pixelCrossEntropyShape: UnaryRule<PixelCrossEntropyArguments> = ({ ignore = 255, classWeights }, shape) =>
+type PixelOptions = PixelCrossEntropyArguments
+
+/** Why scores of so many classes cannot be compared in such a way; undefined where they can. */
+const pixelFault = (op: string, { ignore = 255, classWeights }: PixelOptions, classes: number): string | undefined =>
+  !wholes([ignore], -Infinity)
+    ? `${op}: the ignored label must be a whole number`
+    : classWeights?.some((weight) => !(weight >= 0 && weight < Infinity))
+      ? `${op}: class weights must be at least 0`
+      : classWeights !== undefined && classWeights.length !== classes
+        ? `${op}: has ${classWeights.length} class weights for ${classes} classes`
+        : classWeights?.every((weight) => weight === 0)
+          ? `${op}: one of the class weights must be above 0`
+          : undefined
+
+const scalarUnless = (fault: string | undefined): E.Either<string, Shape> => (fault === undefined ? E.right([]) : E.left(fault))
+
+const pixelCrossEntropyShape: UnaryRule<PixelCrossEntropyArguments> = (args, shape) =>
   shape.length !== 4
     ? E.left(`pixelCrossEntropy: takes scores BxNxHxW, not ${showShape(shape)}`)
-    : !wholes([ignore], -Infinity)
-      ? E.left('pixelCrossEntropy: the ignored label must be a whole number')
-      : classWeights?.some((weight) => !(weight >= 0 && weight < Infinity))
-        ? E.left('pixelCrossEntropy: class weights must be at least 0')
-        : classWeights !== undefined && classWeights.length !== shape[1]
-          ? E.left(`pixelCrossEntropy: has ${classWeights.length} class weights for ${shape[1]} classes`)
-          : classWeights?.every((weight) => weight === 0)
-            ? E.left('pixelCrossEntropy: one of the class weights must be above 0')
-            : E.right([])
+    : scalarUnless(pixelFault('pixelCrossEntropy', args, shape[1]!))
+
+/** Why an op cannot compute a formula, of whose families it takes some; undefined where it can. */
+const formulaFault = (op: string, formula: string, takes: readonly LossFamily[], classes: number): string | undefined => {
+  const parsed = parseLoss(formula)
+  if (E.isLeft(parsed)) return `${op}: ${parsed.left}`
+  const families = parsed.right.map(familyOf)
+  const other = parsed.right.find((term) => !takes.includes(familyOf(term)))
+  if (other !== undefined) return `${op}: ${other.name} is not for it; ${insteadOf(familyOf(other))}`
+  if (families.includes('classes') && families.includes('binary'))
+    return `${op}: one loss takes probabilities by softmax and another by a sigmoid; take one kind`
+  if (families.includes('classes') && classes === 1) return `${op}: one channel has no softmax; take binary-cross-entropy or binary-focal`
+  if (takes.includes('overlap') && families.filter((family) => family === 'overlap').length !== 1)
+    return `${op}: takes one of dice and tversky; without them take pixelLoss`
+  return undefined
+}
+
+const insteadOf = (family: LossFamily): string =>
+  family === 'overlap'
+    ? 'overlapLoss takes it, of images'
+    : family === 'values'
+      ? 'valueLoss takes it'
+      : family === 'binary'
+        ? 'of rows, valueLoss takes it'
+        : 'classLoss takes it, of rows, and pixelLoss, of pixels'
+
+const classLossShape: UnaryRule<ClassLossArguments> = ({ loss, classWeights }, shape) =>
+  shape.length !== 2
+    ? E.left(`classLoss: takes scores BxN, not ${showShape(shape)}`)
+    : scalarUnless(
+        pixelFault('classLoss', classWeights === undefined ? {} : { classWeights }, shape[1]!) ??
+          formulaFault('classLoss', loss, ['classes'], shape[1]!)
+      )
+
+const pixelsShape =
+  (op: string, takes: readonly LossFamily[]): UnaryRule<PixelLossArguments> =>
+  (args, shape) =>
+    shape.length !== 4
+      ? E.left(`${op}: takes scores BxNxHxW, not ${showShape(shape)}`)
+      : scalarUnless(pixelFault(op, args, shape[1]!) ?? formulaFault(op, args.loss, takes, shape[1]!))
+
+const valueLossShape: UnaryRule<ValueLossArguments> = ({ loss }, shape) =>
+  shape.length === 0
+    ? E.left('valueLoss: nothing can follow a loss')
+    : scalarUnless(formulaFault('valueLoss', loss, ['binary', 'values'], 2))
 
 export const softmaxCrossEntropy = {
   options: [],
@@ -43,8 +116,54 @@ export const pixelCrossEntropy = {
   ],
   segment: reducesPixels,
   loss: 'pixel-labels',
+  normalised: true,
   shape: unary(pixelCrossEntropyShape)
 } as const satisfies OpRecord<PixelCrossEntropyArguments>
+
+export const classLoss = {
+  options: [
+    ['loss', ''],
+    ['classWeights', 'weights']
+  ],
+  required: ['loss'],
+  segment: { ...rowwise, reduces: true },
+  loss: 'labels',
+  normalised: true,
+  shape: unary(classLossShape)
+} as const satisfies OpRecord<ClassLossArguments>
+
+const pixelOptions = [
+  ['loss', ''],
+  ['ignore', 'ignore'],
+  ['classWeights', 'weights']
+] as const
+
+export const pixelLoss = {
+  options: pixelOptions,
+  required: ['loss'],
+  segment: reducesPixels,
+  loss: 'pixel-labels',
+  normalised: true,
+  shape: unary(pixelsShape('pixelLoss', ['classes', 'binary']))
+} as const satisfies OpRecord<PixelLossArguments>
+
+export const overlapLoss = {
+  options: pixelOptions,
+  required: ['loss'],
+  segment: { ...reducesPixels, statistics: ['H', 'W'] },
+  loss: 'pixel-labels',
+  normalised: true,
+  shape: unary(pixelsShape('overlapLoss', ['overlap', 'classes', 'binary']))
+} as const satisfies OpRecord<PixelLossArguments>
+
+export const valueLoss = {
+  options: [['loss', '']],
+  required: ['loss'],
+  segment: reducesPixels,
+  loss: 'values',
+  normalised: true,
+  shape: unary(valueLossShape)
+} as const satisfies OpRecord<ValueLossArguments>
 
 export const meanSquaredError = {
   options: [],
@@ -53,22 +172,37 @@ export const meanSquaredError = {
   shape: unary(meanSquaredErrorShape)
 } as const satisfies OpRecord<NoOptions>
 
-/** The type of what the rule of pixelCrossEntropy returns. */
-export type PixelCrossEntropyShape<S extends Shape, A> = S extends readonly [number, infer N extends number, number, number]
+/** The type of what the rule of pixelCrossEntropy returns, and of the ops that take its options. */
+export type PixelCrossEntropyShape<S extends Shape, A, P extends string = 'pixelCrossEntropy'> = S extends readonly [
+  number,
+  infer N extends number,
+  number,
+  number
+]
   ? `${Option<A, 'ignore', 255> & number}` extends `${string}.${string}`
-    ? 'pixelCrossEntropy: the ignored label must be a whole number'
-    : A extends { readonly classWeights: infer W extends readonly number[] }
-      ? [Extract<`${W[number]}`, `-${string}`>] extends [never]
-        ? number extends N | W['length']
-          ? readonly []
-          : W['length'] extends N
-            ? W[number] extends 0
-              ? 'pixelCrossEntropy: one of the class weights must be above 0'
-              : readonly []
-            : `pixelCrossEntropy: has ${W['length']} class weights for ${N} classes`
-        : 'pixelCrossEntropy: class weights must be at least 0'
-      : readonly []
-  : Mismatch<S, `pixelCrossEntropy: takes scores BxNxHxW, not ${ShowShape<S>}`>
+    ? `${P}: the ignored label must be a whole number`
+    : WeightedShape<P, N, A>
+  : Mismatch<S, `${P}: takes scores BxNxHxW, not ${ShowShape<S>}`>
+
+type WeightedShape<P extends string, N extends number, A> = A extends { readonly classWeights: infer W extends readonly number[] }
+  ? [Extract<`${W[number]}`, `-${string}`>] extends [never]
+    ? number extends N | W['length']
+      ? readonly []
+      : W['length'] extends N
+        ? W[number] extends 0
+          ? `${P}: one of the class weights must be above 0`
+          : readonly []
+        : `${P}: has ${W['length']} class weights for ${N} classes`
+    : `${P}: class weights must be at least 0`
+  : readonly []
+
+/** The type of what the rule of classLoss returns; of formulas the run time speaks. */
+export type ClassLossShape<S extends Shape, A> = S extends readonly [number, infer N extends number]
+  ? WeightedShape<'classLoss', N, A>
+  : Mismatch<S, `classLoss: takes scores BxN, not ${ShowShape<S>}`>
+
+/** The type of what the rule of valueLoss returns; of formulas the run time speaks. */
+export type ValueLossShape<S extends Shape> = S extends readonly [] ? 'valueLoss: nothing can follow a loss' : readonly []
 
 /** The type of what the rule of softmaxCrossEntropy returns. */
 export type SoftmaxCrossEntropyShape<S extends Shape> = S extends readonly [number, number]

@@ -54,6 +54,11 @@ export type OpRecord<A> = {
   readonly segment: OpSegment
   /** Ends a network, and makes nothing but a number: what its input is compared with. */
   readonly loss?: LossTarget
+  /**
+   * A loss that is divided by what comes with the step: what counts of all micro-batches of an
+   * update.
+   */
+  readonly normalised?: true
   /** Keeps what is positive and scales the rest, so that its output's sign is its input's. */
   readonly rectifies?: true
   /**

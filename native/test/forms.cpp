@@ -34,7 +34,8 @@ Form resampledSource(const Resampled& r) { return activation(r.layout, r.batch, 
 Form resampledDestination(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.outHeight, r.outWidth); }
 
 const Form plain{Form::Kind::plain}, indices{Form::Kind::indices}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
-    doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, maxima{Form::Kind::maxima}, other{Form::Kind::other};
+    doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, maxima{Form::Kind::maxima}, overlaps{Form::Kind::doubles},
+    other{Form::Kind::other};
 
 }  // namespace
 
@@ -188,6 +189,22 @@ std::vector<Form> formsOf(const Kernel& kernel) {
     case KernelKind::pixelCrossEntropyBackward: {
       const Form form = tile(decode<Tile>(kernel));
       return {form, labels, plain, doubles, form};
+    }
+    case KernelKind::classLossForward:
+      return {tile(decode<Tile>(kernel)), labels, plain, plain, doubles, doubles};
+    case KernelKind::classLossBackward: {
+      const Form form = tile(decode<Tile>(kernel));
+      return {form, labels, plain, plain, doubles, overlaps, form};
+    }
+    case KernelKind::sumOverlaps:
+      return {tile(decode<Tile>(kernel)), labels, overlaps};
+    case KernelKind::overlapLoss:
+      return {overlaps, plain, doubles};
+    case KernelKind::valueLossForward:
+      return {tile(decode<Tile>(kernel)), plain, plain, doubles, doubles};
+    case KernelKind::valueLossBackward: {
+      const Form form = tile(decode<Tile>(kernel));
+      return {form, plain, plain, doubles, form};
     }
     case KernelKind::argmaxChannels:
       return {tile(decode<Tile>(kernel)), other};

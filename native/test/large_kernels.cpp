@@ -77,6 +77,19 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({kind, {2, 21, 60, 77, 0, 100, 80, 255}});
     kernels.push_back({kind, {1, 300, 20, 11, 0, 20, 11, 7}});
   }
+  for (const double softmax : {0, 1}) {
+    const Numbers scores{2, 21, 60, 77, 0, 100, 80, 255, softmax}, many{1, 300, 20, 11, 0, 20, 11, 7, softmax};
+    kernels.push_back({k::sumOverlaps, scores});
+    for (const Numbers& fields : {scores, many}) {
+      kernels.push_back(withExpression(k::classLossForward, fields, everyLeaf));
+      Numbers backward = fields;
+      for (const double field : {0.3, 0.7, 1.0, 0.5}) backward.push_back(field);
+      kernels.push_back(withExpression(k::classLossBackward, backward, everyLeaf));
+    }
+  }
+  kernels.push_back({k::overlapLoss, {70, 90, 0.3, 0.7, 1, 0.5}});
+  for (const k kind : {k::valueLossForward, k::valueLossBackward})
+    kernels.push_back(withExpression(kind, {1, 3, 100, 110, 0, 50000, 15000, 120}, everyLeaf));
   kernels.push_back({k::argmaxChannels, {2, 150, 60, 77, 0, 61, 90}});
   // Rows apart, rows in whole vectors, rows that follow each other on one side and on both.
   for (const double add : {0, 1}) {

@@ -245,10 +245,19 @@ Numbers classified(Random& random) {
   return append(t, {t[2] + static_cast<double>(number(random, 0, 2)), t[3] + static_cast<double>(number(random, 0, 2))});
 }
 
+Numbers probabilities(Random& random) {
+  return append(classified(random), {static_cast<double>(number(random, 0, 1) == 0 ? 255 : 0), static_cast<double>(number(random, 0, 1))});
+}
+
+// alpha, beta, smooth, scale of a Tversky index.
+Numbers index(Random& random) { return {fraction(random), fraction(random), 1, fraction(random)}; }
+
 Numbers loadImage(Random& random) {
   Numbers t = tile(random);
   t[1] = static_cast<double>(number(random, 1, 4));
-  return append(t, {t[2] + 1, t[3] + 2, 0.4, 0.5, 0.6, 0.5, 0.2, 0.3, 0.2, 1});
+  Numbers loaded = append(t, {t[2] + 1, t[3] + 2, 2 * t[1]});
+  for (double channel = 0; channel < t[1]; ++channel) loaded = append(loaded, {0.4 + channel / 10, 0.2 + channel / 10});
+  return loaded;
 }
 
 Numbers fieldsOf(KernelKind kind, Random& random) {
@@ -337,6 +346,18 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::pixelCrossEntropyForward:
     case KernelKind::pixelCrossEntropyBackward:
       return append(classified(random), {static_cast<double>(number(random, 0, 1) == 0 ? 255 : 0)});
+    case KernelKind::classLossForward:
+      return append(probabilities(random), expression(random, false));
+    case KernelKind::classLossBackward:
+      return append(append(probabilities(random), index(random)), expression(random, true));
+    case KernelKind::sumOverlaps:
+      return probabilities(random);
+    case KernelKind::overlapLoss:
+      return append({count(3), count(20)}, index(random));
+    case KernelKind::valueLossForward:
+      return append(strided(random), expression(random, false));
+    case KernelKind::valueLossBackward:
+      return append(strided(random), expression(random, true));
     case KernelKind::argmaxChannels:
       return classified(random);
     case KernelKind::copyBox:

@@ -40,9 +40,14 @@ const listText = ({ images = [], skipped = [], ...report }: PredictReport, { out
 }
 
 const textOf = (report: PredictReport, options: PredictOptions): string => {
-  const { images, height, width, scores, pixels = [] } = report
+  const { images, height, width, scores, pixels = [], heatMap } = report
   if (images !== undefined) return listText(report, options)
   const run = `${height}x${width} ${runText(report)}`
+  if (heatMap !== undefined) {
+    const { kind, class: of, lowest, highest, ...map } = heatMap
+    const values = `${map.height}x${map.width} values from ${lowest.toPrecision(4)} to ${highest.toPrecision(4)}`
+    return `${kind} of class ${of}: ${values}\n${run}; it is in ${printable(options.out ?? '')}`
+  }
   return scores === undefined
     ? `${pixelsText(pixels, report)}\n${run}; classes are in ${printable(options.out ?? '')}`
     : `${scoresText(scores)}\n${run}`

@@ -6,7 +6,8 @@ import type { Image } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { mappedZeros } from '../images/mapped-image-file'
-import { findPixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
+import { setNormaliser, weightOfTargets } from '../running/normaliser'
+import { findPixelLoss } from '../running/pixel-loss'
 import { randomStream } from '../numbers/random'
 import { type BenchOptions, benchOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -75,13 +76,17 @@ const updateOnce = ({ seed, accumulate }: Options, step: number, network: Runnin
   )
 }
 
-/** Labels of pixels, where there are any, go through the classes in turn. */
+/**
+ * Labels of pixels, where there are any, go through the classes in turn; what a loss is divided by
+ * follows from them.
+ */
 export const fillPixels = (planned: Pick<Planned, 'staged'>, io: StepIo, accumulate: number): void => {
   const pixels = findPixelLoss(planned)
-  if (pixels === undefined) return
   const target = io.view('target')
-  for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
-  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), io)
+  for (let index = 0; pixels !== undefined && index < target.length; index += 1) target[index] = index % pixels.classes
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const weight = weightOfTargets(loss, target)
+  setNormaliser(loss, weight === undefined ? undefined : accumulate * weight, io)
 }
 
 const runSteps = async (

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
@@ -25,9 +26,11 @@ import { type ListedImage, listImages } from '../predicting/listed-images'
 import { planForward } from '../predicting/plan-images'
 import { type PredictedKind, predictedKind } from '../predicting/prediction'
 import { type Wanted, checkKind, checkWanted, resultFilesOf } from '../predicting/result-files'
+import { type HeatMapReport, writeHeatMap } from '../predicting/write-heat-map'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
 import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
+import type { HeatMapKind } from '../results/formats'
 import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
@@ -44,6 +47,8 @@ export interface PredictReport extends Partial<ImagePrediction> {
   readonly windowBytes?: number
   /** With `data`: each image that was predicted, in the order of the list. */
   readonly images?: readonly ImagePrediction[]
+  /** With `heatmap`: what was written to `out`. */
+  readonly heatMap?: HeatMapReport
   /** With `data`: images that were left out, and why. */
   readonly skipped?: readonly { readonly path: string; readonly message: string }[]
 }
@@ -267,6 +272,53 @@ const predictListed = (options: Options): Outcome<PredictReport> => {
   )
 }
 
+const checkHeatMap = ({
+  out,
+  class: of,
+  data,
+  image,
+  skipBad
+}: Options): E.Either<Failure, readonly [image: string, out: string, of: string]> => {
+  const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`--heatmap ${fault}`))
+  if (image === undefined || data !== undefined || skipBad) return fail('is of one image: give --image, without --data and --skip-bad')
+  if (of === undefined) return fail('is of one class: give --class, its name or number')
+  return out !== undefined && /\.(tiff?|png)$/i.test(out) ? E.right([image, out, of]) : fail('is a picture: give --out, *.tif or *.png')
+}
+
+/** Where in an image a class is seen. */
+const predictHeatMap =
+  (kind: HeatMapKind) =>
+  (options: Options): Outcome<PredictReport> =>
+    pipe(
+      TE.fromEither(checkHeatMap(options)),
+      TE.chainFirst(([image, out]) =>
+        checkPaths({
+          reads: [...setupReads(options), { name: '--weights', path: options.weights }, { name: '--image', path: image }],
+          writes: namedPaths('--out', out)
+        })
+      ),
+      TE.bindTo('asked'),
+      TE.bind('setup', () => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
+      TE.chainFirstTaskK(() => removeLeftovers),
+      TE.chainFirst(({ asked: [, out] }) => checkWritable(out)),
+      TE.bind('read', () => TE.chain((asked: Reading) => readingAsTrained(options.weights, asked))(TE.fromEither(resolutionOf(options)))),
+      TE.bind('source', ({ asked: [image], read: { reading } }) => openImage(image, reading)),
+      TE.bind('normalisation', ({ source, read: { trained } }) => TE.fromEither(sourceFor(options, trained, source))),
+      TE.bind('written', ({ asked: [, out, of], setup, source, normalisation, read: { reading } }) =>
+        writeHeatMap(out, source, reading, {
+          ...{ kind, setup, of, normalisation, weights: options.weights, names: options.classNames },
+          ...{ watching: pickWatching(options), onPlan: options.onPlan }
+        })
+      ),
+      TE.map(({ asked: [path, out], source: { header }, written: [heatMap, computed] }) => {
+        const { strategy, milliseconds, peakDeviceBytes, predictedPeakBytes, windowBytes } = computed
+        return {
+          ...{ path, height: header.height, width: header.width, files: [out], heatMap },
+          ...{ strategy, milliseconds, peakDeviceBytes, predictedPeakBytes, ...(windowBytes === undefined ? {} : { windowBytes }) }
+        }
+      })
+    )
+
 /**
  * Runs one forward pass over each image, of any size, normalised by running statistics and without
  * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
@@ -277,4 +329,6 @@ const predictListed = (options: Options): Outcome<PredictReport> => {
  * with `scores`, and with `data` writes a CSV. Fails with code `input`, `budget`, `loss` (not
  * finite) or `interrupted`.
  */
-export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, predictListed)
+export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) =>
+  options.heatmap === undefined ? predictListed(options) : predictHeatMap(options.heatmap)(options)
+)

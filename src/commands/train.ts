@@ -145,10 +145,16 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
 const createTrainingPage = ({ request, planned, steps }: PreparedTraining, record: GrowingRecord): (() => Report) => {
   let page: Report | undefined
   return () => {
-    const { loss, stepMs, validations, peakDeviceBytes = 0 } = record
+    const { loss, stepMs, validations, peakDeviceBytes = 0, crops = [] } = record
     const { schedule, warmup } = request.options
     const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
-    const ran = { stepMs, peakDeviceBytes, images: rowsOfUpdate(planned, request), learned: { loss, learningRate: rates, validations } }
+    const ran = {
+      stepMs,
+      peakDeviceBytes,
+      images: rowsOfUpdate(planned, request),
+      crops,
+      learned: { loss, learningRate: rates, validations }
+    }
     return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, ran, (page ??= planPage(planned)))
   }
 }

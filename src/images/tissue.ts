@@ -2,11 +2,12 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { freePixels } from '../../native'
-import { type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Cells, type Grid, cellsOf, gridOf } from './cells'
 import { decodeImage } from './decode-image'
 import { type ImageSource, openImage } from './image-source'
 import { type ReadWindow, windowBytes } from './image-windows'
+import { type Reading, type Samples, asElements, pixelBytes } from './samples'
 
 /** How much of a colour is no grey, from 0 to 255: saturation of HSV. */
 export const saturation = (red: number, green: number, blue: number): number => {
@@ -36,85 +37,32 @@ export const otsuThreshold = (values: Uint8Array): number | undefined => {
   return threshold
 }
 
-/** Sums of the colours of the pixels of each cell, three a cell. */
-class ColourSums {
-  private readonly sums: Float64Array
-  constructor(private readonly grid: Grid) {
-    this.sums = new Float64Array(3 * grid.rows * grid.columns)
-  }
-
-  /** Adds rows of the whole width. */
-  add(pixels: Uint8Array, top: number): void {
-    const { block, columns, extent } = this.grid
-    for (let at = 0, row = top; at < pixels.length; row += 1)
-      for (let column = 0; column < extent.width; column += 1) {
-        const cell = 3 * (Math.floor(row / block) * columns + Math.floor(column / block))
-        for (let channel = 0; channel < 3; channel += 1, at += 1) this.sums[cell + channel]! += pixels[at]!
-      }
-  }
-
-  /** The saturation of the mean colour of each cell, its channels rounded. */
-  saturations(): Uint8Array {
-    const { block, rows, columns, extent } = this.grid
-    return Uint8Array.from({ length: rows * columns }, (_, cell) => {
-      const [row, column] = [Math.floor(cell / columns), cell % columns]
-      const pixels = Math.min(block, extent.height - row * block) * Math.min(block, extent.width - column * block)
-      const mean = (channel: number): number => Math.round(this.sums[3 * cell + channel]! / pixels)
-      return saturation(mean(0), mean(1), mean(2))
-    })
-  }
+/** What is collected of an image's pixels, by rows of its width, and the cells that it gives. */
+interface Collector {
+  readonly add: (bytes: Uint8Array, top: number) => void
+  readonly cells: () => E.Either<Failure, Cells>
 }
 
-const sumWindows = ({ height, width }: Grid['extent'], read: ReadWindow, sums: ColourSums): Outcome<void> => {
-  const rows = Math.max(1, Math.floor(windowBytes / (3 * width)))
-  return pipe(
-    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
-    TE.traverseSeqArray((top) =>
-      TE.map((pixels: Uint8Array) => {
-        sums.add(pixels, top)
-        freePixels(pixels)
-      })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
-    ),
-    TE.map(() => undefined)
-  )
-}
-
-const sumWhole = (path: string, level: number, sums: ColourSums): Outcome<void> =>
-  pipe(
-    decodeImage(path, { height: 1, width: 1 }, undefined, { level }),
-    TE.chainEitherK(({ pixels }) =>
-      pixels instanceof Uint8Array
-        ? E.right(sums.add(pixels, 0))
-        : E.left(inputFailure(`the image ${path} is too large to look for tissue in: store it as a TIFF in tiles, or leave --tissue out`))
-    )
-  )
-
-const saturationsOf = (
-  { path, header, read }: ImageSource,
-  level: number
-): Outcome<{ readonly grid: Grid; readonly values: Uint8Array }> => {
-  const grid = gridOf(header)
-  const sums = new ColourSums(grid)
-  return TE.map(() => ({ grid, values: sums.saturations() }))(
-    read === undefined ? sumWhole(path, level, sums) : sumWindows(grid.extent, read, sums)
-  )
-}
-
-/**
- * Cells of an image that hold something: of its coarsest level, whose pixels are averaged by
- * cells, those whose saturation is above Otsu's threshold of all.
- */
-export const findTissue = (path: string): Outcome<Cells> =>
-  pipe(
-    openImage(path),
-    TE.map(({ header }) => header.levels.length - 1),
-    TE.chain((level) =>
-      pipe(
-        openImage(path, { level }),
-        TE.chain((source) => saturationsOf(source, level))
-      )
-    ),
-    TE.chainEitherK(({ grid, values }) => {
+/** Cells whose mean colour, its channels rounded, is more saturated than Otsu's threshold. */
+const colourCollector = (path: string, grid: Grid): Collector => {
+  const { block, rows, columns, extent } = grid
+  const sums = new Float64Array(3 * rows * columns)
+  const saturationOf = (cell: number): number => {
+    const [row, column] = [Math.floor(cell / columns), cell % columns]
+    const pixels = Math.min(block, extent.height - row * block) * Math.min(block, extent.width - column * block)
+    const mean = (channel: number): number => Math.round(sums[3 * cell + channel]! / pixels)
+    return saturation(mean(0), mean(1), mean(2))
+  }
+  return {
+    add: (pixels, top) => {
+      for (let at = 0, row = top; at < pixels.length; row += 1)
+        for (let column = 0; column < extent.width; column += 1) {
+          const cell = 3 * (Math.floor(row / block) * columns + Math.floor(column / block))
+          for (let channel = 0; channel < 3; channel += 1, at += 1) sums[cell + channel]! += pixels[at]!
+        }
+    },
+    cells: () => {
+      const values = Uint8Array.from({ length: rows * columns }, (_, cell) => saturationOf(cell))
       const threshold = otsuThreshold(values)
       return threshold === undefined
         ? E.left(
@@ -126,5 +74,80 @@ export const findTissue = (path: string): Outcome<Cells> =>
               values.map((value) => (value > threshold ? 1 : 0))
             )
           )
-    })
+    }
+  }
+}
+
+/** Cells with a pixel that is other than 0 in a channel: what holds nothing is read as 0. */
+const dataCollector = (path: string, grid: Grid, { channels, elementType }: Samples): Collector => {
+  const { block, rows, columns, extent } = grid
+  const marks = new Uint8Array(rows * columns)
+  return {
+    add: (bytes, top) => {
+      const elements = asElements(elementType, bytes)
+      for (let at = 0; at < elements.length; at += 1) {
+        if (elements[at] === 0) continue
+        const pixel = Math.floor(at / channels)
+        marks[Math.floor((top + Math.floor(pixel / extent.width)) / block) * columns + Math.floor((pixel % extent.width) / block)] = 1
+      }
+    },
+    cells: () =>
+      marks.includes(1)
+        ? E.right(cellsOf(grid, marks))
+        : E.left(inputFailure(`the image ${path} holds no data anywhere, so no crop can be drawn: leave it out`))
+  }
+}
+
+const collectWindows = ({ height, width }: Grid['extent'], samples: Samples, read: ReadWindow, collector: Collector): Outcome<void> => {
+  const rows = Math.max(1, Math.floor(windowBytes / (pixelBytes(samples) * width)))
+  return pipe(
+    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
+    TE.traverseSeqArray((top) =>
+      TE.map((bytes: Uint8Array) => {
+        collector.add(bytes, top)
+        freePixels(bytes)
+      })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
+    ),
+    TE.map(() => undefined)
   )
+}
+
+const collectWhole = (path: string, reading: Reading, collector: Collector): Outcome<void> =>
+  pipe(
+    decodeImage(path, { height: 1, width: 1 }, undefined, reading),
+    TE.chainEitherK(({ pixels }) =>
+      pixels instanceof Uint8Array
+        ? E.right(collector.add(pixels, 0))
+        : E.left(inputFailure(`the image ${path} is too large to look for tissue in: store it as a TIFF in tiles, or leave --tissue out`))
+    )
+  )
+
+const findIn = ({ path, header, read }: ImageSource, reading: Reading): Outcome<Cells> => {
+  const grid = gridOf(header)
+  const { samples } = header
+  const isColour = samples.channels === 3 && samples.elementType === 'uint8' && samples.bands === undefined
+  const collector = isColour ? colourCollector(path, grid) : dataCollector(path, grid, samples)
+  return pipe(
+    read === undefined ? collectWhole(path, reading, collector) : collectWindows(grid.extent, samples, read, collector),
+    TE.chainEitherK(() => collector.cells())
+  )
+}
+
+/**
+ * Cells of an image that hold something, by its coarsest level: of 8-bit RGB, whose pixels are
+ * averaged by cells, those whose saturation is above Otsu's threshold of all; of others, those with
+ * data.
+ */
+export const findTissue = (path: string, { bands, channels }: Pick<Reading, 'bands' | 'channels'> = {}): Outcome<Cells> => {
+  const readingAt = (level: number): Reading => ({ level, ...(bands && { bands }), ...(channels === undefined ? {} : { channels }) })
+  return pipe(
+    openImage(path, readingAt(0)),
+    TE.map(({ header }) => readingAt(header.levels.length - 1)),
+    TE.chain((coarsest) =>
+      pipe(
+        openImage(path, coarsest),
+        TE.chain((source) => findIn(source, coarsest))
+      )
+    )
+  )
+}

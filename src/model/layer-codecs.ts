@@ -24,6 +24,9 @@ const padding = predicateCodec<Padding>(
 )
 const counts = predicateCodec<readonly number[]>('a list of numbers', (value) => Array.isArray(value) && value.every(isNumber))
 
+/** Whether it can be read is for the shape rule. */
+const formula = predicateCodec<string>('the formula of a loss, such as "dice+0.5*cross-entropy"', (value) => typeof value === 'string')
+
 const functionName = predicateCodec<string>('a name', (value) => typeof value === 'string' && /^[A-Za-z]\S*( \S+)*$/.test(value))
 /** Decodes an expression; whether its steps make sense is for the shape rule. */
 const steps = predicateCodec<Expression>('an expression', (value) => Array.isArray(value) && value.every(Array.isArray))
@@ -84,6 +87,10 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   softmaxCrossEntropy: without('softmaxCrossEntropy'),
   pixelCrossEntropy: options('pixelCrossEntropy', {}, { ignore: count, classWeights: counts }),
   meanSquaredError: without('meanSquaredError'),
+  classLoss: options('classLoss', { loss: formula }, { classWeights: counts }),
+  pixelLoss: options('pixelLoss', { loss: formula }, { ignore: count, classWeights: counts }),
+  overlapLoss: options('overlapLoss', { loss: formula }, { ignore: count, classWeights: counts }),
+  valueLoss: options('valueLoss', { loss: formula }, {}),
   checkpoint: options('checkpoint', {}, { budget: count }),
   tile: options('tile', {}, { B: count, C: count, H: count, W: count })
 }

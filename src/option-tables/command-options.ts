@@ -4,11 +4,11 @@ import { formatValue } from '../../staging/decoding/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
 import { callback, decoderCodec, listOf, failureCodec, oneOf as oneOfCodec, text as textCodec } from '../options/codecs'
-import { type GivenSize, commaList, flag, notAChoice, path, size, whole, textKind } from '../options/kinds'
+import { type GivenSize, commaList, flag, notAChoice, oneOf, path, size, whole, textKind } from '../options/kinds'
 import { maxBudgets, maxClasses, maxSteps } from '../options/limits'
 import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
 import { resolutionOptions } from './image-options'
-import { type ResultFormat, resultFormats } from '../results/formats'
+import { type HeatMapKind, type ResultFormat, heatMapKinds, resultFormats } from '../results/formats'
 import { optimizerOptions } from './optimizer-options'
 import {
   type BudgetOptions,
@@ -116,7 +116,7 @@ const noInput: Kind<never> = textKind(
   () => E.left('predict takes the whole image as it is; leave it out')
 )
 
-const { input: _, ...modelWithoutInput } = modelOptions
+const { input: _, loss: __, ...modelWithoutInput } = modelOptions
 
 const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFormat>(
   'names',
@@ -178,6 +178,14 @@ export const predictOptions = {
   background: optional(textKind('class', textCodec, E.right), 'name or number of a class of which a *.geojson has no polygons', {
     otherwise: 'none'
   }),
+  /** A heat map of `class` to write to `out` over the image, *.tif (a pyramid) or *.png. */
+  heatmap: optional(
+    oneOf<HeatMapKind>('kind', heatMapKinds),
+    'write to --out, *.tif (a pyramid) or *.png, where in the image --class is seen: class activation, or the gradient by pixels',
+    { conflicts: ['data', 'skipBad'] }
+  ),
+  /** The class of the heat map, by its name in `classNames` or its number. */
+  class: optional(textKind('class', textCodec, E.right), 'name or number of the class of --heatmap'),
   /** Whether an image that cannot be read or predicted is left out, and counted. */
   skipBad: withDefault(flag, 'leave out images that cannot be read or predicted, and count them', false),
   ...planWatching,

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
-import { type Model, type PlanFile, strategyNames } from '../../dsl'
+import { pipe } from 'fp-ts/function'
+import { type Model, type PlanFile, lossTable, parseLoss, strategyNames } from '../../dsl'
 import type { Head } from '../../models'
 import type { DeviceName } from '../../native'
 import type { DeviceFile } from '../../staging'
@@ -8,7 +9,7 @@ import type * as DeviceFileCodec from '../plans/device-file'
 import type * as PlanFileCodec from '../plans/plan-file'
 import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
-import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
+import { abortSignal, predicateCodec, callback, decoderCodec, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
 import { type GivenSize, extents, flag, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
 import { maxClasses, maxThreads } from '../options/limits'
@@ -52,6 +53,19 @@ const plan: Kind<PlanFile | string> = textKind(
   E.right
 )
 
+const checkedLoss = (formula: string): E.Either<string, string> =>
+  pipe(
+    parseLoss(formula),
+    E.map(() => formula)
+  )
+
+/** What a loss is a sum of; the sentence is the formula's. */
+const loss: Kind<string> = textKind(
+  'formula',
+  decoderCodec('a loss', (value) => (typeof value === 'string' ? checkedLoss(value) : E.left('it is not a text'))),
+  checkedLoss
+)
+
 const heads = ['gap', 'classic'] as const satisfies readonly Head[]
 
 const precisionsText = [
@@ -76,6 +90,16 @@ export const modelOptions = {
   classes: optional(whole(1, maxClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
   /** The end of a built-in model named by its name. */
   head: withDefault(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
+  /**
+   * The loss, where the model has none of its own: losses joined by +, each with perhaps a factor
+   * before it and options behind it, as in 'dice+0.5*cross-entropy:smoothing=0.1'. Cross-entropy
+   * where absent.
+   */
+  loss: optional(
+    loss,
+    `the loss, such as dice+0.5*cross-entropy: a sum of ${Object.keys(lossTable).join(', ')}, with factors and options (docs/losses.md)`,
+    { otherwise: 'cross-entropy' }
+  ),
   /**
    * A device of this machine, or one that a *.json file describes (or what one holds), which can
    * be planned for; its memory is then the budget. A profile of the cpu is such a file, without a
@@ -168,7 +192,7 @@ export const reportOption = {
 }
 
 export const runTraceOption = {
-  /** Path of the latest steps to write as trace events, as they ran: *.json, which Perfetto opens. */
+  /** Path of the latest steps to write, as they ran: *.json, which Perfetto opens. */
   trace: optional(path('file'), 'write the latest steps as they ran as trace events, JSON, which ui.perfetto.dev opens')
 }
 

@@ -6,6 +6,7 @@ import type { HeadOptions } from '../../models'
 import { type DevicePrecision, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { loadModel } from '../model/load-model'
+import { withLoss } from '../model/model-loss'
 import { deviceNames, devicesOf, isDeviceName } from '../options/devices'
 import { maxElements } from '../options/limits'
 import type { DecodedOptions } from '../options/option'
@@ -92,6 +93,10 @@ const resolveDevice = (device: SetupChoices['device']): E.Either<Failure, Setup[
 
 const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
 
+/** The model with the loss that --loss asks for. */
+const withFormula = ({ loss }: Pick<SetupChoices, 'loss'>, model: Model, input: readonly number[]): E.Either<Failure, Model> =>
+  loss === undefined ? E.right(model) : withLoss(loss, input)(model)
+
 /**
  * Loads the model, the plan and the device that options name, and settles the input;
  * `classesOfData` is what the data say, where there are data.
@@ -105,7 +110,7 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): Out
         return E.left(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))
       // A batch and a crop may each be small enough.
       return product(input) <= maxElements
-        ? E.right({ ...fields, model, input })
+        ? E.map((whole: Model) => ({ ...fields, model: whole, input }))(withFormula(options, model, input))
         : E.left(inputFailure(`the input ${input.join('x')} is larger than anything that can be planned: take a smaller one`))
     })
   )
@@ -117,7 +122,14 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): Out
 export const resolveSetupWithoutInput = (options: SetupChoices): Outcome<Setup> =>
   pipe(
     loadParts(options),
-    TE.map(({ model, fields }) => ({ ...fields, model, ...present({ input: options.input }) }))
+    TE.chainEitherK(({ model, fields }) => {
+      const { input = model.input, loss } = options
+      if (loss !== undefined && input === undefined)
+        return E.left(inputFailure(`--loss ${loss}: give --input too, such as --input 1x3x512x512, so that the loss fits the model`))
+      return E.map((whole: Model) => ({ ...fields, model: whole, ...present({ input: options.input }) }))(
+        input === undefined ? E.right(model) : withFormula(options, model, input)
+      )
+    })
   )
 
 /** Refuses a device that is elsewhere. */

@@ -10,7 +10,7 @@ import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
 import type { Input } from './input'
 
-const objective: Objective = { kind: 'evaluate' }
+export const evaluation: Objective = { kind: 'evaluate' }
 
 /**
  * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
@@ -23,19 +23,24 @@ const planOfForward = ({ swapSchedule: _, ...decisions }: PlanFile): PlanFile =>
  * model as it is trained.
  */
 const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
-  plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
+  plan === undefined || plan.objective === objectiveText(evaluation) ? frozenModel(model) : model
 
-const setupFor = (setup: RunnableSetup, { height, width, channels }: Omit<Input, 'pixels'>): RunnableSetup => ({
+/** The setup at an image's extent, its model as it is evaluated. */
+export const setupFor = (setup: RunnableSetup, { height, width, channels }: Omit<Input, 'pixels'>): RunnableSetup => ({
   ...setup,
   ...(setup.plan && { plan: planOfForward(setup.plan) }),
   model: evaluatedModel(setup),
   input: [1, channels, height, width]
 })
 
-/** The plan of one forward pass over an image of such an extent. */
-export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> =>
+/** Plans a setup, after its kernels were measured where that is asked for. */
+export const planSetup = (setup: RunnableSetup, objective: Objective, source: Source, watching: Watching): Outcome<Planned> =>
   pipe(
-    TE.fromEither(buildSetupGraph(setupFor(setup, extent), objective, source)),
+    TE.fromEither(buildSetupGraph(setup, objective, source)),
     TE.chainFirst((built) => measureFirst(built, watching)),
     TE.chainEitherK(planNetwork)
   )
+
+/** The plan of one forward pass over an image of such an extent. */
+export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> =>
+  planSetup(setupFor(setup, extent), evaluation, source, watching)

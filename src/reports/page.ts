@@ -16,6 +16,7 @@ const scripts = [
   'tables',
   'comparison',
   'lines',
+  'crops',
   'main'
 ]
 

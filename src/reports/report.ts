@@ -108,6 +108,18 @@ const line = exact({ name: t.string, x: numbers, y: numbers, isPredicted: t.bool
 /** Lines over the steps of a run. */
 const lineChart = exact({ title: t.string, unit: t.string, lines: t.readonlyArray(line) })
 
+/** A small picture of a crop; bytes in base64: RGB, and of each pixel the class, 255 for none. */
+const crop = exact({
+  name: t.string,
+  height: t.number,
+  width: t.number,
+  rgb: t.string,
+  target: t.union([t.string, t.null]),
+  predicted: t.union([t.string, t.null]),
+  /** What is said of it in words. */
+  text: t.string
+})
+
 /** All that a page draws: data of its own, which knows nothing of how they came about. */
 export const reportCodec = exact({
   title: t.string,
@@ -119,7 +131,8 @@ export const reportCodec = exact({
   step: t.union([step, t.null]),
   network: t.union([network, t.null]),
   comparison: t.union([comparison, t.null]),
-  charts: t.readonlyArray(lineChart)
+  charts: t.readonlyArray(lineChart),
+  crops: t.readonlyArray(crop)
 })
 
 export type Report = t.TypeOf<typeof reportCodec>
@@ -130,6 +143,7 @@ export type TilesAlong = t.TypeOf<typeof tilesAlong>
 export type BindingPart = t.TypeOf<typeof binding>
 export type ComparisonPart = t.TypeOf<typeof comparison>
 export type LineChart = t.TypeOf<typeof lineChart>
+export type CropPart = t.TypeOf<typeof crop>
 export type LiveBytes = t.TypeOf<typeof liveBytes>
 
 /** A report in which nothing is drawn yet. */
@@ -142,5 +156,6 @@ export const emptyReport = (title: string, subtitle: string): Report => ({
   step: null,
   network: null,
   comparison: null,
-  charts: []
+  charts: [],
+  crops: []
 })

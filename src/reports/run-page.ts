@@ -1,7 +1,8 @@
+import { basename } from 'node:path'
 import type { Planned } from '../plans/plan-network'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { planPage } from './plan-page'
-import type { LineChart, Report } from './report'
+import type { CropPart, LineChart, Report } from './report'
 
 /** What steps that ran were like, each an update of the weights. */
 export interface RanSteps {
@@ -11,6 +12,7 @@ export interface RanSteps {
   /** Of an update; pixels that it reads count once. */
   readonly images: number
   /** Of each step and after each validation; absent where nothing is learned. */
+  readonly crops?: readonly Crop[]
   readonly learned?: {
     readonly loss: readonly number[]
     readonly learningRate: readonly number[]
@@ -23,6 +25,25 @@ export interface RanSteps {
     }[]
   }
 }
+
+/** Of a crop that was validated: bytes, and the classes of labelled images. */
+interface Crop {
+  readonly name: string
+  readonly height: number
+  readonly width: number
+  readonly rgb: Uint8Array
+  readonly target?: Uint8Array
+  readonly predicted?: Uint8Array
+  readonly label?: number
+  readonly guess?: { readonly label: number; readonly probability: number }
+}
+
+const base64 = (bytes: Uint8Array | undefined): string | null => (bytes === undefined ? null : Buffer.from(bytes).toString('base64'))
+
+const cropPart = ({ name, height, width, rgb, target, predicted, label, guess }: Crop): CropPart => ({
+  ...{ name: basename(name), height, width, rgb: base64(rgb) ?? '', target: base64(target), predicted: base64(predicted) },
+  text: guess === undefined ? '' : `class ${label}; predicted ${guess.label}, probability ${guess.probability.toFixed(2)}`
+})
 
 type Line = LineChart['lines'][number]
 
@@ -64,11 +85,11 @@ const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 
-/** The page of a run, on that of its plan: what was measured beside what was predicted, and the plan that it ran by. */
+/** The page of a run, on that of its plan: what was measured beside what was predicted. */
 export const runPage = (
   planned: Planned,
   what: string,
-  { stepMs, peakDeviceBytes, images, learned }: RanSteps,
+  { stepMs, peakDeviceBytes, images, learned, crops = [] }: RanSteps,
   page: Report = planPage(planned)
 ): Report => {
   const { stepMilliseconds: predicted, peakDeviceBytes: predictedPeak } = planned.staged.predicted
@@ -83,6 +104,7 @@ export const runPage = (
       { name: 'measured peak', text: `${formatBytes(peakDeviceBytes)}; predicted ${formatBytes(predictedPeak)}` },
       ...page.facts
     ],
+    crops: crops.map(cropPart),
     charts: [
       ...(learned === undefined ? [] : learnedCharts(learned)),
       ...chart('Time of a step', 'ms', [...line('measured', overSteps(stepMs)), ...line('predicted', across(predicted), true)]),

@@ -1,10 +1,12 @@
-import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import type { ImageHeader } from '../images/image-header'
 import { writeMask } from '../images/masks'
 import { palette } from './colours'
 import { type ResultFormat, formatOf } from './formats'
 import { writeGeoJson } from './geojson'
+import { groundTags, writeWorldFile } from './ground-files'
 import { rowsOfParts } from './pixel-rows'
 import { writePyramid } from './tiff-pyramid'
 
@@ -20,9 +22,10 @@ export interface ClassMapOptions {
 
 const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOptions) => Outcome<void>>> = {
   png: (path, { header: { height, width }, parts }) => writeMask(path, { height, width }, parts),
-  tif: (path, { header: { height, width, view }, parts, hasPalette }) =>
+  tif: (path, { header: { height, width, view, ground }, parts, hasPalette }) =>
     writePyramid(path, rowsOfParts({ height, width }, parts), {
       ...(hasPalette && { palette }),
+      ...(ground && { ground: groundTags(ground) }),
       micronsPerPixel: view.micronsPerPixel
     }),
   geojson: (path, { header: { height, width, levels }, parts, names, background }) => {
@@ -35,8 +38,15 @@ const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOpt
   }
 }
 
-/** Writes the classes as the name of the file asks: a mask, or polygons. */
+/**
+ * Writes the classes as the name of the file asks, a mask or polygons; beside a mask whose place on
+ * the ground is known a world file.
+ */
 export const writeClasses = (path: string, options: ClassMapOptions): Outcome<void> => {
-  const format = formatOf(path)
-  return E.isLeft(format) ? () => Promise.resolve(format) : writers[format.right](path, options)
+  const { ground } = options.header
+  return pipe(
+    TE.fromEither(formatOf(path)),
+    TE.chain((format) => writers[format](path, options)),
+    TE.chain(() => (ground === undefined ? TE.right(undefined) : writeWorldFile(path, ground)))
+  )
 }

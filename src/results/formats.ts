@@ -11,3 +11,7 @@ const extensions: Readonly<Record<string, ResultFormat>> = { '.tif': 'tif', '.ti
 /** The format that a file's name asks for. */
 export const formatOf = (path: string): E.Either<Failure, ResultFormat> =>
   E.fromNullable(inputFailure(`${path}: a mask is named *.tif or *.png, its polygons *.geojson`))(extensions[extname(path).toLowerCase()])
+
+/** What shows where in an image a class is seen. */
+export const heatMapKinds = ['cam', 'saliency'] as const
+export type HeatMapKind = (typeof heatMapKinds)[number]

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { findPixelLoss, setPixelWeights, weightOfPixels } from './pixel-loss'
-import { hasTarget } from '../../staging'
+import { setNormaliser, weightOfTargets } from './normaliser'
+import { hasTarget, ignoredLabelOf, labelsOf } from '../../staging'
 import type { Planned } from '../plans/plan-network'
 import { type TensorFile, readTensor } from '../weights/safetensors'
 import type { RunningNetwork } from './running-network'
@@ -48,15 +48,13 @@ const fillLabels = (file: TensorFile, { count, classes, ignored }: Labels, targe
 
 const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
   const loss = planned.staged.graph.nodes.at(-1)!
-  const [batch, classes] = loss.input
   const target = network.io.view('target')
-  const pixels = findPixelLoss(planned)
-  if (pixels !== undefined)
-    return pipe(
-      fillLabels(file, { count: target.length, classes, ignored: pixels.ignored }, target),
-      TE.map(() => setPixelWeights(pixels, weightOfPixels(pixels, target), network.io))
-    )
-  return hasTarget(loss, 'labels') ? fillLabels(file, { count: batch, classes }, target) : readTensor(file, 'target', target)
+  const ignored = ignoredLabelOf(loss)
+  const labels = { count: target.length, classes: labelsOf(loss), ...(ignored === undefined ? {} : { ignored }) }
+  return pipe(
+    hasTarget(loss, 'values') ? readTensor(file, 'target', target) : fillLabels(file, labels, target),
+    TE.map(() => setNormaliser(loss, weightOfTargets(loss, target), network.io))
+  )
 }
 
 const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program.step.stepIo.find(({ name }) => name === 'target')!.shape

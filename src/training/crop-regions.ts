@@ -8,6 +8,8 @@ import { type Dataset, type Example, labelKind, largestLabelOf } from '../images
 import { isMask } from '../images/labels'
 import { findMarkedCells, findMaskCells } from '../images/mask-cells'
 import type { Mask } from '../images/masks'
+import { finest } from '../images/resolution'
+import type { Reading } from '../images/samples'
 import { findTissue } from '../images/tissue'
 import { inParallel } from '../tasks/in-parallel'
 
@@ -79,13 +81,18 @@ const findEach = <A>(
 }
 
 /** Of images that have a mask of it, and of the others where tissue is asked for. */
-const inTissue = ({ examples }: Dataset, tissue: boolean, signal: AbortSignal | undefined): Outcome<Omit<CropRegions, 'byClass'>> => {
+const inTissue = (
+  { examples }: Dataset,
+  tissue: boolean,
+  reading: Reading,
+  signal: AbortSignal | undefined
+): Outcome<Omit<CropRegions, 'byClass'>> => {
   const keyOf = (example: Example): string => `${example.path}\n${example.tissue ?? ''}`
   const wanted = new Map(examples.flatMap((one) => (tissue || one.tissue !== undefined ? [[keyOf(one), one] as const] : [])))
   const find = (key: string): Outcome<Cells> => {
     const { path, origin, tissue: mask } = wanted.get(key)!
     return mask === undefined
-      ? findTissue(path)
+      ? findTissue(path, reading)
       : TE.mapLeft((failure: Failure) => ({ ...failure, message: `${origin}: ${failure.message}` }))(findMarkedCells(mask, path))
   }
   return pipe(
@@ -120,14 +127,15 @@ export const findCropRegions = (
   rules: CropRules,
   training: Dataset,
   classes: number,
-  signal: AbortSignal | undefined
+  reading: Reading = finest,
+  signal?: AbortSignal
 ): Outcome<CropRegions> => {
   const byClass = rules.balanced ? { byClass: byClassOf(training, classes) } : {}
   const groups = rules.balanced ? Array.from({ length: classes }, (_, value) => [value]) : [counted]
   const isMasked = labelKind(training) === 'mask' && (rules.balanced || rules.annotated)
   return pipe(
     TE.fromEither(checkRules(rules, training)),
-    TE.chain(() => (isMasked ? inMasks(training, groups, signal) : inTissue(training, rules.tissue, signal))),
+    TE.chain(() => (isMasked ? inMasks(training, groups, signal) : inTissue(training, rules.tissue, reading, signal))),
     TE.map((found) => ({ ...found, ...byClass }))
   )
 }

@@ -2,7 +2,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { StepIo } from '../running/step-io'
 import type { Outcome } from '../failure'
-import { type PixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
+import type { Node } from '../../staging'
+import { setNormaliser, weightOfTargets } from '../running/normaliser'
 import type { Batches } from './batches'
 import { rowWeights } from './class-weights'
 
@@ -29,15 +30,29 @@ export const lossWeightsByRow =
       })
     )
 
-/** Pixels weighted by the loss's class weights, and ignored ones not counted. */
-export const lossWeightsByPixel =
-  (loss: PixelLoss, { target }: Batches): LossWeights =>
+/** Targets by what they count in a loss that is divided by it. */
+export const lossWeightsByTarget =
+  (loss: Node, { target }: Batches): LossWeights =>
   (microSteps) =>
     pipe(
       microSteps,
-      TE.traverseSeqArray((microStep) => TE.map((labels: ArrayLike<number>) => weightOfPixels(loss, labels))(target(microStep))),
+      TE.traverseSeqArray((microStep) => TE.map((targets: ArrayLike<number>) => weightOfTargets(loss, targets) ?? 0)(target(microStep))),
       TE.map((weights) => {
         const weight = weights.reduce((sum, one) => sum + one, 0)
-        return (_, io) => setPixelWeights(loss, weight, io)
+        return (_, io) => setNormaliser(loss, weight, io)
+      })
+    )
+
+/** Both, one after the other. */
+export const bothLossWeights =
+  (first: LossWeights, second: LossWeights): LossWeights =>
+  (microSteps) =>
+    pipe(
+      TE.Do,
+      TE.bind('first', () => first(microSteps)),
+      TE.bind('second', () => second(microSteps)),
+      TE.map(({ first: fill, second: fillToo }) => (index, io) => {
+        fill(index, io)
+        fillToo(index, io)
       })
     )

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { hasTarget, type Graph, type Node, withClassWeights } from '../../staging'
+import { hasTarget, labelsOf, type Graph, type Node, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Dataset, checkLabels, labelKind } from '../images/dataset'
 import { type LabelKind, labelNames } from '../images/labels'
@@ -56,7 +56,7 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
   const [wanted, isThere] = endOf(labelKind(training), loss, training)
   if (!isThere) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] <= mostChannels
-    ? E.right(loss.input[1])
+    ? E.right(labelsOf(loss))
     : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }
 
@@ -171,7 +171,9 @@ export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTrainin
     ),
     TE.bind('looked', ({ split, unweighted }) => lookAtImages(asked, split, unweighted.graph)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
-    TE.bind('regions', ({ split, classes }) => findCropRegions(options, split.training, classes, options.signal)),
+    TE.bind('regions', ({ split, classes, looked: { request } }) =>
+      findCropRegions(options, split.training, classes, request.resolution, options.signal)
+    ),
     tap(({ regions: { tissueShare } }) => {
       if (tissueShare !== undefined) notify(`${Math.round(100 * tissueShare)} % of the training images is tissue`)
     }),

@@ -1,3 +1,4 @@
+import type { SeenCrop } from './seen-crops'
 import { type Best, type BestBy, type Validation, findBest } from './best'
 
 /** The record of a training so far; its length in steps is `loss.length`. */
@@ -15,6 +16,8 @@ export interface GrowingRecord extends TrainingRecord {
   readonly validations: Validation[]
   /** Of the device's memory; absent before the first step of this run. */
   peakDeviceBytes?: number
+  /** Of the latest validation, where they are to be seen. */
+  crops?: readonly SeenCrop[]
 }
 
 /** A record that goes on from one, which stays as it is. */

@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
+import { isNormalised } from '../../staging'
 import { present } from '../options/present'
-import { findPixelLoss } from '../running/pixel-loss'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
@@ -11,21 +11,22 @@ import { createImageLoader } from './image-loader'
 import { trainedChannels } from './input-channels'
 import { channelMetadata } from '../weights/channel-metadata'
 import { type TrainedRecord, runUpdates } from './loop'
-import { type LossWeights, lossWeightsByRow, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
+import type { SeenCrop } from './seen-crops'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import { validate } from './validation'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
-  const pixels = findPixelLoss(planned)
-  if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
-  return weighsRows(training, classWeights) ? lossWeightsByRow(classWeights, batches) : uniformLossWeights
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const ofTargets = isNormalised(loss) ? lossWeightsByTarget(loss, batches) : uniformLossWeights
+  return weighsRows(training, classWeights) ? bothLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
 /** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
@@ -71,6 +72,8 @@ const trainOn =
     })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
+    const { report, live } = request.options
+    const onCrops = report === undefined && live === undefined ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
     const run = runUpdates({
       request,
       network,
@@ -81,7 +84,20 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate:
-        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
+        validation &&
+        evaluate &&
+        validate({
+          network,
+          loss: planned.staged.graph.nodes.at(-1)!,
+          section: evaluate,
+          dataset: validation,
+          batch,
+          classes,
+          crop,
+          loader,
+          signal,
+          onCrops
+        }),
       metrics,
       tracker,
       stateWriter: createStateWriter(network, program, {

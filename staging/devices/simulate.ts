@@ -3,7 +3,7 @@ import type { Kernel } from '../kernels/kernels'
 import type { Copy, Engine, Instruction } from '../program/program'
 
 /** The part of an instruction, before or after placement, from which its time is known. */
-type Timed =
+export type Timed =
   | { readonly kind: 'launch'; readonly kernel: number; readonly engine?: Engine }
   | { readonly kind: 'loop'; readonly count: number; readonly body: readonly Timed[] }
   | ({ readonly kind: 'copy' } & Pick<Copy, 'engine' | 'rows' | 'rowBytes'>)
@@ -114,6 +114,12 @@ export const watchSimulation = (
 export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
   const launches = kernels.map((kernel) => nanoseconds(device, kernel))
   const { engines, owed } = enginesAfter(code, (kernel) => launches[kernel]!, device, 0)
+  return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))
+}
+
+/** The same where each launch names its nanoseconds in place of a kernel. */
+export const simulatedTimes = (code: readonly Timed[], device: DeviceModel): number => {
+  const { engines, owed } = enginesAfter(code, (time) => time, device, 0)
   return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))
 }
 

@@ -1,5 +1,5 @@
 import type { Extents } from './extents'
-import { comparesWith, isLoss, type ArgsOf, type Loss, type LossTarget, type Op } from '../../dsl'
+import { comparesWith, isLoss, isNormalisedLoss, type ArgsOf, type Loss, type LossTarget, type NormalisedLoss, type Op } from '../../dsl'
 import type { AccessMap } from './access'
 import type { TileAxis } from '../program/program'
 
@@ -53,6 +53,11 @@ interface NodeOf<P extends Op> {
   readonly multiplyAdds: number
   /** By what it normalises its input; undefined where it does not. */
   readonly statistics: Statistics | undefined
+  /**
+   * Whether it is a loss that needs sums over each image of its input and target before its
+   * gradient.
+   */
+  readonly overlaps: boolean
 }
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
@@ -85,6 +90,9 @@ export const findReaders = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['read
   nodes.forEach(({ inputs }, position) => new Set(inputs).forEach((tensor) => readers[tensor]!.push(position)))
   return readers
 }
+
+/** Whether a node is a loss that is divided by what comes with the step. */
+export const isNormalised = (node: Node): node is Extract<Node, { readonly op: NormalisedLoss }> => isNormalisedLoss(node.op)
 
 /** Whether a node is a loss that compares its input with such a target. */
 export const hasTarget = <T extends LossTarget>(node: Node, target: T): node is Extract<Node, { readonly op: Loss<T> }> =>

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
-import { hasTarget, isTrainable, type Graph } from './graph'
+import { hasTarget, isNormalised, isTrainable, type Graph } from './graph'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -40,7 +40,9 @@ export interface Training {
    */
   readonly clipNorm?: number
   readonly groups?: readonly ParameterGroup[]
-  /** A factor for each row's loss comes with the step, [B] `rowWeights`. */
+  /**
+   * A factor for each row's loss comes with the step, [B] `rowWeights`; not for losses of pixels.
+   */
   readonly rowWeights?: true
   /**
    * A section `evaluate` is wanted: forward alone as for the objective `evaluate`, and of pixels
@@ -106,8 +108,8 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
-  if (rowWeights === true && !hasTarget(loss, 'labels'))
-    return `rows are weighted in softmaxCrossEntropy only, but the loss is ${loss.op}; leave out the weights`
+  if (rowWeights === true && !hasTarget(loss, 'labels') && !(hasTarget(loss, 'values') && isNormalised(loss)))
+    return `rows are not weighted in the loss ${loss.op}; leave out the weights`
   const unmatched = groups.find((group) => !names.some((name) => matches(name)(group)))
   if (unmatched !== undefined)
     return `no parameter's name starts with ${unmatched.prefix}, as a parameter group asks; ${firstAndLast(names)}`

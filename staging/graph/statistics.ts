@@ -11,6 +11,11 @@ export type Normalisation = Node & { readonly statistics: Statistics }
  */
 export const gathersMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.gathered === true
 
+/**
+ * Tells whether an op needs moments, or sums, that are complete only when all of its input is made.
+ */
+export const gathersStatistics = (node: Pick<Node, 'statistics' | 'overlaps'>): boolean => node.overlaps || gathersMoments(node)
+
 /** The dimensions over which statistics go. */
 const reducedAxes = ({ perImage }: Statistics): readonly TileAxis[] => (perImage === 1 ? ['H', 'W'] : tileAxes)
 
@@ -26,7 +31,8 @@ export const barriers = ({ nodes }: Graph, { from, to }: Span): readonly TileAxi
     nodes
       .slice(from, to)
       .some(
-        ({ statistics, inputs }) =>
-          statistics?.gathered === true && reducedAxes(statistics).includes(axis) && (inputs[0]! > from || inputs[0] === 0)
+        ({ statistics, overlaps, inputs }) =>
+          ((overlaps && axis !== 'B') || (statistics?.gathered === true && reducedAxes(statistics).includes(axis))) &&
+          (inputs[0]! > from || inputs[0] === 0)
       )
   )

@@ -17,7 +17,19 @@ export interface BoundaryTensors {
   readonly outputs: readonly number[]
 }
 
+const knownBoundaries = new WeakMap<Graph, Map<number, BoundaryTensors>>()
+
+/** The tensors at a span's ends; remembered. */
 export const boundaryTensors = (graph: Graph, { from, to }: Span): BoundaryTensors => {
+  const known = knownBoundaries.get(graph) ?? new Map<number, BoundaryTensors>()
+  knownBoundaries.set(graph, known)
+  const place = from * (graph.nodes.length + 1) + to
+  const found = known.get(place) ?? findBoundaries(graph, { from, to })
+  known.set(place, found)
+  return found
+}
+
+const findBoundaries = (graph: Graph, { from, to }: Span): BoundaryTensors => {
   const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
   const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
   return {

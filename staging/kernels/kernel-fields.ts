@@ -110,11 +110,26 @@ export const kernelFields = {
   /** A tile of a plane or of images of the full extents. */
   placedTile,
   pixelCrossEntropy: { ...placedTile, ...integers('ignored') },
+  /**
+   * Probabilities of scores: softmax's, or where `softmax` is 0 each by a sigmoid. The target of a
+   * channel is 1 where the label is its number, of a single one where it is 1, else 0.
+   */
+  probabilities: { ...placedTile, ...integers('ignored'), ...flags('softmax') },
+  classLoss: { ...placedTile, ...integers('ignored'), ...flags('softmax'), expression: 'numbers' },
+  classLossBackward: {
+    ...placedTile,
+    ...integers('ignored'),
+    ...flags('softmax'),
+    ...reals('alpha', 'beta', 'smooth', 'scale'),
+    expression: 'numbers'
+  },
+  overlapLoss: { ...integers('images', 'channels'), ...reals('alpha', 'beta', 'smooth', 'scale') },
   /** `normalisation`: mean and deviation of each channel in turn. */
   loadImage: { ...placedTile, normalisation: 'numbers' },
   /** Where a tile lies in a plain tensor: strides in elements. */
   stridedTile,
   squaredError: { ...stridedTile, ...integers('count') },
+  valueLoss: { ...stridedTile, expression: 'numbers' },
   /** Consecutive channels are a group, and all groups have as many. */
   channelGroups,
   /**

@@ -279,7 +279,7 @@ export const kernelTable = {
   },
   /**
    * The class of the largest score of each pixel (the first of equals), uint8 [B, fullHeight,
-   * fullWidth].
+   * fullWidth]; of a single channel 1 where its score is above 0.
    */
   argmaxChannels: { fields: fields.placedTile, operands: { source: 'read', classes: 'write' } },
   /**
@@ -336,6 +336,69 @@ export const kernelTable = {
     fields: fields.pointwiseSum,
     operands: { kept: 'read', second: 'read', weight: 'read', bias: 'read', destinationGradient: 'read', sum: 'write' },
     optional: ['kept', 'second', 'weight', 'bias']
+  },
+  /**
+   * The losses of scores and classes: labels as pixelCrossEntropyForward's, of rows int32 [B]. An
+   * expression of each channel's `input`, the logarithm of its softmax or its score, and `second`,
+   * its target, is summed, times its class's weight, over channels and the pixels that count. Adds
+   * to loss (two float64: the sum / normaliser, pixels predicted rightly). What an image has is
+   * multiplied by its weight (rowWeights [batch]), where weights are given.
+   */
+  classLossForward: {
+    fields: fields.classLoss,
+    operands: { source: 'read', labels: 'read', classWeights: 'read', rowWeights: 'read', normaliser: 'read', loss: 'accumulate' },
+    optional: ['classWeights', 'rowWeights']
+  },
+  /**
+   * The expression is the gradient of `input`, by `gradient`: the weight / normaliser. Beside it
+   * that of the Tversky index, where there are overlaps.
+   */
+  classLossBackward: {
+    fields: fields.classLossBackward,
+    operands: {
+      source: 'read',
+      labels: 'read',
+      classWeights: 'read',
+      rowWeights: 'read',
+      normaliser: 'read',
+      overlaps: 'read',
+      sourceGradient: 'write'
+    },
+    optional: ['classWeights', 'rowWeights', 'overlaps']
+  },
+  /**
+   * overlaps: three float64 for each channel of each image, to which are added, over the pixels
+   * that count, the probability times the target, the probability, and the target.
+   */
+  sumOverlaps: {
+    fields: fields.probabilities,
+    operands: { source: 'read', labels: 'read', overlaps: 'accumulate' }
+  },
+  /**
+   * Adds to loss (first of two float64) scale times the sum over images of the mean over channels,
+   * by their weights, of 1 - (I + smooth) / (I + alpha (P - I) + beta (T - I) + smooth), of the
+   * overlaps I, P and T; 0 where that divides by 0.
+   */
+  overlapLoss: {
+    fields: fields.overlapLoss,
+    operands: { overlaps: 'read', classWeights: 'read', loss: 'accumulate' },
+    optional: ['classWeights']
+  },
+  /**
+   * Adds to loss (first of two float64) the sum of an expression of `input`, the source, and
+   * `second`, the target, / normaliser; an element whose target is NaN does not count. target:
+   * plain, strided, of the Program's precision. Images have weights as classLossForward's.
+   */
+  valueLossForward: {
+    fields: fields.valueLoss,
+    operands: { source: 'read', target: 'read', rowWeights: 'read', normaliser: 'read', loss: 'accumulate' },
+    optional: ['rowWeights']
+  },
+  /** The expression is the gradient of `input`, by `gradient`: 1 / normaliser. */
+  valueLossBackward: {
+    fields: fields.valueLoss,
+    operands: { source: 'read', target: 'read', rowWeights: 'read', normaliser: 'read', sourceGradient: 'write' },
+    optional: ['rowWeights']
   }
 } as const satisfies { readonly [kind: string]: KernelRow }
 
@@ -349,6 +412,8 @@ export interface KernelRow {
 
 export type KernelKind = keyof typeof kernelTable
 export const kernelKinds = Object.keys(kernelTable) as readonly KernelKind[]
+
+const kernelCodes: ReadonlyMap<KernelKind, number> = new Map(kernelKinds.map((kind, code) => [kind, code]))
 
 /** Names of each kernel's fields, in order. */
 export const fieldNames = map(({ fields }: KernelRow): readonly string[] => Object.keys(fields))<KernelKind>(kernelTable)
@@ -371,7 +436,7 @@ export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'a
  */
 export const encodeKernel = (kernel: Kernel): readonly number[] => {
   const values = kernel as unknown as Readonly<Record<string, number | readonly number[]>>
-  const numbers = [kernelKinds.indexOf(kernel.kind)]
+  const numbers = [kernelCodes.get(kernel.kind)!]
   for (const field of fieldNames[kernel.kind]) {
     const value = values[field]!
     if (typeof value === 'number') numbers.push(value)

@@ -16,7 +16,7 @@ import {
 } from '../../dsl'
 import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
-import { findReaders, type Graph, type Directive, type Node } from '../graph/graph'
+import { findReaders, hasTarget, isNormalised, type Graph, type Directive, type Node } from '../graph/graph'
 import type { Objective } from '../graph/objective'
 import type { Source, StepGraph } from '../graph/step-graph'
 import { recordOf } from '.'
@@ -35,14 +35,15 @@ const withRunnableOps = (layers: readonly TracedLayer[]): E.Either<string, reado
   return E.right(layers)
 }
 
-type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics'>
+type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics' | 'overlaps'>
 
 const nodeOf = (node: NodeInShape): Node => {
-  const { access, parameters, multiplyAdds, statistics } = recordOf(node.op)
+  const { access, parameters, multiplyAdds, statistics, overlaps } = recordOf(node.op)
   const made = {
     ...node,
     access: access(node.args, node.input, node.output),
     statistics: statistics?.(node.args, node.input[1]),
+    overlaps: overlaps !== undefined,
     parameters: (parameters?.(node.args, node.input[1]) ?? []).map((one) => ({ ...one, name: `${node.name}.${parameterNames[one.role]}` }))
   }
   return { ...made, multiplyAdds: multiplyAdds?.(made as never) ?? 0 } as Node
@@ -60,6 +61,12 @@ export const forEvaluation = <G extends Graph>(graph: G): G => ({
   })
 })
 
+/** A graph of which no loss is wanted, so that nothing is summed for it. */
+const withoutTarget = <G extends Graph>(graph: G): G => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => (node.overlaps ? { ...node, overlaps: false } : node))
+})
+
 /** A graph that computes the same function every time; nodes stay where they are. */
 export const withoutRandomness = (graph: Graph): Graph => ({
   ...graph,
@@ -74,15 +81,23 @@ export const withoutRandomness = (graph: Graph): Graph => ({
  * told, and gradients are of one function, so they go without randomness.
  */
 export const createStepGraph = (graph: Graph, objective: Objective, source: Source): StepGraph => ({
-  ...(objective.kind === 'gradients' ? withoutRandomness(graph) : objective.kind === 'evaluate' ? forEvaluation(graph) : graph),
+  ...(objective.kind === 'gradients'
+    ? withoutRandomness(graph)
+    : objective.kind === 'evaluate'
+      ? withoutTarget(forEvaluation(graph))
+      : graph),
   objective,
   source
 })
 
-/** The graph with a factor for each class in its loss over pixels, where it has one. */
+/**
+ * The graph with a factor for each class in its loss, where that is divided by what they add up to.
+ */
 export const withClassWeights = (graph: Graph, classWeights: readonly number[]): Graph => ({
   ...graph,
-  nodes: graph.nodes.map((node) => (node.op === 'pixelCrossEntropy' ? nodeOf({ ...node, args: { ...node.args, classWeights } }) : node))
+  nodes: graph.nodes.map((node) =>
+    isNormalised(node) && !hasTarget(node, 'values') ? nodeOf({ ...node, args: { ...node.args, classWeights } } as Node) : node
+  )
 })
 
 const startsSegment = (directives: readonly Directive[], position: number): boolean =>

@@ -10,15 +10,16 @@ import { imagesApart, maximumBytes, momentBytes } from './moment-addresses'
 export const gathersMaxima = (node: Node): boolean => loweringOf(node).gathersMaxima === true
 
 /**
- * A place for the moments of every op that gathers them, and for the maxima of those that pool
- * whole images.
+ * A place for the moments of every op that gathers them, for the maxima of those that pool whole
+ * images, and for the overlaps of a loss.
  */
 export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
   new Map(
     graph.nodes.flatMap((node: Node, position) => {
-      const place = (kind: 'moments' | 'maxima', bytes: number) => [
+      const place = (kind: 'moments' | 'maxima' | 'overlaps', bytes: number) => [
         [position, builder.buffer(tileIdentity(kind, node.name), bytes, 'statistics')] as const
       ]
+      if (node.overlaps) return place('overlaps', loweringOf(node).overlaps!.bytes(node as never))
       if (gathersMaxima(node)) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
       return gathersMoments(node) ? place('moments', imagesApart(node as Normalisation) * node.statistics!.groups * momentBytes) : []
     })

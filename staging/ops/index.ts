@@ -4,6 +4,7 @@ import type { DeviceModel } from '../devices/device-model'
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { WeightForms } from '../lowering/scope/parameters'
+import { classLoss, overlapLoss, pixelLoss } from './class-losses'
 import { conv2d } from './convolution'
 import { flatten, linear } from './linear'
 import { add, concat, mul } from './joins'
@@ -19,6 +20,7 @@ import { pointwise } from './pointwise'
 import { avgPool2d, globalAvgPool, globalMaxPool, maxPool2d } from './pooling'
 import { adaptiveAvgPool2d, resize } from './resampling'
 import { convTranspose2d } from './transposed-convolution'
+import { valueLoss } from './value-loss'
 
 /** Kernels, gradients and layouts: one row an op; an op without a row does not compile. */
 const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
@@ -49,7 +51,11 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   linear,
   dropout,
   softmaxCrossEntropy,
-  meanSquaredError
+  meanSquaredError,
+  classLoss,
+  pixelLoss,
+  overlapLoss,
+  valueLoss
 }
 
 /** What staging declares of an op, its own type forgotten. */

@@ -2,22 +2,29 @@ import { reductionAccess, rowReductionAccess } from '../graph/access'
 import { elementCount } from '../graph/extents'
 import { microBatches } from '../graph/objective'
 import type { Step } from '../lowering/scope/op-step'
-import { exchangeOperand, noOperand } from '../lowering/ir/builder'
+import { exchangeOperand, noOperand, type UnplacedOperand } from '../lowering/ir/builder'
+import type { Region } from '../lowering/ir/tile-tensor'
 import { inExchange } from '../lowering/scope/regions'
-import type { TileScope } from '../lowering/scope/scope'
+import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4
 
-const rowsOf = (
-  { graph: { objective }, stepIo, parameterBytes }: TileScope,
-  { source, node, sourceRegion: { from, advance } }: Step<NodeFor<'softmaxCrossEntropy'>>
-) => {
-  const ofRows = (offset: number, bytes: number) => exchangeOperand(offset + from[0] * bytes, [advance[0] * bytes, 0, 0])
+/** Where the weights of a tile's rows are, if rows have weights. */
+export const rowWeightsAt = (
+  { graph: { objective }, stepIo, parameterBytes }: Pick<ModelScope, 'graph' | 'stepIo' | 'parameterBytes'>,
+  { from, advance }: Region
+): UnplacedOperand =>
+  objective.kind === 'train' && objective.rowWeights === true
+    ? exchangeOperand(stepIo.rowWeights + from[0] * parameterBytes, [advance[0] * parameterBytes, 0, 0])
+    : noOperand
+
+const rowsOf = (scope: TileScope, { source, node, sourceRegion }: Step<NodeFor<'softmaxCrossEntropy'>>) => {
+  const { from, advance } = sourceRegion
   return {
-    fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(objective) },
-    labels: ofRows(stepIo.target, labelBytes),
-    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(stepIo.rowWeights, parameterBytes) : noOperand
+    fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(scope.graph.objective) },
+    labels: exchangeOperand(scope.stepIo.target + from[0] * labelBytes, [advance[0] * labelBytes, 0, 0]),
+    rowWeights: rowWeightsAt(scope, sourceRegion)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Statistics } from '../graph/graph'
+import type { Node, Statistics } from '../graph/graph'
 import type { Normalisation } from '../graph/statistics'
 import { arenaOperand, offsetBy, type UnplacedOperand } from '../lowering/ir/builder'
 import type { Region } from '../lowering/ir/tile-tensor'
@@ -26,6 +26,20 @@ export const maximaAt = (
   { node: { input }, position, sourceRegion: { from, advance } }: Step
 ): UnplacedOperand => {
   const bytesPerImage = input[1] * maximumBytes
+  return offsetBy(arenaOperand(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
+}
+
+/** Bytes of a class's overlap in an image: three sums in double precision. */
+export const overlapBytes = 24
+
+/** Returns the address of the overlaps of a tile's images. */
+export const overlapsAt = (
+  { moments }: Pick<ModelScope, 'moments'>,
+  { input }: Pick<Node, 'input'>,
+  position: number,
+  { from, advance }: Region
+): UnplacedOperand => {
+  const bytesPerImage = input[1] * overlapBytes
   return offsetBy(arenaOperand(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
 }
 

@@ -4,12 +4,21 @@ import type { Node, Parameter } from '../graph/graph'
 import type { Statistics } from '../graph/graph'
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
+import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
 import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
 import type { WeightForms } from '../lowering/scope/parameters'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import type { DeviceModel } from '../devices/device-model'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
+
+/** A tile of what an op that gathers overlaps reads. */
+export interface OverlapTile<N extends Node> {
+  readonly node: N
+  readonly position: number
+  readonly source: TileTensor
+  readonly region: Region
+}
 
 /**
  * All that staging declares of an op: what it reads, what it learns, and how it runs forward on a
@@ -52,6 +61,15 @@ export interface OpLowering<P extends Op> {
   readonly accumulates?: (args: ArgsOf<P>) => boolean
   /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */
   readonly gathersMaxima?: true
+  /**
+   * Sums of each image's input and target that must be complete before backward runs: their bytes,
+   * how a tile's are added, and what becomes of them after all tiles, once a step.
+   */
+  readonly overlaps?: {
+    readonly bytes: (node: NodeFor<P>) => number
+    readonly gather: (scope: ModelScope, tile: OverlapTile<NodeFor<P>>) => void
+    readonly finish: (scope: ModelScope, node: NodeFor<P>, position: number) => void
+  }
   /** The kernel whose indices forward writes, for backward; absent where there are none. */
   readonly indicesKernel?: (step: StepGeometry<NodeFor<P>>) => Kernel
   /** A rectifier that backward knows by its output's sign: an op before it that can applies it. */

@@ -8,6 +8,14 @@ export interface BufferLifetime extends Lifetime {
 interface Range {
   from: number
   to: number
+  readonly buffer: Buffer
+  /** The loop that last noted it. */
+  loop: Loop | undefined
+}
+
+/** What a loop touches, some of it more than once. */
+interface Loop {
+  readonly touched: Range[]
 }
 
 /** Buffers that an instruction outside of loops touches on one side of the link. */
@@ -30,50 +38,46 @@ export const computeLifetimes = (
   persistentTensors: readonly Buffer[],
   side: 'device' | 'host' = 'device'
 ): readonly BufferLifetime[] => {
-  const buffers = new Map<number, Buffer>()
   const ranges = new Map<number, Range>()
   let time = 0
-
-  /** Walks a list; returns the buffers touched in it. */
-  const walk = (instructions: readonly UnplacedInstruction[]): Set<number> => {
-    const touched = new Set<number>()
-    for (const instruction of instructions) {
-      if (instruction.kind !== 'loop') {
-        for (const buffer of touchedBy(instruction, side)) {
-          const { id } = buffer
-          buffers.set(id, buffer)
-          touched.add(id)
-          const range = ranges.get(id)
-          if (range === undefined) ranges.set(id, { from: time, to: time + 1 })
-          else range.to = time + 1
-        }
-        time++
-      } else {
-        const start = time
-        for (const id of walk(instruction.body)) {
-          touched.add(id)
-          loops.push({ id, from: start, to: time })
-        }
-      }
-    }
-    return touched
+  const note = (range: Range, loop: Loop | undefined): void => {
+    if (loop === undefined || range.loop === loop) return
+    range.loop = loop
+    loop.touched.push(range)
+  }
+  const touch = (buffer: Buffer, loop: Loop | undefined): void => {
+    let range = ranges.get(buffer.id)
+    if (range === undefined) ranges.set(buffer.id, (range = { from: time, to: time + 1, buffer, loop: undefined }))
+    else range.to = time + 1
+    note(range, loop)
   }
   /**
-   * What each loop touches: whatever turns out to be used before or after it must live through all
-   * of it.
+   * What each loop touches, inner ones first: whatever turns out to be used before or after it must
+   * live through all of it.
    */
-  const loops: { readonly id: number; readonly from: number; readonly to: number }[] = []
-  walk(code)
-  for (const { id, from, to } of loops) {
-    const range = ranges.get(id)!
-    if (range.to > to || range.from < from) {
-      range.from = Math.min(range.from, from)
-      range.to = Math.max(range.to, to)
+  const loops: { readonly touched: readonly Range[]; readonly from: number; readonly to: number }[] = []
+  const walk = (instructions: readonly UnplacedInstruction[], around: Loop | undefined): void => {
+    for (const instruction of instructions) {
+      if (instruction.kind === 'loop') {
+        const [loop, from]: readonly [Loop, number] = [{ touched: [] }, time]
+        walk(instruction.body, loop)
+        loops.push({ touched: loop.touched, from, to: time })
+        loop.touched.forEach((range) => note(range, around))
+      } else {
+        if (instruction.kind === 'launch' && side === 'device') {
+          for (const operand of instruction.operands) if (operand.space === 'arena') touch(operand.buffer, around)
+        } else for (const buffer of touchedBy(instruction, side)) touch(buffer, around)
+        time++
+      }
     }
   }
-  for (const buffer of persistentTensors) {
-    buffers.set(buffer.id, buffer)
-    ranges.set(buffer.id, { from: 0, to: time })
-  }
-  return [...ranges].map(([id, range]) => ({ ...range, bytes: buffers.get(id)!.bytes, buffer: buffers.get(id)! }))
+  walk(code, undefined)
+  for (const { touched, from, to } of loops)
+    for (const range of touched)
+      if (range.to > to || range.from < from) {
+        range.from = Math.min(range.from, from)
+        range.to = Math.max(range.to, to)
+      }
+  for (const buffer of persistentTensors) ranges.set(buffer.id, { from: 0, to: time, buffer, loop: undefined })
+  return [...ranges.values()].map(({ from, to, buffer }) => ({ from, to, bytes: buffer.bytes, buffer }))
 }

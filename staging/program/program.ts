@@ -99,8 +99,8 @@ export type Instruction =
 /**
  * The role of a buffer. persistent: lives across sections; boundary: a whole tensor between
  * segments; output-gradient: the gradient of one, of which each element seeds exactly one tile's
- * backward; statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted:
- * what a kernel writes beside what is wanted of it.
+ * backward; statistics: a normalisation's moments, maxima, or overlaps; local: inside one segment;
+ * unwanted: what a kernel writes beside what is wanted of it.
  */
 export type BufferRole = 'persistent' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 

@@ -1,3 +1,4 @@
+import { lazy } from '../memoize'
 import { isConvolutionOp, type Op } from '../../dsl'
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import type { Graph } from '../graph/graph'
@@ -95,9 +96,12 @@ export const dymem: Strategy = {
   obeysDirectives: false,
   order: depthFirst,
   kind: 'swapping',
-  all: (search) => {
+  groups: (search) => {
     const { graph, device } = search
-    const whole = withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesWithin(graph, targets(seen, targetCount))(seen))
-    return device.algorithms === undefined ? whole : [...withFreeWorkspace(search), ...whole]
+    const estimates = lazy(() => {
+      const whole = withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesWithin(graph, targets(seen, targetCount))(seen))
+      return device.algorithms === undefined ? whole : [...withFreeWorkspace(search), ...whole]
+    })
+    return [{ target: undefined, estimates }]
   }
 }

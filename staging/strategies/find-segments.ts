@@ -3,7 +3,7 @@ import type { ModelScope } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph/graph'
 import { loweringOf } from '../ops'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
-import { gathersMoments } from '../graph/statistics'
+import { gathersStatistics } from '../graph/statistics'
 import { liveTensors } from '../graph/tiling'
 import type { Span } from '../graph/span'
 
@@ -46,7 +46,7 @@ const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[positi
  * of a tiled segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
-  if (gathersMoments(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isSingleTensorBoundary(graph, position + 1)))
+  if (gathersStatistics(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isSingleTensorBoundary(graph, position + 1)))
     return false
   const node = graph.nodes[position]!
   const { op, input, access } = node
@@ -79,7 +79,7 @@ export const checkpointPositions = (
       (position) =>
         asked.includes(position) ||
         isSingleTensorBoundary(graph, position) ||
-        gathersMoments(graph.nodes[position]!) ||
+        gathersStatistics(graph.nodes[position]!) ||
         sumsPixels(graph, position - 1)
     )
     .filter((position) => asked.includes(position) || !isDominated(graph, sizes, position))

@@ -1,3 +1,4 @@
+import { lazy } from '../memoize'
 import type { Graph } from '../graph/graph'
 import { isRectifier } from '../../dsl'
 import { sourceOrder } from '../graph/order'
@@ -65,7 +66,7 @@ const checkpointLists = (search: Search): readonly Segmentation[] =>
   })
 
 /** Coarser than LMS alone, for there is one search for each list. */
-const coarsely = { mostThresholds: 16, aheadFactor: 2.5 }
+const coarsely = { maxThresholds: 16, aheadFactor: 2.5 }
 
 /**
  * TFLMS with recomputation (Imai 2019, section 3.2): the subgraphs in `checkpoint_list` are
@@ -76,8 +77,11 @@ export const lmsHybrid: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'swapping',
-  all: (search) => [
-    ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen)),
-    ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
-  ]
+  groups: (search) => {
+    const estimates = lazy(() => [
+      ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen)),
+      ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
+    ])
+    return [{ target: undefined, estimates }]
+  }
 }

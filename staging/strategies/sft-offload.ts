@@ -3,13 +3,14 @@ import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { requestedTiles } from '../graph/directives'
 import { alignUp } from '../placement/placement'
+import { memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
 import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
 import { withRematerialization } from './rematerialize'
 import { fastestWithin } from './sft'
-import type { Search, Segmentation, Strategy } from './strategy'
+import type { PlanGroup, Search, Segmentation, Strategy } from './strategy'
 
 /**
  * Bytes for a segment, persistent tensors included, from little to much; the last are enough for
@@ -46,6 +47,18 @@ const streamable = (graph: Graph, sizes: readonly number[], bytes: number): Read
 const scheduleCount = 12
 
 /**
+ * How much longer than planned for its segments by themselves, by bands and loads that wait, a step
+ * that is fast enough may have been thought to take.
+ */
+const marginOf = (onHost: ReadonlySet<number>): number => (onHost.size === 0 ? 1.02 : 1.1)
+
+/** What was found for a target: nanoseconds of its segments, or none within so many. */
+interface Tried {
+  readonly target: number
+  readonly leastNanoseconds: number
+}
+
+/**
  * sft without memory for what is kept from forward to backward: for each target the segments of
  * least time whose own tensors fit it. What stands between them waits on the host by ordered
  * no-wait schedules (Beaumont 2020, Proposition 1), so that tiles, recomputation and transfers are
@@ -56,23 +69,40 @@ export const sftOffload: Strategy = {
   obeysDirectives: true,
   kind: 'swapping',
   tiles: true,
-  all: (search) => {
-    const { graph, device } = search
+  groups: (search) => {
+    const { graph, device, estimate } = search
     const sizes = outputBytes(createModelScope(graph, device, createPool()))
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(graph, sizes, maxOnDevice(bytes - search.persistentBytes))
     // One is a part of another: how many they are tells them apart.
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
-    const segmentations = [...sets.values()].flatMap((onHost) =>
-      ownBytes
+    const scheduled = memoize(
+      (segments: Segmentation) => JSON.stringify(segments),
+      (segments) =>
+        withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => () => noWait(seen, seen.tensors, target)))
+    )
+    return [...sets.values()].flatMap((onHost) => {
+      const segmentsWithin = fastestWithin(search, onHost)
+      const nanosecondsOf = (segments: Segmentation): number =>
+        segments.reduce((sum, segment) => sum + estimate(segment, onHost)!.nanoseconds(), 0)
+      const tried: Tried[] = []
+      return ownBytes
         .filter((bytes) => onHost.size === 0 || onHost.size === onHostFor(bytes).size)
-        .flatMap(fastestWithin(search, onHost))
-        .flatMap((segments) => [segments, ...withRematerialization(search, segments, tensorBytes, onHost)])
-    )
-    const different = new Map(segmentations.map((segments) => [JSON.stringify(segments), segments]))
-    return [...different.values()].flatMap((segments) =>
-      withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => () => noWait(seen, seen.tensors, target)))
-    )
+        .map((target): PlanGroup => ({
+          target,
+          estimates: (slowest) => {
+            const limit = marginOf(onHost) * slowest
+            // A smaller target never takes less time.
+            if (tried.some((one) => one.target >= target && one.leastNanoseconds >= limit)) return []
+            const found = segmentsWithin(target, limit)
+            tried.push({ target, leastNanoseconds: found[0] === undefined ? limit : nanosecondsOf(found[0]) })
+            return found
+              .flatMap((segments) => [segments, ...withRematerialization(search, segments, tensorBytes, onHost)])
+              .filter((segments) => limit === Infinity || nanosecondsOf(segments) <= limit)
+              .flatMap(scheduled)
+          }
+        }))
+    })
   }
 }

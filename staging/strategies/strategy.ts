@@ -13,7 +13,7 @@ import type { StrategyName } from '../../dsl'
 export type Variant = Pick<Segment, 'winograd' | 'workspace'>
 
 /**
- * The ways for the convolutions of a span, the first the fastest: without tiles, none takes less
+ * How the convolutions of a span may be computed, the fastest first: without tiles, none takes less
  * time than the one before it.
  */
 export type Variants = (span: Span) => readonly Variant[]
@@ -45,6 +45,14 @@ export interface PlanEstimate {
   readonly refusedKernel: KernelKind | undefined
 }
 
+/** Plans that are found together. */
+export interface PlanGroup {
+  /** Bytes of the device that they are made for; undefined where they are for any. */
+  readonly target: number | undefined
+  /** All of them; beyond `slowest` nanoseconds, of one micro-batch, perhaps none. */
+  readonly estimates: (slowest: number) => readonly PlanEstimate[]
+}
+
 /**
  * A strategy only makes plans, for the model in the order that it wants; staging lowers them and
  * takes the fastest that fits.
@@ -62,19 +70,20 @@ export type Strategy = {
       readonly all: (search: Search) => readonly Segmentation[]
     }
   | {
-      /** All that may be worth a look, whatever the budget, with what waits on the host. */
+      /** Plans with what waits on the host: all that may be worth a look, whatever the budget. */
       readonly kind: 'swapping'
       /** Whether tensors may be made in tiles: then even the largest need not be there whole. */
       readonly tiles?: true
-      readonly all: (search: Search) => readonly PlanEstimate[]
+      readonly groups: (search: Search) => readonly PlanGroup[]
     }
   | {
       /**
        * The segmentations of least time that it believes to fit `target` bytes, the one to prefer
        * first; all take the same time, and never more than for a smaller target. None where it
-       * finds none; then there is none for a smaller target either.
+       * finds none; then there is none for a smaller target either. Beyond `slowest` nanoseconds,
+       * of one micro-batch, perhaps none.
        */
       readonly kind: 'targeted'
-      readonly within: (search: Search) => (target: number) => readonly Segmentation[]
+      readonly within: (search: Search) => (target: number, slowest?: number) => readonly Segmentation[]
     }
 )

@@ -1,6 +1,7 @@
 import type { DeviceModel } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
+import { lazy } from '../memoize'
 import { sourceOrder } from '../graph/order'
 import { withSwapIntervals, type Schedule } from './swap-intervals'
 import { wholeGraph } from './plain'
@@ -16,8 +17,11 @@ export const swappingWhole = (
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'swapping',
-  all: (search) => {
+  groups: (search) => {
     const { graph, device } = search
-    return withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
+    const estimates = lazy(() =>
+      withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
+    )
+    return [{ target: undefined, estimates }]
   }
 })

@@ -1,6 +1,6 @@
 import { isConvolutionOp } from '../../dsl'
 import { unlimitedBytes } from '../lowering/scope/workspace'
-import { segmentScratch } from '../lowering/cost/estimate'
+import { segmentScratch } from '../lowering/cost/segment-times'
 import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
 import { untiled } from '../graph/span'

@@ -171,6 +171,16 @@ const pixelLoss = (k: Tile & Record<'fullHeight' | 'fullWidth', number>, e: numb
   normaliser: contiguous(doubleBytes)
 })
 
+const valueLoss = (k: Omit<KernelOf<'valueLossForward'>, 'kind'>, e: number, p: number) => ({
+  source: tile(k, e),
+  target: strided(k, p),
+  rowWeights: contiguous(k.batch * p),
+  normaliser: contiguous(doubleBytes)
+})
+
+/** Returns the sums of each channel of each image. */
+const overlapSums = (images: number, channels: number): Region => contiguous(images * channels * 3 * doubleBytes)
+
 type Normalised = Tile & Record<'groups' | 'perImage', number>
 /** A row of statistics is of an image by itself or of all. */
 const images = ({ batch, perImage }: Normalised): number => (perImage === 1 ? batch : 1)
@@ -297,6 +307,24 @@ const rows: Rows = {
   sumBias: (k, e, p) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * p) }),
   pixelCrossEntropyForward: (k, e, p) => ({ ...pixelLoss(k, e, p), loss: contiguous(lossBytes) }),
   pixelCrossEntropyBackward: (k, e, p) => ({ ...pixelLoss(k, e, p), sourceGradient: tile(k, e) }),
+  classLossForward: (k, e, p) => ({ ...pixelLoss(k, e, p), rowWeights: contiguous(k.batch * p), loss: contiguous(lossBytes) }),
+  classLossBackward: (k, e, p) => ({
+    ...pixelLoss(k, e, p),
+    rowWeights: contiguous(k.batch * p),
+    overlaps: overlapSums(k.batch, k.channels),
+    sourceGradient: tile(k, e)
+  }),
+  sumOverlaps: (k, e, p) => {
+    const { source, labels } = pixelLoss(k, e, p)
+    return { source, labels, overlaps: overlapSums(k.batch, k.channels) }
+  },
+  overlapLoss: ({ images, channels }, _, p) => ({
+    overlaps: overlapSums(images, channels),
+    classWeights: contiguous(channels * p),
+    loss: contiguous(lossBytes)
+  }),
+  valueLossForward: (k, e, p) => ({ ...valueLoss(k, e, p), loss: contiguous(lossBytes) }),
+  valueLossBackward: (k, e, p) => ({ ...valueLoss(k, e, p), sourceGradient: tile(k, e) }),
   argmaxChannels: (k, e) => ({ source: tile(k, e), classes: classesOf(k, 1) }),
   momentsForward: (k, e) => ({ source: tile(k, e), moments: moments(images(k) * k.groups) }),
   momentsOfRunning: ({ channels }, _, p) => ({

@@ -14,6 +14,11 @@ const targetOperands: { readonly [K in KernelKind]?: string } = {
   softmaxCrossEntropyBackward: 'labels',
   pixelCrossEntropyForward: 'labels',
   pixelCrossEntropyBackward: 'labels',
+  classLossForward: 'labels',
+  classLossBackward: 'labels',
+  sumOverlaps: 'labels',
+  valueLossForward: 'target',
+  valueLossBackward: 'target',
   meanSquaredErrorForward: 'target',
   meanSquaredErrorBackward: 'target'
 }

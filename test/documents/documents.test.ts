@@ -135,7 +135,11 @@ const one: { readonly [P in Op]?: { readonly args: object; readonly vectors?: tr
   channelShuffle: { args: { groups: 2 } },
   narrow: { args: { start: 1, length: 2 } },
   pad: { args: { p: 1 } },
-  softmaxCrossEntropy: { args: {}, vectors: true }
+  softmaxCrossEntropy: { args: {}, vectors: true },
+  classLoss: { args: { loss: 'focal' }, vectors: true },
+  pixelLoss: { args: { loss: 'focal' } },
+  overlapLoss: { args: { loss: 'dice' } },
+  valueLoss: { args: { loss: 'huber' } }
 }
 const extents: { readonly [Letter in string]?: number } = { B: 2, C: 4, H: 12, W: 10, out: 6 }
 

@@ -90,13 +90,13 @@ const checksWithin = (text: string, instantiations: number, seconds: number): vo
   assert.ok(first.seconds < seconds || run().seconds < seconds || run().seconds < seconds, `over ${seconds} s, thrice`)
 }
 
-cost('vgg19 at 20480 x 20480 checks within 5 s and 122,000 instantiations, with all models beside it', () =>
+cost('vgg19 at 20480 x 20480 checks within 5 s and 125,000 instantiations, with all models beside it', () =>
   checksWithin(
     `
     import { input, net } from '../../dsl'
     import { vgg19 } from '../../models'
     export const y = net(input([1, 3, 20480, 20480]), vgg19({ classes: 2, head: 'gap' }).layers)`,
-    122_000,
+    125_000,
     5
   )
 )
@@ -145,13 +145,13 @@ const planOf = (model: Model, ends: readonly number[], input: readonly number[],
   }
 }
 
-cost('vgg19 at 20480 x 20480 with a plan of many segments checks within 5 s and 120,000 instantiations', () =>
+cost('vgg19 at 20480 x 20480 with a plan of many segments checks within 5 s and 123,000 instantiations', () =>
   checksWithin(
     `
     import { planFor } from '../../dsl'
     import { vgg19 } from '../../models'
     export default planFor(vgg19({ classes: 2, head: 'gap' }))(${JSON.stringify(planOf(vgg19({ classes: 2 }), [5, 10, 19, 28, 38], [1, 3, 20480, 20480], 40))})`,
-    120_000,
+    123_000,
     5
   )
 )

@@ -71,6 +71,18 @@ shapes('heads and losses drop the pixels', () => {
   assert.equal(shapeOf('linear', { out: 7, in: 60 }, [2, 60]), E.right([2, 7]))
   assert.equal(shapeOf('softmaxCrossEntropy', {}, [2, 7]), E.right([]))
   assert.equal(shapeOf('meanSquaredError', {}, [2, 3, 4, 5]), E.right([]))
+  assert.equal(shapeOf('classLoss', { loss: 'focal' }, [2, 7]), E.right([]))
+  assert.equal(shapeOf('pixelLoss', { loss: 'focal' }, [2, 3, 4, 5]), E.right([]))
+  assert.equal(shapeOf('overlapLoss', { loss: 'dice' }, [2, 3, 4, 5]), E.right([]))
+  assert.equal(shapeOf('valueLoss', { loss: 'huber' }, [2, 3]), E.right([]))
+  assert.equal(
+    shapeOf('pixelLoss', { loss: 'dice+focal' }, [2, 3, 4, 5]),
+    E.left('pixelLoss: dice is not for it; overlapLoss takes it, of images')
+  )
+  assert.equal(
+    shapeOf('overlapLoss', { loss: 'dice+tversky' }, [2, 3, 4, 5]),
+    E.left('overlapLoss: takes one of dice and tversky; without them take pixelLoss')
+  )
   assert.equal(shapeOf('pixelCrossEntropy', { ignore: 0, classWeights: [1, 0.5, 2] }, [2, 3, 4, 5]), E.right([]))
 })
 

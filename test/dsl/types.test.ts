@@ -118,6 +118,8 @@ types('every op: the same shape, or the same sentence', () => {
     fc.record(model, { requiredKeys: [...required] })
   const statistical = { eps: fc.constantFrom(1e-5, 1e-7, 1, 1, 0, -1), affine: fc.boolean() }
   const mode = fc.constantFrom('bilinear', 'nearest')
+  const ignored = fc.constantFrom(0, 255, -100, 1.5)
+  const classWeights = fc.array(fc.constantFrom(0, 1, 2.5, 1e-7, -1), { minLength: 1, maxLength: 4 })
   const argumentsOf: { readonly [P in Op]: fc.Arbitrary<object> } = {
     conv2d: options({ out: fc.nat(6), groups: fc.nat(3), ...windowed, bias: fc.boolean() }, ['out', 'k']),
     relu: fc.constant({}),
@@ -153,14 +155,13 @@ types('every op: the same shape, or the same sentence', () => {
     mul: fc.constant({}),
     concat: fc.constant({}),
     softmaxCrossEntropy: fc.constant({}),
-    pixelCrossEntropy: options(
-      {
-        ignore: fc.constantFrom(0, 255, -100, 1.5),
-        classWeights: fc.array(fc.constantFrom(0, 1, 2.5, 1e-7, -1), { minLength: 1, maxLength: 4 })
-      },
-      []
-    ),
-    meanSquaredError: fc.constant({})
+    pixelCrossEntropy: options({ ignore: ignored, classWeights }, []),
+    meanSquaredError: fc.constant({}),
+    // What is wrong with a formula the run time alone says.
+    classLoss: options({ loss: fc.constant('focal'), classWeights }, ['loss']),
+    pixelLoss: options({ loss: fc.constant('cross-entropy+0.5*focal'), ignore: ignored, classWeights }, ['loss']),
+    overlapLoss: options({ loss: fc.constant('dice+focal'), ignore: ignored, classWeights }, ['loss']),
+    valueLoss: fc.constant({ loss: 'huber' })
   }
   const start = [2, 3, 6, 5]
   const size = fc.integer({ min: 1, max: 7 })

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
 import { deviceModel, openSession, type DeviceName } from '../../native'
+import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
 import { createStepIo, type StepIo, type Numbers } from '../../src/running/step-io'
 import {
   stage,
@@ -131,11 +132,7 @@ const withSession = async <A>(
     batch.view('input').set(input)
     if (isExchanged('target')) batch.view('target').set(target)
     const loss = staged.graph.nodes.at(-1)!
-    if (loss.op !== 'pixelCrossEntropy' || !isExchanged('normaliser')) return
-    const { classWeights, ignore = 255 } = loss.args
-    const counted = Array.from(target).filter((label) => label !== ignore)
-    batch.view('normaliser')[0] = counted.reduce((sum, label) => sum + (classWeights?.[label] ?? 1), 0)
-    if (classWeights !== undefined) batch.view('classWeights').set(classWeights)
+    if (isExchanged('normaliser')) setNormaliser(loss, weightOfTargets(loss, target), batch)
   }
   const stepper: Stepper = {
     step: (index, learningRate) => run('step', batch, index, learningRate),

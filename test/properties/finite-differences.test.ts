@@ -2,7 +2,7 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { buildGraph } from '../../staging'
+import { buildGraph, hasTarget } from '../../staging'
 import { gradients, trainSteps, type Execution } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
 
@@ -60,7 +60,15 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
   mul: [dsl.gated([dsl.conv2d({ out: 6, k: 3, p: 1 })], [dsl.sigmoid]), dsl.meanSquaredError],
   concat: [dsl.parallel([[], [dsl.conv2d({ out: 5, k: 3, p: 1 })], [dsl.avgPool2d({ k: 3, s: 1, p: 1 })]]), dsl.meanSquaredError],
   pixelCrossEntropy: [dsl.pixelCrossEntropy({ ignore: 2, classWeights: [1, 2, 0.5, 3, 0.25, 1] })],
-  meanSquaredError: [dsl.meanSquaredError]
+  meanSquaredError: [dsl.meanSquaredError],
+  classLoss: [
+    dsl.globalAvgPool,
+    dsl.linear({ out: 5 }),
+    dsl.classLoss({ loss: 'focal:gamma=1.5+cross-entropy:smoothing=0.1', classWeights: [1, 2, 0.5, 3, 0.25] })
+  ],
+  pixelLoss: [dsl.pixelLoss({ loss: 'focal:gamma=1.5+0.5*cross-entropy', ignore: 2, classWeights: [1, 2, 0.5, 3, 0.25, 1] })],
+  overlapLoss: [dsl.overlapLoss({ loss: 'tversky:smooth=0.5+0.5*cross-entropy', ignore: 2, classWeights: [1, 2, 0.5, 3, 0.25, 1] })],
+  valueLoss: [dsl.valueLoss({ loss: 'huber:delta=0.5+mean-squared-error' })]
 }
 
 /** Other forms of ops, and ops that meet. */
@@ -95,6 +103,9 @@ const others: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   'bilinear resizing by a factor': [dsl.resize({ mode: 'bilinear', scale: [2, 3] }), dsl.meanSquaredError],
   'nearest resizing': [dsl.resize({ mode: 'nearest', size: [5, 11] }), dsl.meanSquaredError],
   'pixelCrossEntropy without weights': [dsl.pixelCrossEntropy()],
+  'dice of sigmoids': [dsl.overlapLoss({ loss: 'dice+binary-focal:gamma=1.5' })],
+  'dice of one channel': [dsl.conv2d({ out: 1, k: 1 }), dsl.overlapLoss({ loss: 'dice' })],
+  'binary losses of pixels': [dsl.pixelLoss({ loss: 'binary-cross-entropy:smoothing=0.2+binary-focal:alpha=-1' })],
   'normalised branches of a normalised tensor': [
     dsl.silu,
     dsl.batchNorm(),
@@ -133,12 +144,11 @@ const executionOf = (layers: readonly dsl.AnyLayer[]): Execution => {
   const { nodes, parameters } = built.right
   const loss = nodes[nodes.length - 1]!
   const [, classes, rows, columns] = loss.input
-  const target =
-    loss.op === 'softmaxCrossEntropy'
-      ? [2, 0]
-      : loss.op === 'pixelCrossEntropy'
-        ? Array.from({ length: batch * rows * columns }, () => draw(0, classes - 1))
-        : values(loss.input)
+  const target = hasTarget(loss, 'labels')
+    ? [2, 0]
+    : hasTarget(loss, 'pixel-labels')
+      ? Array.from({ length: batch * rows * columns }, () => draw(0, Math.max(classes, 2) - 1))
+      : values(loss.input)
   const weights = new Map(
     parameters.map(({ name, role, shape }) => {
       const drawn = values(shape)

@@ -1,5 +1,19 @@
 import { pipe } from 'fp-ts/function'
-import { globalAvgPool, input, linear, meanSquaredError, net, pixelCrossEntropy, relu, softmaxCrossEntropy } from '../../dsl'
+import {
+  classLoss,
+  globalAvgPool,
+  input,
+  linear,
+  meanSquaredError,
+  net,
+  overlapLoss,
+  pixelCrossEntropy,
+  pixelLoss,
+  relu,
+  softmaxCrossEntropy,
+  tile,
+  valueLoss
+} from '../../dsl'
 
 const x = input([2, 3, 8, 8])
 
@@ -29,3 +43,21 @@ net(x, [pixelCrossEntropy({ classWeights: [0, 0, 0] })])
 
 // expects: pixelCrossEntropy: the ignored label must be a whole number
 pipe(x, pixelCrossEntropy({ ignore: 0.5 }))
+
+// expects: classLoss: takes scores BxN, not 2x3x8x8
+net(x, [relu, classLoss({ loss: 'focal' })])
+
+// expects: classLoss: has 2 class weights for 3 classes
+net(x, [globalAvgPool, classLoss({ loss: 'focal', classWeights: [1, 2] })])
+
+// expects: pixelLoss: takes scores BxNxHxW, not 2x3
+net(x, [globalAvgPool, pixelLoss({ loss: 'focal' })])
+
+// expects: overlapLoss: the ignored label must be a whole number
+pipe(x, overlapLoss({ loss: 'dice', ignore: 0.5 }))
+
+// expects: tile: cannot tile along H; overlapLoss needs the statistics of the whole tensor before it
+net(x, [relu, overlapLoss({ loss: 'dice' }), tile({ H: 2 })])
+
+// expects: valueLoss: nothing can follow a loss
+net(x, [meanSquaredError, valueLoss({ loss: 'huber' })])

@@ -35,7 +35,11 @@ export const kernels: { readonly [P in Op]: string } = {
   mul: 'pointwise',
   concat: 'copyChannels',
   softmaxCrossEntropy: 'softmaxCrossEntropy',
-  pixelCrossEntropy: 'pixelCrossEntropy'
+  pixelCrossEntropy: 'pixelCrossEntropy',
+  classLoss: 'classLoss',
+  pixelLoss: 'classLoss',
+  overlapLoss: 'classLoss',
+  valueLoss: 'valueLoss'
 }
 
 // expects: Property 'upsample' does not exist

@@ -137,6 +137,24 @@ test('tissue is found at the coarsest level, in tiles or whole, and crops lie in
   assert.match((await failureOf(findTissue(at('glass.png')))).message, /glass\.png is equally saturated everywhere, so there is no tissue/)
 })
 
+test('of other than 8-bit RGB, cells with data are taken: what holds nothing is left out', async () => {
+  const [high, wide] = [90, 60]
+  const elements = new Float32Array(high * wide * 2).fill(-9999)
+  for (let row = 30; row < 50; row += 1)
+    for (let column = 10; column < 40; column += 1) elements[(row * wide + column) * 2 + 1] = row - 40.5
+  const tags = [[42113, 2, [...Buffer.from('-9999\0')]]] as const
+  const pixels = new Uint8Array(elements.buffer)
+  writeTiledTiff(at('bands.tif'), [{ height: high, width: wide, pixels }], { tile: 32, channels: 2, elementType: 'float32', tags })
+  const { numbers, grid } = await valueOf(findTissue(at('bands.tif'), { channels: 2 }))
+  assert.equal([grid.block, numbers.length], [1, 20 * 30])
+  for (const number of numbers) {
+    const [row, column] = [Math.floor(number / wide), number % wide]
+    assert.ok(row >= 30 && row < 50 && column >= 10 && column < 40)
+  }
+  const { message } = await failureOf(findTissue(at('bands.tif'), { bands: [1] }))
+  assert.match(message, /bands\.tif holds no data anywhere, so no crop can be drawn: leave it out$/)
+})
+
 test('every cell is drawn, and every place in it; crops are moved in at the border', () => {
   const grid = gridOf({ height: 10, width: 1030 })
   assert.equal([grid.block, grid.rows, grid.columns], [3, 4, 344])
@@ -158,7 +176,7 @@ test('every cell is drawn, and every place in it; crops are moved in at the bord
 const anywhere: CropRules = { tissue: false, annotated: false, balanced: false }
 const regionsOf = async (csv: string, rules: Partial<CropRules>) => {
   const data = await valueOf(readDataset(at(csv), '--data', csv.includes('json') ? { classNames: 'a,b,c' } : {}))
-  return { data, regions: await valueOf(findCropRegions({ ...anywhere, ...rules }, data, 3, undefined)) }
+  return { data, regions: await valueOf(findCropRegions({ ...anywhere, ...rules }, data, 3)) }
 }
 
 for (const csv of ['mask.png.csv', 'mask.tif.csv', 'mask.json.csv'])
@@ -225,14 +243,14 @@ test('a mask of tissue for an image: where it is not 0, or polygons, of any size
   writePng(at('top.png'), half, { height: 65, width: 35, bitDepth: 8 })
   writeFileSync(at('marked.csv'), 'path,label,tissue\nslide.tif,0,top.png\nslide.png,1,mask.json\nslide.png,1,\n')
   const data = await valueOf(readDataset(at('marked.csv')))
-  const { cellsOf } = await valueOf(findCropRegions(anywhere, data, 2, undefined))
+  const { cellsOf } = await valueOf(findCropRegions(anywhere, data, 2))
   const [top, polygons, none] = data.examples.map((example) => cellsOf(example, undefined))
   assert.is(none, undefined)
   for (const [row] of middles(top!)) assert.ok(row < 200)
   assert.ok(
     middles(polygons!).every(([row, column]) => (row <= 24 && column <= 33) || (row >= 297 && row < 903 && column >= 97 && column < 403))
   )
-  const both = await valueOf(findCropRegions({ ...anywhere, tissue: true }, data, 2, undefined))
+  const both = await valueOf(findCropRegions({ ...anywhere, tissue: true }, data, 2))
   assert.ok(both.cellsOf(data.examples[2]!, undefined)!.numbers.length > 0)
   assert.not.equal((await lossOf({ model: small, data })).loss, (await lossOf({ model: small, data: at('labels.csv') })).loss)
   writePng(at('zero.png'), new Uint8Array(4), { height: 2, width: 2, bitDepth: 8 })

@@ -11,6 +11,7 @@ import * as assert from 'uvu/assert'
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { colourOfClass, palette } from '../../src/results/colours'
+import { groundTags, writeWorldFile } from '../../src/results/ground-files'
 import { rowsOfParts } from '../../src/results/pixel-rows'
 import { type TracedPolygon, tracePolygons } from '../../src/results/polygons'
 import { writePyramid } from '../../src/results/tiff-pyramid'
@@ -95,6 +96,17 @@ test('a palette, and a picture, as libvips and OpenSlide show them', async () =>
     assert.ok([...data].every((value, index) => Math.abs(value - flat[index % 3]!) <= 2))
   }
   for (const name of ['palette.tif', 'picture.tif']) assert.is(properties(at(name))?.get('openslide.level-count') ?? '3', '3')
+})
+
+test('a mask keeps the place of its image, as GeoTIFF and in a world file', async () => {
+  for (const epsg of [32633, 4326, undefined]) {
+    const ground = { affine: [500_000, 0.5, 0.1, 4_100_000, 0.2, -0.5] as const, ...(epsg && { epsg }) }
+    await valueOf(writePyramid(at('ground.tif'), rowsOfParts({ height, width }, inParts), { ground: groundTags(ground) }))
+    assert.equal((await valueOf(openImage(at('ground.tif')))).header.ground, ground)
+    await valueOf(writeWorldFile(at('ground.tif'), ground))
+    const numbers = readFileSync(at('ground.tfw'), 'utf8').trim().split('\n').map(Number)
+    assert.equal(numbers, [0.5, 0.2, 0.1, -0.5, 500_000.3, 4_099_999.85])
+  }
 })
 
 const traced = async (pixels: Uint8Array, high: number, wide: number): Promise<readonly TracedPolygon[]> => {

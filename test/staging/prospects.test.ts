@@ -33,10 +33,13 @@ const fixed = Object.values(strategies).flatMap((strategy) => (strategy.kind ===
 
 test('no prospect of a strategy that swaps takes less, in time or in memory, than it says', () => {
   fc.assert(
-    fc.property(seeds, fc.constantFrom(...swapping), (seed, { order, all }) => {
+    fc.property(seeds, fc.constantFrom(...swapping), (seed, { order, groups }) => {
       const written = graphOf(seed)
       const search = searchIn(written, device, order(written))
-      for (const { plan, deviceBytes, hostBytes, nanoseconds } of some(all(search), 12)) {
+      for (const { plan, deviceBytes, hostBytes, nanoseconds } of some(
+        groups(search).flatMap(({ estimates }) => estimates(Infinity)),
+        12
+      )) {
         const lowered = lower(written, plan(), device)
         assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)

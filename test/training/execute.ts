@@ -1,7 +1,7 @@
-import type { ArgsOf } from '../../dsl'
 import { openSession } from '../../native'
+import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
 import { createStepIo, type StepIo } from '../../src/running/step-io'
-import type { SectionName, Staged, Training } from '../../staging'
+import type { Node, SectionName, Staged, Training } from '../../staging'
 import { must, stageFor, type Execution, type Tensors } from '../golden/execute'
 
 export interface Batch {
@@ -29,14 +29,14 @@ export interface Outcome {
   readonly measuredPeakBytes: number
 }
 
-/** The weights of all pixels that count, of all micro-batches until the next update. */
-const normaliserOf = ({ classWeights, ignore = 255 }: ArgsOf<'pixelCrossEntropy'>, actions: readonly Action[], index: number): number => {
+/** What counts of all micro-batches until the next update. */
+const normaliserOf = (loss: Node, actions: readonly Action[], index: number): number | undefined => {
   const isUpdate = ({ section }: Action): boolean => section === 'update'
   const [before, after] = [actions.slice(0, index).findLastIndex(isUpdate), actions.slice(index).findIndex(isUpdate)]
   const labels = actions
     .slice(before + 1, after === -1 ? undefined : index + after)
     .flatMap((action) => (action.section === 'step' ? Array.from(action.batch.target) : []))
-  return labels.filter((label) => label !== ignore).reduce((sum, label) => sum + (classWeights?.[label] ?? 1), 0)
+  return weightOfTargets(loss, labels)
 }
 
 /**
@@ -67,10 +67,7 @@ export const runSections = async (execution: Execution, objective: Training, act
         exchange.view('target').set(action.batch.target)
         if (action.batch.rowWeights !== undefined) exchange.view('rowWeights').set(action.batch.rowWeights)
         const next = actions[index + 1]
-        if (loss.op === 'pixelCrossEntropy') {
-          exchange.view('normaliser')[0] = normaliserOf(loss.args, actions, index)
-          if (loss.args.classWeights !== undefined) exchange.view('classWeights').set(loss.args.classWeights)
-        }
+        setNormaliser(loss, normaliserOf(loss, actions, index), exchange)
         await run('step', exchange, steps++, program.update === undefined && next?.section === 'update' ? next.learningRate : 0)
         losses.push(exchange.view('loss')[0]!)
       } else if (action.section === 'update') {

@@ -76,7 +76,7 @@ test('rows of another loss have no weights', () => {
   if (isLeft(refused))
     assert.equal(refused.left, {
       code: 'input',
-      message: 'random: rows are weighted in softmaxCrossEntropy only, but the loss is meanSquaredError; leave out the weights.'
+      message: 'random: rows are not weighted in the loss meanSquaredError; leave out the weights.'
     })
 })
 

@@ -29,6 +29,7 @@ template <class T>
 std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& context) {
   using CompileFamily = std::unique_ptr<CompiledKernel> (*)(const Kernel&, const Context&);
   constexpr CompileFamily families[] = {compileAveragePool<T>,
+                                        compileClassLoss<T>,
                                         compileClipping<T>,
                                         compileCopyRows<T>,
                                         compileCrossEntropy<T>,
@@ -47,7 +48,8 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
                                         compileReorder<T>,
                                         compileResampling<T>,
                                         compileSquaredError<T>,
-                                        compileTileBias<T>};
+                                        compileTileBias<T>,
+                                        compileValueLoss<T>};
   for (const CompileFamily compileFamily : families)
     if (auto compiled = compileFamily(kernel, context)) return compiled;
   throw Failure(std::string("the cuda device has no kernel ") + kernelInfo(kernel.kind).name + " of its own");

@@ -12,6 +12,8 @@ namespace tilefold::cuda {
 template <class T>
 std::unique_ptr<CompiledKernel> compileAveragePool(const Kernel& kernel, const Context& context);
 template <class T>
+std::unique_ptr<CompiledKernel> compileClassLoss(const Kernel& kernel, const Context& context);
+template <class T>
 std::unique_ptr<CompiledKernel> compileClipping(const Kernel& kernel, const Context& context);
 template <class T>
 std::unique_ptr<CompiledKernel> compileCopyRows(const Kernel& kernel, const Context& context);
@@ -49,6 +51,8 @@ template <class T>
 std::unique_ptr<CompiledKernel> compileSquaredError(const Kernel& kernel, const Context& context);
 template <class T>
 std::unique_ptr<CompiledKernel> compileTileBias(const Kernel& kernel, const Context& context);
+template <class T>
+std::unique_ptr<CompiledKernel> compileValueLoss(const Kernel& kernel, const Context& context);
 
 // Stands behind the definition of a family.
 #define TILEFOLD_COMPILES(compileFamily)                                                        \

@@ -1,10 +1,9 @@
 // Softmax cross entropy of every pixel's scores, and their classes; plain or nhwc. Semantics:
 // reference/pixel_loss.cpp. Exponentials are of float32, their sums and the losses in double. A
 // label that is none is recorded in context.fault, and the loss stays as it was.
-#include "activation.cuh"
 #include "compiled.hpp"
 #include "families.hpp"
-#include "fault.cuh"
+#include "pixels.cuh"
 #include "reduction.cuh"
 #include "warp.cuh"
 
@@ -14,62 +13,6 @@ namespace {
 // A pixel is the work of `lanes` threads: of one where the scores of a class lie side by side, of
 // more where those of a pixel do.
 constexpr std::int64_t fewClasses = 6, maxOfEight = 64;
-
-// Where the scores of a tile's pixels and their classes are; pixels of all images are counted in
-// one go.
-class Pixels {
- public:
-  explicit Pixels(const PlacedTile& t)
-      : tile_(t.layout, t.channels, t.height, t.width),
-        count_(t.batch * t.height * t.width),
-        channels_(t.channels),
-        pixels_(t.height * t.width),
-        fullHeight_(t.fullHeight),
-        fullWidth_(t.fullWidth),
-        byPixels_(pixels_),
-        byWidth_(t.width) {}
-
-  bool channelsLast() const { return tile_.channelsLast(); }
-  __host__ __device__ std::int64_t count() const { return count_; }
-  __host__ __device__ std::int64_t channels() const { return channels_; }
-  __device__ std::int64_t channelStride() const { return tile_.pixelStride() == 1 ? pixels_ : 1; }
-
-  struct Offsets {
-    std::int64_t scores, classes;
-  };
-  __device__ Offsets operator()(std::int64_t pixel) const {
-    const Division image = byPixels_(pixel), row = byWidth_(image.remainder);
-    return {tile_.plane(image.quotient, 0) + image.remainder * tile_.pixelStride(),
-            (image.quotient * fullHeight_ + row.quotient) * fullWidth_ + row.remainder};
-  }
-
- private:
-  Activation tile_;
-  std::int64_t count_, channels_, pixels_, fullHeight_, fullWidth_;
-  Divisor byPixels_, byWidth_;
-};
-
-constexpr std::int32_t uncounted = -1;
-
-struct Labels {
-  const std::int32_t* labels;
-  const float* classWeights;
-  std::int64_t classes, ignored;
-  Fault* fault;
-
-  // Of a pixel that counts its class. A wrong label is recorded and does not count. Read once: what
-  // was checked is what is used.
-  __device__ std::int32_t at(std::int64_t offset) const {
-    const std::int32_t label = *static_cast<const volatile std::int32_t*>(labels + offset);
-    if (label == ignored) return uncounted;
-    if (label >= 0 && label < classes) return label;
-    recordFault(fault, {static_cast<std::int32_t>(FaultKind::pixelLabel), 0, 0, label, classes, ignored});
-    return uncounted;
-  }
-  __device__ double weight(std::int32_t label) const {
-    return label == uncounted ? 0 : classWeights == nullptr ? 1 : static_cast<double>(classWeights[label]);
-  }
-};
 
 // The largest score so far and the first class that has it; a first score that is no number stays,
 // later ones never become it.
@@ -233,6 +176,7 @@ void classesOf(const Context& context, const Pixels& pixels, const T* source, st
       zero += exchanged(zero, mask);
       largest.offer(score, exchanged(largest.place, mask));
     }
+    if (pixels.channels() == 1) largest.place = scores[0] > 0.0F ? 1 : 0;
     if (pixel < pixels.count() && threadIdx.x % lanes == 0)
       classes[at.classes] = zero == 0 ? static_cast<std::uint8_t>(largest.place) : noClass;
   });

@@ -398,6 +398,53 @@ const std::vector<KernelInfo>& kernelTable() {
         {"bias", Use::read, true, false},
         {"destinationGradient", Use::read, false, false},
         {"sum", Use::write, false, false}}},
+      {"classLossForward",
+       {"batch", "channels", "height", "width", "layout", "fullHeight", "fullWidth", "ignored", "softmax", "expression"},
+       true,
+       {{"source", Use::read, false, false},
+        {"labels", Use::read, false, false},
+        {"classWeights", Use::read, true, false},
+        {"rowWeights", Use::read, true, false},
+        {"normaliser", Use::read, false, false},
+        {"loss", Use::accumulate, false, false}}},
+      {"classLossBackward",
+       {"batch", "channels", "height", "width", "layout", "fullHeight", "fullWidth", "ignored", "softmax", "alpha", "beta", "smooth", "scale", "expression"},
+       true,
+       {{"source", Use::read, false, false},
+        {"labels", Use::read, false, false},
+        {"classWeights", Use::read, true, false},
+        {"rowWeights", Use::read, true, false},
+        {"normaliser", Use::read, false, false},
+        {"overlaps", Use::read, true, false},
+        {"sourceGradient", Use::write, false, false}}},
+      {"sumOverlaps",
+       {"batch", "channels", "height", "width", "layout", "fullHeight", "fullWidth", "ignored", "softmax"},
+       false,
+       {{"source", Use::read, false, false},
+        {"labels", Use::read, false, false},
+        {"overlaps", Use::accumulate, false, false}}},
+      {"overlapLoss",
+       {"images", "channels", "alpha", "beta", "smooth", "scale"},
+       false,
+       {{"overlaps", Use::read, false, false},
+        {"classWeights", Use::read, true, false},
+        {"loss", Use::accumulate, false, false}}},
+      {"valueLossForward",
+       {"batch", "channels", "height", "width", "layout", "strideBatch", "strideChannel", "strideHeight", "expression"},
+       true,
+       {{"source", Use::read, false, false},
+        {"target", Use::read, false, false},
+        {"rowWeights", Use::read, true, false},
+        {"normaliser", Use::read, false, false},
+        {"loss", Use::accumulate, false, false}}},
+      {"valueLossBackward",
+       {"batch", "channels", "height", "width", "layout", "strideBatch", "strideChannel", "strideHeight", "expression"},
+       true,
+       {{"source", Use::read, false, false},
+        {"target", Use::read, false, false},
+        {"rowWeights", Use::read, true, false},
+        {"normaliser", Use::read, false, false},
+        {"sourceGradient", Use::write, false, false}}},
   };
   return table;
 }
@@ -551,6 +598,29 @@ PixelCrossEntropy::PixelCrossEntropy(FieldReader& f)
     : PlacedTile(f),
       ignored(f.integer()) {}
 
+Probabilities::Probabilities(FieldReader& f)
+    : PixelCrossEntropy(f),
+      softmax(f.flag()) {}
+
+ClassLoss::ClassLoss(FieldReader& f)
+    : Probabilities(f),
+      expression(f.numbers()) {}
+
+ClassLossBackward::ClassLossBackward(FieldReader& f)
+    : Probabilities(f),
+      alpha(f.number()),
+      beta(f.number()),
+      smooth(f.number()),
+      scale(f.number()),
+      expression(f.numbers()) {}
+
+OverlapLoss::OverlapLoss(FieldReader& f)
+    : NormaliseParameters(f),
+      alpha(f.number()),
+      beta(f.number()),
+      smooth(f.number()),
+      scale(f.number()) {}
+
 LoadImage::LoadImage(FieldReader& f)
     : PlacedTile(f),
       normalisation(f.numbers()) {}
@@ -564,6 +634,10 @@ StridedTile::StridedTile(FieldReader& f)
 SquaredError::SquaredError(FieldReader& f)
     : StridedTile(f),
       count(f.integer()) {}
+
+ValueLoss::ValueLoss(FieldReader& f)
+    : StridedTile(f),
+      expression(f.numbers()) {}
 
 ChannelGroups::ChannelGroups(FieldReader& f)
     : Tile(f),

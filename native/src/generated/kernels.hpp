@@ -68,7 +68,13 @@ enum class KernelKind : int {
   clipGradient,
   squareRoot,
   castWeights,
-  pointwiseSum
+  pointwiseSum,
+  classLossForward,
+  classLossBackward,
+  sumOverlaps,
+  overlapLoss,
+  valueLossForward,
+  valueLossBackward
 };
 
 // The fields of kernels, read in order (kernel_fields.hpp).
@@ -259,6 +265,33 @@ struct PixelCrossEntropy : PlacedTile {
   std::int64_t ignored;
 };
 
+struct Probabilities : PixelCrossEntropy {
+  explicit Probabilities(FieldReader& f);
+  bool softmax;
+};
+
+struct ClassLoss : Probabilities {
+  explicit ClassLoss(FieldReader& f);
+  std::vector<double> expression;
+};
+
+struct ClassLossBackward : Probabilities {
+  explicit ClassLossBackward(FieldReader& f);
+  double alpha;
+  double beta;
+  double smooth;
+  double scale;
+  std::vector<double> expression;
+};
+
+struct OverlapLoss : NormaliseParameters {
+  explicit OverlapLoss(FieldReader& f);
+  double alpha;
+  double beta;
+  double smooth;
+  double scale;
+};
+
 struct LoadImage : PlacedTile {
   explicit LoadImage(FieldReader& f);
   std::vector<double> normalisation;
@@ -274,6 +307,11 @@ struct StridedTile : Tile {
 struct SquaredError : StridedTile {
   explicit SquaredError(FieldReader& f);
   std::int64_t count;
+};
+
+struct ValueLoss : StridedTile {
+  explicit ValueLoss(FieldReader& f);
+  std::vector<double> expression;
 };
 
 struct ChannelGroups : Tile {

@@ -51,6 +51,31 @@ struct ChannelRange {
 inline ChannelRange sourceRange(const CopyChannels& c) { return {c.sourceChannels, c.sourceFirst, c.sourceLayout}; }
 inline ChannelRange destinationRange(const CopyChannels& c) { return {c.destinationChannels, c.destinationFirst, c.destinationLayout}; }
 
+// Labels that scores of so many channels tell apart, and what a channel is to be of a label: a
+// single channel tells 1 from 0.
+TILEFOLD_HOST_DEVICE inline std::int64_t labelCount(std::int64_t channels) { return channels == 1 ? 2 : channels; }
+TILEFOLD_HOST_DEVICE inline double targetOf(std::int64_t channels, std::int64_t channel, std::int64_t label) {
+  return label == (channels == 1 ? 1 : channel) ? 1 : 0;
+}
+
+// The Tversky index of the overlaps I, P, T of a class in an image: 1 - numerator / denominator.
+struct Index {
+  double numerator, denominator;
+
+  template <class Fields>
+  TILEFOLD_HOST_DEVICE Index(const Fields& f, const double* overlaps)
+      : numerator(overlaps[0] + f.smooth),
+        denominator(overlaps[0] + f.alpha * (overlaps[1] - overlaps[0]) + f.beta * (overlaps[2] - overlaps[0]) + f.smooth) {}
+  TILEFOLD_HOST_DEVICE double loss() const { return denominator == 0 ? 0 : 1 - numerator / denominator; }
+  // The loss's derivative by the probability of a pixel with this target.
+  template <class Fields>
+  TILEFOLD_HOST_DEVICE double derivative(const Fields& f, double target) const {
+    if (denominator == 0) return 0;
+    const double ratio = numerator / denominator;
+    return (ratio * (f.alpha + target * (1 - f.alpha - f.beta)) - target) / denominator;
+  }
+};
+
 // Values that a sum over a tile makes.
 enum class SumRows { one, channels, imageChannels };
 inline SumRows rowsOf(const PointwiseSum& s) { return static_cast<SumRows>(s.rows); }

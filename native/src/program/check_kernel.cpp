@@ -276,6 +276,29 @@ void check(const PixelCrossEntropy& c) {
   between("ignored", static_cast<double>(c.ignored), -0x1p31, 0x1p31);
 }
 
+void check(const ClassLoss& c) {
+  check(static_cast<const PixelCrossEntropy&>(c));
+  instructionsOf(c.expression);
+}
+
+void checkIndex(double alpha, double beta, double smooth, double scale) {
+  notNegative("alpha", alpha);
+  notNegative("beta", beta);
+  notNegative("smooth", smooth);
+  notNegative("scale", scale);
+}
+
+void check(const ClassLossBackward& c) {
+  check(static_cast<const PixelCrossEntropy&>(c));
+  checkIndex(c.alpha, c.beta, c.smooth, c.scale);
+  instructionsOf(c.expression);
+}
+
+void check(const ValueLoss& v) {
+  check(static_cast<const StridedTile&>(v));
+  instructionsOf(v.expression);
+}
+
 void checkClasses(const PlacedTile& t) {
   check(t);
   if (t.channels > 256) throw Failure("a byte tells 256 classes apart, not " + text(t.channels));
@@ -303,6 +326,11 @@ void check(const UpdateRunning& u) {
 void check(const NormaliseParameters& p) {
   positive("images", p.images);
   positive("channels", p.channels);
+}
+
+void check(const OverlapLoss& o) {
+  check(static_cast<const NormaliseParameters&>(o));
+  checkIndex(o.alpha, o.beta, o.smooth, o.scale);
 }
 
 void checkRange(const char* side, const ChannelRange& range, std::int64_t count) {
@@ -450,6 +478,17 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::pixelCrossEntropyForward:
     case KernelKind::pixelCrossEntropyBackward:
       return check(decode<PixelCrossEntropy>(kernel));
+    case KernelKind::classLossForward:
+      return check(decode<ClassLoss>(kernel));
+    case KernelKind::classLossBackward:
+      return check(decode<ClassLossBackward>(kernel));
+    case KernelKind::sumOverlaps:
+      return check(decode<Probabilities>(kernel));
+    case KernelKind::overlapLoss:
+      return check(decode<OverlapLoss>(kernel));
+    case KernelKind::valueLossForward:
+    case KernelKind::valueLossBackward:
+      return check(decode<ValueLoss>(kernel));
     case KernelKind::argmaxChannels:
       return checkClasses(decode<PlacedTile>(kernel));
     case KernelKind::momentsForward:

@@ -103,6 +103,8 @@ OperandExtent classes(const PlacedTile& t, std::int64_t bytes) {
 }
 OperandExtent doubles(std::int64_t count) { return {checkedMultiply(count, 8), 8, true, 0}; }
 OperandExtent moments(std::int64_t rows) { return doubles(checkedMultiply(rows, 3)); }
+// Three sums of each channel of each image.
+OperandExtent overlaps(std::int64_t images, std::int64_t channels) { return moments(checkedMultiply(images, channels)); }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
 std::vector<OperandExtent> resampled(const Resampled& r, const OperandExtent& read, const OperandExtent& written) {
@@ -246,6 +248,29 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const auto c = decode<PixelCrossEntropy>(kernel);
       const bool forward = kernel.kind == KernelKind::pixelCrossEntropyForward;
       return {e.tile(c), classes(c, 4), e.parameters(c.channels), doubles(1), forward ? doubles(2) : e.tile(c)};
+    }
+    case KernelKind::classLossForward: {
+      const auto c = decode<ClassLoss>(kernel);
+      return {e.tile(c), classes(c, 4), e.parameters(c.channels), e.parameters(c.batch), doubles(1), doubles(2)};
+    }
+    case KernelKind::classLossBackward: {
+      const auto c = decode<ClassLossBackward>(kernel);
+      return {e.tile(c),  classes(c, 4),                   e.parameters(c.channels), e.parameters(c.batch),
+              doubles(1), overlaps(c.batch, c.channels), e.tile(c)};
+    }
+    case KernelKind::sumOverlaps: {
+      const auto p = decode<Probabilities>(kernel);
+      return {e.tile(p), classes(p, 4), overlaps(p.batch, p.channels)};
+    }
+    case KernelKind::overlapLoss: {
+      const auto o = decode<OverlapLoss>(kernel);
+      return {overlaps(o.images, o.channels), e.parameters(o.channels), doubles(2)};
+    }
+    case KernelKind::valueLossForward:
+    case KernelKind::valueLossBackward: {
+      const auto v = decode<ValueLoss>(kernel);
+      const bool forward = kernel.kind == KernelKind::valueLossForward;
+      return {e.tile(v), e.parameters(strided(v)), e.parameters(v.batch), doubles(1), forward ? doubles(2) : e.tile(v)};
     }
     case KernelKind::argmaxChannels: {
       const auto t = decode<PlacedTile>(kernel);

@@ -26,7 +26,7 @@ std::unique_ptr<CompiledKernel> compiled(std::function<void(const Arguments&)> b
 template <class T>
 std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
   using CompileFamily = std::unique_ptr<CompiledKernel> (*)(const Kernel&);
-  constexpr CompileFamily families[] = {compileBias<T>,          compileClipping<T>,  compileConvolution<T>, compileExpression<T>,
+  constexpr CompileFamily families[] = {compileBias<T>,          compileClassLoss<T>, compileClipping<T>,  compileConvolution<T>, compileExpression<T>,
                                         compileImage<T>,         compileLinear<T>,    compileLoss<T>,        compileMovement<T>,
                                         compileNormalisation<T>, compileOptimizer<T>, compilePixelLoss<T>,   compilePointwise<T>,
                                         compilePooling<T>,       compileResampling<T>};

@@ -11,6 +11,8 @@ namespace tilefold::reference {
 template <class T>
 std::unique_ptr<CompiledKernel> compileBias(const Kernel& kernel);
 template <class T>
+std::unique_ptr<CompiledKernel> compileClassLoss(const Kernel& kernel);
+template <class T>
 std::unique_ptr<CompiledKernel> compileClipping(const Kernel& kernel);
 template <class T>
 std::unique_ptr<CompiledKernel> compileConvolution(const Kernel& kernel);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../kernels/expression.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
@@ -111,6 +112,44 @@ void meanSquaredErrorBackward(const SquaredError& s, const T* source, const Para
   }
 }
 
+// loss[0] += sum of the expression / normaliser, over the elements whose target is a number.
+template <class T>
+void valueLossForward(const ValueLoss& v, const T* source, const ParameterOf<T>* target, const ParameterOf<T>* rowWeights, double normaliser,
+                      double* loss) {
+  const std::vector<Instruction> instructions = instructionsOf(v.expression);
+  const Planes planes = planesOf(v);
+  std::vector<double> sums(static_cast<std::size_t>(planes.count));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane)
+    visitPlane(v, planes, plane, [&](std::int64_t at, std::int64_t targetAt) {
+      const double wanted = static_cast<double>(target[targetAt]);
+      if (!std::isnan(wanted))
+        sums[static_cast<std::size_t>(plane)] +=
+            weightOf(rowWeights, planes.image(plane)) * evaluate(instructions, {static_cast<double>(source[at]), wanted, 0, 0, 0});
+    });
+  double sum = 0;
+  for (const double one : sums) sum += one;
+  if (sum != 0) loss[0] += sum / normaliser;
+}
+
+template <class T>
+void valueLossBackward(const ValueLoss& v, const T* source, const ParameterOf<T>* target, const ParameterOf<T>* rowWeights,
+                       double normaliser, T* sourceGradient) {
+  const std::vector<Instruction> instructions = instructionsOf(v.expression);
+  const Planes planes = planesOf(v);
+  const std::int64_t elements = v.height * v.width * planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    if (planes.lanes(plane) < planes.block) std::fill_n(sourceGradient + plane * elements, elements, T(0));
+    const double share = weightOf(rowWeights, planes.image(plane)) / normaliser;
+    visitPlane(v, planes, plane, [&](std::int64_t at, std::int64_t targetAt) {
+      const double wanted = static_cast<double>(target[targetAt]);
+      sourceGradient[at] = static_cast<T>(
+          std::isnan(wanted) ? 0.0 : evaluate(instructions, {static_cast<double>(source[at]), wanted, share, 0, 0}));
+    });
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -132,6 +171,14 @@ std::unique_ptr<CompiledKernel> compileLoss(const Kernel& kernel) {
     case KernelKind::meanSquaredErrorBackward:
       return compiled(
           [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<P>(1), a.at<T>(2)); });
+    case KernelKind::valueLossForward:
+      return compiled([v = inBlocks<ValueLoss>(kernel)](const A& a) {
+        valueLossForward<T>(v, a.at<T>(0), a.at<P>(1), a.at<P>(2), *a.at<double>(3), a.at<double>(4));
+      });
+    case KernelKind::valueLossBackward:
+      return compiled([v = inBlocks<ValueLoss>(kernel)](const A& a) {
+        valueLossBackward<T>(v, a.at<T>(0), a.at<P>(1), a.at<P>(2), *a.at<double>(3), a.at<T>(4));
+      });
     default:
       return nullptr;
   }

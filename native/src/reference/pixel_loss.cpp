@@ -3,28 +3,12 @@
 #include <cmath>
 
 #include "../kernels/pixel_labels.hpp"
-#include "block_loop.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
+#include "pixel_scores.hpp"
 
 namespace tilefold::reference {
 namespace {
-
-// The scores of a tile: channel k of a pixel is at(row, column)[offset(k)].
-template <class T>
-struct Scores {
-  Scores(const Tile& t, T* first) : planes(planesOf(t)), height(t.height), width(t.width), data(first) {}
-  // Rows of all images are counted in one go.
-  T* at(std::int64_t row, std::int64_t column) const {
-    return data + ((row / height * planes.blocks * height + row % height) * width + column) * planes.block;
-  }
-  std::int64_t offset(std::int64_t channel) const {
-    return channel / planes.block * height * width * planes.block + channel % planes.block;
-  }
-  Planes planes;
-  std::int64_t height, width;
-  T* data;
-};
 
 // Largest score, the first channel that has it, and the sum of exp(score - largest).
 template <class T>
@@ -108,7 +92,8 @@ void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, cons
   pixelLabels.require(wrong);
 }
 
-// The first of equals; noClass where a score is not finite.
+// The first of equals, of a single channel 1 where its score is above 0; noClass where a score is
+// not finite.
 template <class T>
 void argmaxChannels(const PlacedTile& t, const T* source, std::uint8_t* classes) {
   const Scores<const T> scores(t, source);
@@ -124,6 +109,7 @@ void argmaxChannels(const PlacedTile& t, const T* source, std::uint8_t* classes)
         finite = finite && std::isfinite(static_cast<double>(pixel[scores.offset(k)]));
         if (pixel[scores.offset(k)] > pixel[scores.offset(best)]) best = k;
       }
+      if (t.channels == 1) best = pixel[0] > T(0) ? 1 : 0;
       out[x] = finite ? static_cast<std::uint8_t>(best) : noClass;
     }
   }

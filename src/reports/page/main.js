@@ -29,6 +29,16 @@ if (report.charts.length > 0) {
   report.charts.forEach((chart) => addLines(charts, chart))
 }
 
+if (report.crops.length > 0) {
+  addCrops(
+    addPart(
+      'Validated crops',
+      'The first images of the latest validation, made small. Where pixels have classes: the truth, and what the network says.'
+    ),
+    report.crops
+  )
+}
+
 if (report.step !== null) {
   const part = addPart(
     'A step in time',

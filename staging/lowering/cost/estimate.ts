@@ -2,25 +2,19 @@ import type { DeviceModel } from '../../devices/device-model'
 import type { StepGraph } from '../../graph/step-graph'
 import { maxLive } from '../../placement/placement'
 import { computeLifetimes } from '../../placement/lifetimes'
-import type { Kernel, KernelKind } from '../../kernels/kernels'
+import type { KernelKind } from '../../kernels/kernels'
 import { findRefused } from '../ir/buffer-identity'
 import { lazy } from '../../memoize'
 import { type Segment } from '../../plans/plan'
-import { untiled } from '../../graph/span'
 import type { TileAxis } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
-import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
-import { bindAlone } from '../segment/bind'
+import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
-import { createBuilder, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
-import { structuralIds } from './structural-hash'
+import { createBuilder, createPool, type Pool } from '../ir/builder'
 import { createModelScope } from '../segment/create-scope'
-import { emitBackward } from '../segment/backward'
-import { emitForward } from '../segment/forward'
-import { forwardPass } from '../segment/segment-code'
-import { rematerializingPass } from '../tile/pass'
-import { createCostBuilder, type CostBuilder } from './cost-builder'
-import { simulatedNanoseconds } from '../../devices/simulate'
+import { emitSegment } from './emit-segment'
+import { segmentKeys } from './segment-keys'
+import { segmentTimes } from './segment-times'
 
 /** What one segment takes beside persistent tensors and the tensors at its ends. */
 interface SegmentBytes {
@@ -41,6 +35,9 @@ export interface SegmentEstimate {
   /** Exact: its share of what the simulator says of a step that runs launch by launch. */
   readonly nanoseconds: () => number
 }
+
+/** Bytes do not depend on which kernels there are. */
+const withoutKernels = (pool: Pool): Pool => ({ ...pool, intern: () => 0 })
 
 const size = (run: TileRun): number => [...run.held.values()].reduce((sum, { from, to }) => sum + to - from, 0)
 
@@ -64,9 +61,9 @@ export const segmentEstimator = (
   graph: StepGraph,
   device: DeviceModel
 ): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
-  const pool = createPool()
+  const pool = withoutKernels(createPool())
   const scope = createModelScope(graph, device, pool)
-  const timed = withoutScratch(scope)
+  const timeOf = segmentTimes(scope)
   const keyOf = segmentKeys(scope)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
@@ -84,97 +81,11 @@ export const segmentEstimator = (
         key,
         tiling && {
           bytes: lazy(() => bytesOf(scope, pool, segment, tiling, streamed)),
-          nanoseconds: lazy(() => timeSegment(timed, segment, tiling, streamed).nanoseconds())
+          nanoseconds: lazy(() => timeOf(segment, tiling, streamed))
         }
       )
     }
     return known.get(key)
-  }
-}
-
-/** Keys of segments: the same for those that are alike and run in the same way. */
-const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
-  const likeness = structuralIds(scope)
-  return (segment, streamed) => {
-    const { from, grid, recompute, reorder, winograd = [], workspace, prefetch, rematerialize } = segment
-    const onHost = endsOnHost(scope.graph, segment, streamed).map((tensor) => tensor - from)
-    const transformed = winograd.map((position) => position - from)
-    const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, prefetch, rematerialize, onHost]
-    return [likeness(segment), ...decisions].join(';')
-  }
-}
-
-/**
- * Forward, then backward, of a segment by itself; returns how many instructions were emitted in
- * forward.
- */
-const emitSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
-  const code = bindAlone(scope, segment, tiling, streamed)
-  const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
-  const forwardEnd = instructions(scope.builder.code())
-  if (segment.rematerialize === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
-  emitBackward(scope, code, kept, () => undefined)
-  return forwardEnd
-}
-
-/** Time does not depend on scratch, and devices are slow to answer for it. */
-const withoutScratch = (scope: ModelScope): ModelScope => ({
-  ...scope,
-  device: { ...scope.device, scratchBytes: () => 0, indicesBytes: () => 0 }
-})
-
-const timeSegment = (
-  scope: ModelScope,
-  segment: Segment,
-  tiling: SegmentTiling,
-  streamed: ReadonlySet<number> = new Set()
-): CostBuilder => {
-  const watch = createCostBuilder(scope.device)
-  emitSegment({ ...scope, builder: watch }, segment, tiling, streamed)
-  if (segment.prefetch !== true && endsOnHost(scope.graph, segment, streamed).length === 0) return watch
-  // Engines that run beside each other are simulated.
-  const pool = createPool()
-  const builder = createBuilder(pool)
-  emitSegment({ ...scope, builder }, segment, tiling, streamed)
-  const whole = simulatedNanoseconds(builder.code(), pool.kernels, scope.device)
-  return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
-}
-
-/**
- * What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more
- * than padding. Answers are remembered as an estimator's.
- */
-export const segmentTimer = (
-  graph: StepGraph,
-  device: DeviceModel,
-  onHost: ReadonlySet<number> = new Set()
-): ((segment: Segment) => CostBuilder) => {
-  const scope = withoutScratch(createModelScope(graph, device, createPool()))
-  const keyOf = segmentKeys(scope)
-  const known = new Map<string, CostBuilder>()
-  return (segment) => {
-    const key = keyOf(segment, onHost)
-    const watch = known.get(key) ?? timeSegment(scope, segment, segmentTiling(graph, segment, segment.grid)!, onHost)
-    known.set(key, watch)
-    return watch
-  }
-}
-
-/**
- * Bytes of the largest scratch that a segment's kernels take, undefined where the device refuses
- * one of them; its tiles must see more than padding.
- */
-export const segmentScratch = (graph: StepGraph, device: DeviceModel): ((segment: Segment) => number | undefined) => {
-  const scope = createModelScope(graph, device, createPool())
-  return (segment) => {
-    let largest: number | undefined = 0
-    const scratchBytes = (kernel: Kernel): number | undefined => {
-      const bytes = device.scratchBytes(kernel)
-      largest = largest === undefined || bytes === undefined ? undefined : Math.max(largest, bytes)
-      return bytes
-    }
-    timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(graph, segment, untiled)!)
-    return largest
   }
 }
 
@@ -193,6 +104,3 @@ const bytesOf = (scope: ModelScope, pool: Pool, segment: Segment, tiling: Segmen
     refusedKernel: findRefused(local)
   }
 }
-
-const instructions = (code: readonly UnplacedInstruction[]): number =>
-  code.reduce((sum, one) => sum + (one.kind === 'loop' ? instructions(one.body) : 1), 0)

@@ -1,4 +1,4 @@
-import { gathersMoments } from '../../graph/statistics'
+import { gathersStatistics } from '../../graph/statistics'
 import { boundaryTensors } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
 import { isRandom } from '../../ops'
@@ -31,7 +31,7 @@ export const structuralIds = ({ graph, layouts, parameters, requiresGrad }: Mode
       graph.readers[tensor]!.map((reader) => {
         if (from <= reader && reader < to) return reader - from
         const side = reader < from ? '<' : '>'
-        return gathersMoments(graph.nodes[reader]!) ? `${side}${nodes[reader]!}` : side
+        return gathersStatistics(graph.nodes[reader]!) ? `${side}${nodes[reader]!}` : side
       }).join()
     const inputs = boundaryTensors(graph, span).inputs.map((tensor) => {
       const extents = tensor === 0 ? graph.input : graph.nodes[tensor - 1]!.output

@@ -7,6 +7,7 @@ const ofNode = {
   operand: (node: string) => `what ${node} reads`,
   moments: (node: string) => `moments of ${node}`,
   maxima: (node: string) => `maxima of ${node}`,
+  overlaps: (node: string) => `overlaps of ${node}`,
   'running-moments': (node: string) => `running moments of ${node}`,
   sums: (node: string) => `sums of ${node}`,
   'output-gradient': (node: string) => `gradient of the output of ${node}`,

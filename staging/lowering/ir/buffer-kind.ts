@@ -17,6 +17,7 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   operand: 'activations',
   moments: 'activations',
   maxima: 'activations',
+  overlaps: 'activations',
   'reordered-operand': 'activations',
   'whole-rows': 'activations',
   'normalised-tile': 'activations',

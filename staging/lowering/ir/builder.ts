@@ -1,5 +1,15 @@
+import { map } from 'fp-ts/Record'
 import type { BufferIdentity } from './buffer-identity'
-import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
+import {
+  encodeKernel,
+  kernelTable,
+  type Kernel,
+  type KernelKind,
+  type KernelOf,
+  type KernelRow,
+  type OperandsOf,
+  type Use
+} from '../../kernels/kernels'
 import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
 
 /** A range of the arena that placement has yet to give an address. */
@@ -136,6 +146,9 @@ const stepped = (operand: UnplacedOperand, { axis, first, step }: Stepping): Unp
   return { ...operand, base: operand.base + first * stride, strides: [b!, h!, w!] }
 }
 
+/** Operands of each kernel in order, and how it uses them. */
+const operandUses = map(({ operands }: KernelRow): readonly (readonly [string, Use])[] => Object.entries(operands))<KernelKind>(kernelTable)
+
 export const createBuilder = (pool: Pool): Builder => {
   let current: UnplacedInstruction[] = []
   let seeding: Buffer | undefined
@@ -153,7 +166,7 @@ export const createBuilder = (pool: Pool): Builder => {
     current = outer
   }
   const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, UnplacedOperand>>, engine?: 'to-device'): void => {
-    const uses = Object.entries(kernelTable[kernel.kind].operands)
+    const uses = operandUses[kernel.kind]
     const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : stepped(named[name]!, stepping)))
     const reads = (operand: UnplacedOperand, position: number): boolean =>
       operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'

@@ -8,30 +8,49 @@ import { exchangeOperand, indexOperand, offsetBy, zeroStrides, type Strides, typ
 import type { Interval } from '../../graph/interval'
 import { readInterval } from '../../graph/region'
 
-const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] => [
-  pick(body.runs[0]),
-  pick(body.runs[1]),
-  pick(body.runs[2])
-]
+const regionBy = ({ runs }: Body, tensor: number, intervalIn: (run: TileRun) => Interval): Region => {
+  const [b, h, w] = [intervalIn(runs[0]), intervalIn(runs[1]), intervalIn(runs[2])]
+  return {
+    from: [b.from, h.from, w.from],
+    size: [b.to - b.from, h.to - h.from, w.to - w.from],
+    advance: [runs[0].advances.get(tensor)!, runs[1].advances.get(tensor)!, runs[2].advances.get(tensor)!]
+  }
+}
 
-const regionBy = (body: Body, tensor: number, interval: (run: TileRun) => Interval): Region => ({
-  from: triple(body, (run) => interval(run).from),
-  size: triple(body, (run) => interval(run).to - interval(run).from),
-  advance: triple(body, (run) => run.advances.get(tensor)!)
-})
+/** What was asked of a body's regions, by number. */
+type KnownRegions = WeakMap<Body, Map<number, Region>>
+
+/** Plans are made of millions of these: each is made once a body. */
+const remembered = (known: KnownRegions, body: Body, key: number, make: () => Region): Region => {
+  let regions = known.get(body)
+  if (regions === undefined) known.set(body, (regions = new Map<number, Region>()))
+  let region = regions.get(key)
+  if (region === undefined) regions.set(key, (region = make()))
+  return region
+}
+
+const [heldRegions, ownedRegions, readRegions]: readonly KnownRegions[] = [new WeakMap(), new WeakMap(), new WeakMap()]
 
 /** Returns the region of a tensor that a tile holds, halo included. */
-export const regionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.held.get(tensor)!)
+export const regionOf = (body: Body, tensor: number): Region =>
+  remembered(heldRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.held.get(tensor)!))
 
 /** Returns the region of a tensor that a tile owns. */
-export const ownedRegionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.owned.get(tensor)!)
+export const ownedRegionOf = (body: Body, tensor: number): Region =>
+  remembered(ownedRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.owned.get(tensor)!))
+
+/** More tensors than any graph has. */
+const tensorLimit = 2 ** 24
 
 /** Returns the region of a tensor that the segment's op `index` reads. */
 export const readRegionOf = (body: Body, index: number, tensor: number): Region =>
-  regionBy(body, tensor, (run) => readInterval(run.readings[index]!, tensor))
+  remembered(readRegions!, body, index * tensorLimit + tensor, () =>
+    regionBy(body, tensor, (run) => readInterval(run.readings[index]!, tensor))
+  )
 
-export const isSameRegion = (a: Region, b: Region): boolean =>
-  [0, 1, 2].every((axis) => a.from[axis] === b.from[axis] && a.size[axis] === b.size[axis])
+const isSame = (a: Strides, b: Strides): boolean => a[0] === b[0] && a[1] === b[1] && a[2] === b[2]
+
+export const isSameRegion = (a: Region, b: Region): boolean => a === b || (isSame(a.from, b.from) && isSame(a.size, b.size))
 
 /** Returns the place of a region in the tile that holds it. */
 export const within = (outer: Region, { from, size }: Region): Region => ({

@@ -14,6 +14,8 @@ export interface StepIo {
   readonly classes: number
   readonly scores: number
   readonly loss: number
+  /** Where what overlaps have to do with the loss is added: apart where it is evaluated. */
+  readonly overlapLoss: number
   readonly input: number
   readonly inputGradient: number
   readonly gradient: (parameter: string) => number

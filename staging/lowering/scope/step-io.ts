@@ -1,4 +1,4 @@
-import { hasTarget, isTrainable } from '../../graph/graph'
+import { hasTarget, isNormalised, isTrainable, type Node } from '../../graph/graph'
 import { elementCount, type Extents } from '../../graph/extents'
 import { stepIoElementBytes, type StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
@@ -21,20 +21,15 @@ export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout =>
   const { objective, source } = graph
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
-  const [batch, classes, height, width] = loss.input
-  const target = hasTarget(loss, 'labels')
-    ? ({ type: 'int32', shape: [batch] } as const)
-    : hasTarget(loss, 'pixel-labels')
-      ? ({ type: 'int32', shape: [batch, height, width] } as const)
-      : { type, shape: flat(loss.input) }
+  const [, classes] = loss.input
   const float = source.kind === 'float'
   return layOut([
-    { name: 'target', ...target },
+    { name: 'target', ...targetOf(loss, type) },
     ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type, shape: [loss.input[0]] }] : []),
-    ...(hasTarget(loss, 'pixel-labels')
+    ...(isNormalised(loss)
       ? [
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
-          ...(loss.args.classWeights === undefined ? [] : [{ name: 'classWeights', type, shape: [classes] }])
+          ...('classWeights' in loss.args && loss.args.classWeights !== undefined ? [{ name: 'classWeights', type, shape: [classes] }] : [])
         ]
       : []),
     { name: 'loss', type: 'float64', shape: [2] },
@@ -48,12 +43,21 @@ export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout =>
   ])
 }
 
+/** What a loss compares its input with. */
+const targetOf = (loss: Node, type: StepIoEntry['type']): Pick<StepIoEntry, 'type' | 'shape'> => {
+  const [batch, , height, width] = loss.input
+  return hasTarget(loss, 'labels')
+    ? { type: 'int32', shape: [batch] }
+    : hasTarget(loss, 'pixel-labels')
+      ? { type: 'int32', shape: [batch, height, width] }
+      : { type, shape: flat(loss.input) }
+}
+
 /**
- * Whether an evaluation is given the classes of pixels and hands out their loss: beside training,
- * where it validates.
+ * Whether an evaluation is given a target and hands out its loss: beside training, where it
+ * validates, of a loss that is divided by what comes with the step.
  */
-export const exportsLoss = ({ nodes, objective }: StepGraph): boolean =>
-  objective.kind === 'train' && hasTarget(nodes.at(-1)!, 'pixel-labels')
+export const exportsLoss = ({ nodes, objective }: StepGraph): boolean => objective.kind === 'train' && isNormalised(nodes.at(-1)!)
 
 /**
  * What an evaluation's holds: the scores, or the best class of each pixel and what their loss
@@ -69,9 +73,10 @@ export const layoutEvaluationIo = (graph: StepGraph, device: DeviceModel): IoLay
       : { name: 'scores', type, shape: flat(loss.input) },
     ...(exportsLoss(graph)
       ? [
-          { name: 'target', type: 'int32' as const, shape: [batch, height, width] },
+          { name: 'target', ...targetOf(loss, type) },
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
-          { name: 'loss', type: 'float64' as const, shape: [2] }
+          { name: 'loss', type: 'float64' as const, shape: [2] },
+          ...(loss.overlaps ? [{ name: 'overlapLoss', type: 'float64' as const, shape: [2] }] : [])
         ]
       : []),
     ...(graph.source.kind === 'float' ? [{ name: 'input', type, shape: graph.input }] : [])
@@ -98,6 +103,7 @@ const layOut = (wanted: readonly Omit<StepIoEntry, 'offset'>[]): IoLayout => {
       classes: offsetOf('classes'),
       scores: offsetOf('scores'),
       loss: offsetOf('loss'),
+      overlapLoss: offsets.get('overlapLoss') ?? offsetOf('loss'),
       input: offsetOf('input'),
       inputGradient: offsetOf('grad.input'),
       gradient: (parameter) => offsetOf(`grad.${parameter}`)

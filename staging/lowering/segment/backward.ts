@@ -9,7 +9,7 @@ import { emitTileBackward } from '../tile/backward'
 import type { BoundGradients } from '../tile/bound-gradients'
 import { emitTileForward } from '../tile/forward'
 import type { HostGradient } from '../tile/host-gradients'
-import { updateRunning, zeroMoments } from '../tile/moments'
+import { finishOverlaps, updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
 import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
@@ -105,4 +105,5 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   storeGradientsToHost(backward, hostGradients, reductions, inside)
   for (const tensor of ends.outputs) hostTensors.get(tensor)?.pending.forEach((one) => one.finish())
   finishReductions(backward, reductions, inside)
+  if (isLast) finishOverlaps(scope, segment)
 }

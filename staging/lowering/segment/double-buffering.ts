@@ -82,7 +82,7 @@ export const emitTiles = (
   more: readonly PrefetchedTensor[] = []
 ): void => {
   const { builder } = scope
-  const { segment, ends, bodies, hostTensors } = code
+  const { segment, ends, bodies, hostTensors, aroundTile } = code
   const order = assignSlots(bodies)
   const isTiled = bodies.length > 1 || order.some(({ innermost }) => innermost >= 0)
   const slots = segment.prefetch === true && isTiled ? createSlots(scope, order, [...prefetchInputs(scope, code, pass), ...more]) : []
@@ -94,10 +94,12 @@ export const emitTiles = (
     if (inBands) builder.record('to-host', stored)
     places.forEach((place) => builder.record('compute', computed, place))
   }
-  for (const { body, first, innermost } of order) {
+  for (const [place, { body, first, innermost }] of order.entries()) {
+    const runTile = (slot: BufferSlot | undefined): void =>
+      aroundTile === undefined ? run(body, slot) : aroundTile({ run: () => run(body, slot), key: `${pass.mode} ${place}`, body, slot })
     const runIn = (index: number): void => {
       const [own, other] = [slots[(first + index) % 2], slots[(first + index + 1) % 2]]
-      run(body, own)
+      runTile(own)
       if (own === undefined || other === undefined) return
       builder.record('compute', own.computed)
       if (!inBands) return

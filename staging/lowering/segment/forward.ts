@@ -6,7 +6,7 @@ import { isMixedPrecision, type ModelScope } from '../scope/scope'
 import { accumulates, isSummedByTiles, sumTensor } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
 import { emitTileForward } from '../tile/forward'
-import { gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
+import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { createSegmentScope } from './segment-scope'
@@ -67,6 +67,7 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
   })
   completeSums(scope, code, pass, sums)
+  if (pass.mode === 'evaluate') finishOverlaps(scope, segment)
   if (pass.mode !== 'evaluate' && pass.mode !== 'rematerialize') updateRunning(scope, segment)
   return pass.mode === 'keep' ? kept : undefined
 }

@@ -24,7 +24,9 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
     scope,
     codes.map(({ segment }) => segment)
   )
-  if (exportsLoss(training.graph)) builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
+  if (exportsLoss(training.graph))
+    for (const sum of new Set([stepIo.loss, stepIo.overlapLoss]))
+      builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(sum) })
   // Tiles add their scores.
   if (!hasTarget(loss, 'pixel-labels'))
     builder.launch<'zero'>(

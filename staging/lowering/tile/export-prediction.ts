@@ -20,10 +20,14 @@ const exportClasses = (scope: TileScope, step: Step): void => {
   if (exportsLoss(scope.graph)) runForward(scope, step)
 }
 
-/** In place of a loss, in an evaluation: hands out what it reads, of pixels the best class. */
+/**
+ * In place of a loss, in an evaluation: hands out what it reads, of pixels the best class, and adds
+ * the loss where there is a target.
+ */
 export const exportPrediction = (scope: TileScope, step: Step): void => {
   const { node, source, sourceRegion } = step
   if (hasTarget(node, 'pixel-labels')) return exportClasses(scope, step)
   const { fields, address } = inExchange(source, node.input, sourceRegion, scope.stepIo.scores, scope.parameterBytes)
   scope.builder.launch<'unpackAddTile'>({ kind: 'unpackAddTile', ...fields }, { source: source.address, destination: address })
+  if (exportsLoss(scope.graph)) runForward(scope, step)
 }

@@ -1,5 +1,5 @@
 import { tileIdentity } from '../ir/buffer-identity'
-import { gathersMoments, isWithinTile, type Normalisation } from '../../graph/statistics'
+import { gathersStatistics, isWithinTile, type Normalisation } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
@@ -9,6 +9,7 @@ import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorByte
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { gathersMaxima } from '../../ops/create-moments'
+import { loweringOf } from '../../ops'
 import { momentBytes, momentsAt } from '../../ops/moment-addresses'
 
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
@@ -18,7 +19,7 @@ const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand)
 const gatheringFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] => {
   const made = Array.from({ length: to - from }, (_, index) => from + 1 + index).flatMap((tensor) => graph.readers[tensor]!)
   const loading = graph.readers[0]!.filter((position) => from <= position && position < to)
-  return [...loading, ...made].filter((position) => gathersMoments(graph.nodes[position]!)).sort((a, b) => a - b)
+  return [...loading, ...made].filter((position) => gathersStatistics(graph.nodes[position]!)).sort((a, b) => a - b)
 }
 
 /** Positions of a span's ops that gather maxima. */
@@ -38,11 +39,16 @@ export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
 const gatheringOf = ({ graph }: ModelScope, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
   mode === 'recompute' || mode === 'rematerialize'
     ? []
-    : graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
+    : graph.readers[tensor]!.filter((reader) => gathersStatistics(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
 
 const addMoments = (scope: ModelScope, positions: readonly number[], source: TileTensor, region: Region): void => {
   for (const position of positions) {
-    const node = scope.graph.nodes[position] as Normalisation
+    const read = scope.graph.nodes[position]!
+    if (read.overlaps) {
+      loweringOf(read).overlaps!.gather(scope, { node: read as never, position, source, region })
+      continue
+    }
+    const node = read as Normalisation
     const { groups, perImage } = node.statistics
     scope.builder.launch<'momentsForward'>(
       { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
@@ -86,6 +92,12 @@ export const updateRunning = (scope: ModelScope, segment: Segment): void =>
       { kind: 'updateRunning', channels: input[1], momentum: statistics.momentum },
       { moments: arenaOperand(moments.get(position)!), mean: arenaOperand(mean!.buffer), variance: arenaOperand(variance!.buffer) }
     )
+  })
+
+/** After all tiles: the overlaps of a segment's loss, which are complete, become a part of it. */
+export const finishOverlaps = (scope: ModelScope, { from, to }: Segment): void =>
+  scope.graph.nodes.slice(from, to).forEach((node, index) => {
+    if (node.overlaps) loweringOf(node).overlaps!.finish(scope, node as never, from + index)
   })
 
 /**

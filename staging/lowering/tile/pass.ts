@@ -1,5 +1,6 @@
 import { isLoss } from '../../graph/graph'
 import { isLiveAfter } from '../../graph/tiling'
+import { memoizeByNumber } from '../../memoize'
 import type { Span } from '../../graph/span'
 import { loweringOf } from '../../ops'
 import type { ModelScope } from '../scope/scope'
@@ -101,30 +102,36 @@ const createPass = (described: Described): Pass => {
   const { nodes } = described.scope.graph
   const running = runningPositions(described)
   const runs = (position: number): boolean => running.has(position)
-  const fuses = (position: number): boolean =>
-    rectifies(described, position) && (runs(position) || isFusedIntoPrevious(described, position))
+  const fuses = memoizeByNumber(
+    (position: number): boolean => rectifies(described, position) && (runs(position) || isFusedIntoPrevious(described, position))
+  )
   return {
     mode: described.mode,
     runs,
     readsInput: (position) => isReadBackward(described, position),
     isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader)),
-    writes: (tensor) => writes(described, tensor),
-    inPlaceConsumerOf: (tensor) => inPlaceConsumerOf(described, tensor),
+    writes: memoizeByNumber((tensor) => writes(described, tensor)),
+    inPlaceConsumerOf: memoizeByNumber((tensor) => inPlaceConsumerOf(described, tensor)),
     fuses,
-    isFusedIntoPrevious: (position) => fuses(position) && isFusedIntoPrevious(described, position),
-    negativeSlopeOf: (position) => {
+    isFusedIntoPrevious: memoizeByNumber((position) => fuses(position) && isFusedIntoPrevious(described, position)),
+    negativeSlopeOf: memoizeByNumber((position) => {
       const rectifier = readersInside(described, position + 1).find(fuses)
       return rectifier === undefined ? 1 : loweringOf(nodes[rectifier]!).slope!(nodes[rectifier]!.args as never)
-    }
+    })
   }
 }
 
+/** Passes of a scope by mode and span: scopes that differ in what is emitted alone share them. */
+const knownPasses = new WeakMap<ModelScope['parameters'], Map<string, Pass>>()
+
 /** The passes over a segment by their modes, each described once. */
 export const createPasses = (scope: ModelScope, span: Span): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) => {
-  const known = new Map<ForwardMode, Pass>()
+  const known = knownPasses.get(scope.parameters) ?? new Map<string, Pass>()
+  knownPasses.set(scope.parameters, known)
   return (mode) => {
-    const pass = known.get(mode) ?? createPass({ scope, span, mode, wanted: new Set() })
-    known.set(mode, pass)
+    const key = `${mode},${span.from},${span.to}`
+    const pass = known.get(key) ?? createPass({ scope, span, mode, wanted: new Set() })
+    known.set(key, pass)
     return pass
   }
 }

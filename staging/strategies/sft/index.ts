@@ -3,7 +3,7 @@ import { createPool } from '../../lowering/ir/builder'
 import { createModelScope } from '../../lowering/segment/create-scope'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
-import { gathersMoments } from '../../graph/statistics'
+import { gathersStatistics } from '../../graph/statistics'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
@@ -39,9 +39,13 @@ interface Spans {
  * capacity up to the target; for each segment the tile counts are searched; a shortest path over
  * (position, bytes resident) picks the checkpoints and grids of least predicted time. `checkpoint`
  * and `tile` in the model are obeyed. Where what is kept waits on the host, the target is for each
- * segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
+ * segment by itself; the tensors `onHost` are there throughout, but for bands of rows. None where
+ * all take more than `slowest` nanoseconds.
  */
-export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (
+  search: Search,
+  onHost?: ReadonlySet<number>
+): ((target: number, slowest?: number) => readonly Segmentation[]) => {
   const { graph, device, persistentBytes } = search
   const scope = createModelScope(graph, device, createPool())
   const sizes = outputBytes(scope)
@@ -53,7 +57,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     scope.parameters
       .slice(from, to)
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
-  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
+  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersStatistics(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const segmentOptions = createSegmentOptions(search, positionsWithin(Infinity), {
     tensorBytes,
@@ -108,11 +112,11 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     return { positions, from, leastNanoseconds }
   }
 
-  return (target) => {
+  return (target, slowest = Infinity) => {
     const spans = spansWithin(target)
     // Answers of the narrower searches keep the wider one from looking at what cannot be better.
     const best = [() => false, (from: number) => from === 0, () => true].reduce<Label | undefined>(
-      (found, mayTile) => fastest(target, spans, found?.nanoseconds ?? Infinity, mayTile) ?? found,
+      (found, mayTile) => fastest(target, spans, found?.nanoseconds ?? slowest, mayTile) ?? found,
       undefined
     )
     if (best === undefined) return []

@@ -1,0 +1,65 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import {
+  checkpoint,
+  classLoss,
+  familyOf,
+  flatLayers,
+  isLoss,
+  named,
+  overlapLoss,
+  parseLoss,
+  pixelLoss,
+  trace,
+  valueLoss,
+  type AnyLayer,
+  type LossFamily,
+  type Model,
+  type Op
+} from '../../dsl'
+import { type Failure, inputFailure } from '../failure'
+
+/** The layer that computes a formula of such families from rows [B, N] or from pixels. */
+const layerOf = (loss: string, families: readonly LossFamily[], ofPixels: boolean): AnyLayer =>
+  families.includes('overlap')
+    ? overlapLoss({ loss })
+    : families.includes('values') || (!ofPixels && families.includes('binary'))
+      ? valueLoss({ loss })
+      : ofPixels
+        ? pixelLoss({ loss })
+        : classLoss({ loss })
+
+/**
+ * The model with the loss of a formula at its end: of rows' classes, of pixels' classes, or of
+ * values, as the formula and what the model makes of such an input say.
+ */
+export const withLoss =
+  (formula: string, input: readonly number[]) =>
+  (model: Model): E.Either<Failure, Model> =>
+    pipe(
+      parseLoss(formula),
+      E.map((terms) => terms.map(familyOf)),
+      E.mapLeft((fault) => `--loss: ${fault}`),
+      E.chain((families) => {
+        const own = flatLayers(model.layers)
+          .filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
+          .at(-1)
+        if (own !== undefined && isLoss(own.op as Op))
+          return E.left(`--loss: ${model.name} ends in the loss ${own.op} of its own; leave one of them out`)
+        const made = trace(model.layers, input)
+        // Layers that do not fit are refused when the graph is built.
+        if (E.isLeft(made)) return E.right(model)
+        const shape = made.right.at(-1)?.output ?? input
+        // A segment that is asked to be tiled stays as it is written.
+        const end = flatLayers(model.layers).some(({ op }) => op === 'tile') ? [checkpoint] : []
+        const layers = [...model.layers, ...end, named('loss', layerOf(formula, families, shape.length === 4))]
+        return pipe(
+          trace(layers, input),
+          E.bimap(
+            (sentence) => `${model.name} with --loss ${formula}: ${sentence}`,
+            () => ({ ...model, layers })
+          )
+        )
+      }),
+      E.mapLeft(inputFailure)
+    )

@@ -1,0 +1,115 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import {
+  type AnyLayer,
+  type Layers,
+  type Model,
+  conv2d,
+  dropout,
+  globalAvgPool,
+  linear,
+  meanSquaredError,
+  softmaxCrossEntropy
+} from '../../dsl'
+import type { Graph } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { frozenModel } from '../model/model-layers'
+import type { Numbers, StepIo } from '../running/step-io'
+import { readWeights } from '../weights/weights'
+
+/** What a container holds, as far as a head may lie in one. */
+interface Holder {
+  readonly name?: string
+  readonly layer?: AnyLayer
+  readonly layers?: Layers
+}
+
+const opOf = (layer: AnyLayer): AnyLayer['op'] => {
+  const { layer: held } = layer.args as Holder
+  return held === undefined ? layer.op : opOf(held)
+}
+
+const [lossOp, poolOp, headOp] = [softmaxCrossEntropy.op, globalAvgPool.op, linear({ out: 1 }).op]
+/** What changes nothing of one value a channel, where a network is evaluated. */
+const neutral: readonly AnyLayer['op'][] = [dropout({ rate: 0 }).op]
+
+/** Another layer in place of the head, under the same name, so that its weights are found. */
+const inPlaceOf = (head: AnyLayer, other: AnyLayer): AnyLayer => {
+  const { layer: held } = head.args as Holder
+  return held === undefined ? other : { op: head.op, args: { ...head.args, layer: inPlaceOf(held, other) } as AnyLayer['args'] }
+}
+
+/** What becomes of the layers before the head, and of it; undefined where that cannot be. */
+type ChangeEnd = (before: Layers, head: AnyLayer) => Layers | undefined
+
+/** Changes the end of a network that ends in a linear layer, in a sequence or not. */
+const changeEnd = (layers: Layers, change: ChangeEnd): Layers | undefined => {
+  const last = layers.findLastIndex((layer) => opOf(layer) !== lossOp)
+  const end = layers[last]
+  if (end === undefined) return undefined
+  const { layers: held } = end.args as Holder
+  if (held === undefined) return opOf(end) === headOp ? change(layers.slice(0, last), end) : undefined
+  const inner = changeEnd(held, change)
+  return inner && [...layers.slice(0, last), { op: end.op, args: { ...end.args, layers: inner } as AnyLayer['args'] }]
+}
+
+/** Pooling left out, and the head at every place. */
+const withoutPooling: ChangeEnd = (before, head) => {
+  const pool = before.findLastIndex((layer) => !neutral.includes(opOf(layer)))
+  return pool !== -1 && opOf(before[pool]!) === poolOp ? [...before.slice(0, pool), inPlaceOf(head, conv2d({ out: 1, k: 1 }))] : undefined
+}
+
+const withOneScore: ChangeEnd = (before, head) => [...before, inPlaceOf(head, linear({ out: 1 }))]
+
+/** A model of one output, by running statistics, whose loss compares it with a target. */
+const modelOf = (name: string, layers: Layers): Model => ({ name, layers: [...frozenModel({ name, layers }).layers, meanSquaredError] })
+
+/**
+ * The model whose output is the class activation map of one class (Zhou 2016, section 2): the last
+ * feature map, weighted by the head. Its mean over all places is the score of the class. Fails for
+ * a model that does not end in global average pooling and one linear layer.
+ */
+export const activationModel = ({ name, layers }: Model): E.Either<Failure, Model> =>
+  pipe(
+    changeEnd(layers, withoutPooling),
+    E.fromNullable(
+      inputFailure(`${name} does not end in global average pooling and one linear layer, of which cam is made: take --heatmap saliency`)
+    ),
+    E.map((changed) => modelOf(name, changed))
+  )
+
+/**
+ * The model whose output is the score of one class. Fails for one that does not end in a linear
+ * layer.
+ */
+export const scoreModel = ({ name, layers }: Model): E.Either<Failure, Model> =>
+  pipe(
+    changeEnd(layers, withOneScore),
+    E.fromNullable(inputFailure(`${name} does not end in a linear layer, of which the score of one class is taken: give another model`)),
+    E.map((changed) => modelOf(name, changed))
+  )
+
+/** What the weights of a model are known by. */
+type Weighted = Pick<Graph, 'model' | 'parameters'>
+
+/** Fills the weights of a model of one class: the file's, and of the head the row of the class. */
+export const weightsOfClass =
+  (path: string, scoring: Weighted, ofClass: Weighted, classIndex: number) =>
+  (io: StepIo): Outcome<void> => {
+    const shapes = new Map(ofClass.parameters.map(({ name, shape }) => [name, shape]))
+    const heads = new Map<string, Numbers>(
+      scoring.parameters
+        .filter(({ name, shape }) => shapes.get(name)?.[0] !== shape[0])
+        .map(({ name, shape }) => [name, new Float64Array(shape.reduce((product, extent) => product * extent, 1))])
+    )
+    return pipe(
+      readWeights({ path }, scoring, 0, { ...io, view: (name) => heads.get(name) ?? io.view(name) }),
+      TE.map(() => {
+        for (const [name, all] of heads) {
+          const row = io.view(name)
+          row.set(all.subarray(classIndex * row.length, (classIndex + 1) * row.length))
+        }
+      })
+    )
+  }

@@ -1,0 +1,160 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Graph, Source } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Planned, buildSetupGraph } from '../plans/plan-network'
+import type { RunnableSetup } from '../plans/setup'
+import type { Watching } from '../plans/watching'
+import { classIndexOf, classNamesOf } from '../results/class-names'
+import type { HeatMapKind } from '../results/formats'
+import type { HeatMap } from '../results/overlay'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import { centreCrop } from '../training/batches'
+import { activationModel, scoreModel, weightsOfClass } from './class-models'
+import { type Input, heldBytes } from './input'
+import { evaluation, planSetup, setupFor } from './plan-images'
+import { type ReadRows, fillNormalised } from './normalised-input'
+
+/** Whose heat map is asked for. */
+export interface HeatMapRequest {
+  readonly kind: HeatMapKind
+  readonly setup: RunnableSetup
+  readonly weights: string
+  /** The class, by its name or number. */
+  readonly of: string
+  readonly names?: readonly string[] | undefined
+  readonly input: Input
+  readonly readRows: ReadRows
+  /** What normalises the image. */
+  readonly normalisation: Source
+  readonly watching: Watching
+  readonly onPlan?: ((planned: Planned) => void) | undefined
+}
+
+export interface ComputedHeatMap extends HeatMap {
+  readonly classIndex: number
+  readonly strategy: string
+  readonly milliseconds: number
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+  readonly windowBytes?: number
+}
+
+const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
+
+/** The last feature map weighted by the head, at its own extent. */
+const activationOf = (
+  { input, watching: { signal } }: HeatMapRequest,
+  planned: Planned,
+  network: RunningNetwork
+): Outcome<readonly [HeatMap, number]> =>
+  pipe(
+    network.step(noUpdate, [{ ...input, ...centreCrop(input)(input) }]),
+    (step) => withAbort(signal, network, step),
+    TE.map((milliseconds) => {
+      const [, , height, width] = planned.staged.graph.nodes.at(-1)!.input
+      return [{ height, width, values: network.io.view('scores') }, milliseconds]
+    })
+  )
+
+/** No score is near it, so that the difference, by which gradients are multiplied, is not 0. */
+const target = -1000
+
+/** The largest of a pixel's derivatives, in place of the first channel's. */
+const largestOfChannels = (gradient: Float32Array | Float64Array, pixels: number, factor: number): Float32Array | Float64Array => {
+  for (let index = 0; index < pixels; index += 1) {
+    let most = 0
+    for (let at = index; at < gradient.length; at += pixels) most = Math.max(most, Math.abs(gradient[at]!))
+    gradient[index] = most / factor
+  }
+  return gradient.subarray(0, pixels)
+}
+
+/** The derivative of the score by each pixel, from (score − target)². */
+const saliencyOf = (
+  { input: { height, width }, readRows, normalisation, watching: { signal } }: HeatMapRequest,
+  network: RunningNetwork
+): Outcome<readonly [HeatMap, number]> =>
+  pipe(
+    fillNormalised({ height, width }, readRows, normalisation, network.io.view('input')),
+    TE.chain(() => {
+      network.io.view('target')[0] = target
+      return withAbort(signal, network, network.step(noUpdate, []))
+    }),
+    TE.map((milliseconds) => {
+      const difference = Math.sqrt(network.io.view('loss')[0]!)
+      const gradient = network.io.view('grad.input') as Float32Array | Float64Array
+      return [{ height, width, values: largestOfChannels(gradient, height * width, 2 * difference) }, milliseconds]
+    })
+  )
+
+const float: Source = { kind: 'float' }
+
+/** Plans and runs the model of one class. */
+const runOfClass = (request: HeatMapRequest, scoring: Graph, classIndex: number): Outcome<ComputedHeatMap> => {
+  const { kind, setup, weights, input, normalisation, watching, onPlan } = request
+  const isActivation = kind === 'cam'
+  return pipe(
+    TE.fromEither((isActivation ? activationModel : scoreModel)(setup.model)),
+    TE.chain((model) =>
+      isActivation
+        ? planSetup({ ...setupFor(setup, input), model }, evaluation, normalisation, watching)
+        : planSetup({ ...setupFor(setup, input), model }, { kind: 'gradients' }, float, watching)
+    ),
+    TE.chain((planned) => {
+      onPlan?.(planned)
+      const state = weightsOfClass(weights, scoring, planned.staged.graph, classIndex)
+      return withNetwork({ planned, device: setup.device, state, seed: 0 }, (network) =>
+        pipe(
+          isActivation ? activationOf(request, planned, network) : saliencyOf(request, network),
+          TE.map(([map, milliseconds]): ComputedHeatMap => {
+            const held = isActivation ? heldBytes(input) : undefined
+            return {
+              ...map,
+              classIndex,
+              strategy: planned.staged.strategy,
+              milliseconds,
+              peakDeviceBytes: network.measuredPeakBytes(),
+              predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
+              ...(held === undefined ? {} : { windowBytes: held })
+            }
+          })
+        )
+      )
+    })
+  )
+}
+
+const areFinite = ({ values }: HeatMap): boolean => {
+  for (let index = 0; index < values.length; index += 1) if (!Number.isFinite(values[index])) return false
+  return true
+}
+
+/**
+ * The heat map of one class over an image, in tiles within the budget: `cam`, the class activation
+ * map, one value for each place of the last feature map; or `saliency`, for each pixel the largest
+ * derivative of the score by its normalised channels (Simonyan 2014, section 3.1).
+ */
+export const computeHeatMap = (request: HeatMapRequest): Outcome<ComputedHeatMap> => {
+  const { setup, input, normalisation, of, names } = request
+  if (setup.plan !== undefined) return TE.left(inputFailure('--heatmap runs another model than the plan is of: leave out --plan'))
+  return pipe(
+    TE.fromEither(buildSetupGraph(setupFor(setup, input), evaluation, normalisation)),
+    TE.map(({ graph }) => graph),
+    TE.bindTo('scoring'),
+    TE.bind('classIndex', ({ scoring }) =>
+      TE.fromEither(
+        pipe(
+          classNamesOf(names, scoring.nodes.at(-1)!.input[1]),
+          E.chain((all) => classIndexOf('--class', of, all))
+        )
+      )
+    ),
+    TE.chain(({ scoring, classIndex }) => runOfClass(request, scoring, classIndex)),
+    TE.filterOrElse(areFinite, (): Failure => ({
+      code: 'loss',
+      message: 'the heat map has values that are not finite: look at the weights, or compute in float32'
+    }))
+  )
+}

@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Outcome, inputFailure } from '../failure'
+import type { ImageSource } from '../images/image-source'
+import type { Reading } from '../images/samples'
+import { groundTags, writeWorldFile } from '../results/ground-files'
+import { type HeatMap, overlayRows } from '../results/overlay'
+import { writePicture } from '../results/write-overlay'
+import { type ComputedHeatMap, type HeatMapRequest, computeHeatMap } from './heat-map'
+import { readInput } from './input'
+import { rowReader } from './normalised-input'
+
+/** A heat map as it is told: its extent, and the values of its darkest and brightest places. */
+export interface HeatMapReport extends Pick<HeatMapRequest, 'kind'> {
+  readonly class: number
+  readonly height: number
+  readonly width: number
+  readonly lowest: number
+  readonly highest: number
+}
+
+const mostSampled = 1_000_000
+
+/**
+ * The value that is drawn brightest: of cam the highest, of saliency, of which single pixels stand
+ * out, one that 99 of 100 are below.
+ */
+const brightestOf = ({ values }: HeatMap, { kind }: Pick<HeatMapRequest, 'kind'>, highest: number): number => {
+  if (kind === 'cam') return highest
+  const stride = Math.max(1, Math.floor(values.length / mostSampled))
+  const sampled = Float64Array.from({ length: Math.ceil(values.length / stride) }, (_, index) => values[index * stride]!).sort()
+  return sampled[Math.floor(0.99 * (sampled.length - 1))]!
+}
+
+const extremesOf = ({ values }: HeatMap): readonly [lowest: number, highest: number] => {
+  let [lowest, highest] = [Infinity, -Infinity]
+  for (let index = 0; index < values.length; index += 1) {
+    lowest = Math.min(lowest, values[index]!)
+    highest = Math.max(highest, values[index]!)
+  }
+  return [lowest, highest]
+}
+
+/**
+ * Computes the heat map of a class over an image and writes it over the image, *.tif (a pyramid) or
+ * *.png.
+ */
+export const writeHeatMap = (
+  path: string,
+  source: ImageSource,
+  reading: Reading,
+  request: Omit<HeatMapRequest, 'input' | 'readRows'>
+): Outcome<readonly [HeatMapReport, ComputedHeatMap]> => {
+  const { height, width, view, ground } = source.header
+  if (source.channels !== 3 || source.elementType !== 'uint8')
+    return TE.left(
+      inputFailure(
+        `the image ${source.path} has ${source.channels} channels of ${source.elementType}, but heat maps are drawn over RGB of 8 bits: leave out --heatmap`
+      )
+    )
+  return pipe(
+    TE.Do,
+    TE.bind('input', () => readInput(source, reading)),
+    TE.bind('readRows', () => rowReader(source, reading)),
+    TE.bind('map', ({ input, readRows }) => computeHeatMap({ ...request, input, readRows })),
+    TE.chain(({ map, readRows }) => {
+      const [lowest, highest] = extremesOf(map)
+      const read = async (top: number, rows: number): Promise<Uint8Array> => {
+        const given = await readRows(top, rows)()
+        if (E.isLeft(given)) throw new Error(given.left.message)
+        return given.right
+      }
+      // Where nothing speaks for the class nothing is coloured.
+      const brightest = Math.max(brightestOf(map, request, highest), Number.MIN_VALUE)
+      return pipe(
+        writePicture(path, overlayRows({ height, width, read: ({ top, height: rows }) => read(top, rows) }, map, brightest), {
+          micronsPerPixel: view.micronsPerPixel,
+          ...(ground && { ground: groundTags(ground) })
+        }),
+        TE.chain(() => (ground === undefined ? TE.right(undefined) : writeWorldFile(path, ground))),
+        TE.map(() => [{ kind: request.kind, class: map.classIndex, height: map.height, width: map.width, lowest, highest }, map] as const)
+      )
+    })
+  )
+}

@@ -1,0 +1,101 @@
+import * as E from 'fp-ts/Either'
+import { type Image, freePixels } from '../../native'
+import type { Example } from '../images/dataset'
+import type { StepIo } from '../running/step-io'
+
+/** A crop of a validation, made small, beside what the network says of it. */
+export interface SeenCrop {
+  readonly name: string
+  readonly height: number
+  readonly width: number
+  /** [height, width, 3]. */
+  readonly rgb: Uint8Array
+  /** [height, width] of classes, 255 where none counts; of a network that scores pixels. */
+  readonly target?: Uint8Array
+  readonly predicted?: Uint8Array
+  /** The class, and the one that is predicted; of a network that scores images. */
+  readonly label?: number
+  readonly guess?: { readonly label: number; readonly probability: number }
+}
+
+/** Crops that are shown, and the longest side of each. */
+const [maxCrops, maxExtent] = [4, 192]
+
+/** The rows, or columns, of an extent that a small picture of it has. */
+const sampled = (extent: number, longest: number): readonly number[] => {
+  const each = Math.max(1, longest / maxExtent)
+  return Array.from({ length: Math.max(1, Math.floor(extent / each)) }, (_, index) => Math.floor((index + 0.5) * each))
+}
+
+type Thumbnail = Pick<SeenCrop, 'height' | 'width' | 'rgb'>
+
+/** Rows of an image from `top` on, for a while: in memory, or read by window. */
+const rowsOf = async (image: Image, top: number, height: number): Promise<Uint8Array | undefined> => {
+  const { pixels, width, channels } = image
+  if (pixels instanceof Uint8Array) return pixels.subarray(top * width * channels, (top + height) * width * channels)
+  if (!('readWindow' in pixels)) return undefined
+  const read = await pixels.readWindow({ top, left: 0, height, width })()
+  if (E.isLeft(read)) return undefined
+  const copy = Uint8Array.from(read.right)
+  freePixels(read.right)
+  return copy
+}
+
+/** A small picture of what is seen of an image; undefined of what is not 8-bit RGB in reach. */
+const thumbnailOf = async (image: Image, height: number, width: number): Promise<Thumbnail | undefined> => {
+  const { channels, cropTop, cropLeft, elementType = 'uint8' } = image
+  if (channels !== 3 || elementType !== 'uint8') return undefined
+  const longest = Math.max(height, width)
+  const [rows, columns] = [sampled(height, longest), sampled(width, longest)]
+  const rgb = new Uint8Array(3 * rows.length * columns.length)
+  for (const [row, y] of rows.entries()) {
+    const line = await rowsOf(image, cropTop + y, 1)
+    if (line === undefined) return undefined
+    for (const [column, x] of columns.entries()) {
+      const from = 3 * (cropLeft + x)
+      rgb.set(line.subarray(from, from + 3), 3 * (row * columns.length + column))
+    }
+  }
+  return { height: rows.length, width: columns.length, rgb }
+}
+
+const smallClasses = (classes: ArrayLike<number>, row: number, height: number, width: number): Uint8Array => {
+  const longest = Math.max(height, width)
+  const columns = sampled(width, longest)
+  return Uint8Array.from(sampled(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
+}
+
+/** The class with the highest score, and its probability (softmax). */
+const guessOf = (scores: ArrayLike<number>, row: number, classes: number): NonNullable<SeenCrop['guess']> => {
+  const own = Array.from({ length: classes }, (_, index) => scores[row * classes + index]!)
+  const highest = Math.max(...own)
+  return { label: own.indexOf(highest), probability: 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0) }
+}
+
+interface SeenBatch {
+  readonly images: readonly Image[]
+  readonly target: ArrayLike<number>
+}
+
+/**
+ * Takes small pictures of the first crops of a batch, before it runs: its pixels may be freed then.
+ * What comes back is told, once it has run, the I/O buffer with the network's answer.
+ */
+export const pictureCrops = async (
+  { images, target }: SeenBatch,
+  examples: readonly Example[],
+  { height, width }: { readonly height: number; readonly width: number },
+  classes: number
+): Promise<(io: StepIo, kind: 'mask' | 'class') => readonly SeenCrop[]> => {
+  const thumbnails: (Thumbnail | undefined)[] = []
+  const shown = images.slice(0, Math.min(maxCrops, new Set(examples).size))
+  for (const image of shown) thumbnails.push(await thumbnailOf(image, height, width))
+  return (io, kind) =>
+    thumbnails.flatMap((thumbnail, row): readonly SeenCrop[] => {
+      if (thumbnail === undefined) return []
+      const name = examples[row]!.path
+      if (kind === 'class') return [{ name, ...thumbnail, label: target[row]!, guess: guessOf(io.view('scores'), row, classes) }]
+      const small = (of: ArrayLike<number>): Uint8Array => smallClasses(of, row, height, width)
+      return [{ name, ...thumbnail, target: small(target), predicted: small(io.view('classes')) }]
+    })
+}

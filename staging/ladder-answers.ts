@@ -1,0 +1,80 @@
+import type { LeastPlan } from './budget-errors'
+import type { KernelKind } from './kernels/kernels'
+import type { Lowered } from './lowering'
+import { mayLieIn, type PlanSearch } from './plan-search'
+import type { Search, Segmentation } from './strategies/strategy'
+
+/**
+ * The first target leaves so many bytes beside the persistent tensors, and each next one so many
+ * times as many.
+ */
+const firstTarget = 256
+const targetRatio = 1.02
+
+/** Targets above the budget that are tried too: what is planned for is seldom all used. */
+const rungsAhead = 4
+
+/**
+ * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until
+ * something is exactly within the budget. Its answers take no more time for a higher target, and a
+ * larger budget starts higher and accepts more: so it never gets a slower answer, though exact
+ * peaks rise and fall along the ladder. `slowest` is in milliseconds of a step.
+ */
+export const ladderAnswers = (
+  search: Search,
+  segmentations: (target: number, slowest: number) => readonly Segmentation[],
+  lowered: (segments: Segmentation) => Lowered,
+  maxBytes: number,
+  refusedKernel: () => KernelKind | undefined
+): PlanSearch => {
+  const targets: number[] = []
+  for (let rest = firstTarget; rest < 2 * maxBytes; rest *= targetRatio) targets.push(search.persistentBytes + Math.floor(rest))
+  const top = targets.length - 1
+  const known = new Map<number, readonly Lowered[]>()
+  const segmentationsAt = (rung: number, slowest = Infinity): readonly Segmentation[] => segmentations(targets[rung]!, slowest)
+  const candidatesAt = (rung: number, slowest = Infinity): readonly Lowered[] => {
+    const candidates = known.get(rung) ?? segmentationsAt(rung, slowest).map(lowered)
+    // None so fast does not say that there is none.
+    if (candidates.length > 0 || slowest === Infinity) known.set(rung, candidates)
+    return candidates
+  }
+  const startFor = (budget: number): number => {
+    const first = targets.findIndex((target) => target >= budget)
+    return first === -1 ? top : Math.min(top, first + rungsAhead)
+  }
+  /** The smallest budget that starts at this rung or above. */
+  const reaching = (rung: number): number => (rung <= rungsAhead ? 0 : targets[rung - rungsAhead - 1]! + 1)
+
+  const within = (budget: number, slowest = Infinity): Lowered | undefined => {
+    for (let rung = startFor(budget); rung >= 0; rung--) {
+      const candidates = candidatesAt(rung, slowest)
+      // Where a target finds nothing as fast, no smaller one does.
+      if (candidates.length === 0) return undefined
+      const fitting = candidates.find(
+        ({ refusedKernel, liveBytes, peakBytes }) => refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
+      )
+      if (fitting !== undefined) return fitting
+    }
+    return undefined
+  }
+  return {
+    within,
+    leastHost: (budget) => within(budget)?.hostBytes(),
+    refusedKernel,
+    least: () => {
+      let [low, high] = [0, top]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (segmentationsAt(middle).length > 0) high = middle
+        else low = middle + 1
+      }
+      let least: LeastPlan | undefined
+      for (let rung = low; rung <= top && (least === undefined || reaching(rung) < least.budget); rung++)
+        for (const candidate of candidatesAt(rung)) {
+          const budget = Math.max(candidate.peakBytes(), reaching(rung))
+          if (least === undefined || budget < least.budget) least = { budget, lowered: candidate }
+        }
+      return least
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import { reductionAccess, rowReductionAccess } from '../graph/access'
+import type { Extents } from '../graph/extents'
+import { microBatches } from '../graph/objective'
+import { arenaOperand, exchangeOperand, noOperand } from '../lowering/ir/builder'
+import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
+import type { Step, StepGradients } from '../lowering/scope/op-step'
+import { inExchange, tileFields } from '../lowering/scope/regions'
+import type { ModelScope, TileScope } from '../lowering/scope/scope'
+import { lossFunctions } from '../pointwise/loss-functions'
+import { rowWeightsAt } from './losses'
+import { overlapBytes, overlapsAt } from './moment-addresses'
+import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
+import { noLabel } from './target-weight'
+
+const labelBytes = 4
+
+/** A loss of scores whose targets are classes. */
+type ClassLossNode = NodeFor<'classLoss' | 'pixelLoss' | 'overlapLoss'>
+
+/** What the kernels are told of a tile of the scores, and where they find its classes. */
+const classesOf = ({ stepIo }: ModelScope, { op, args, input }: ClassLossNode, source: TileTensor, region: Region) => {
+  const [batch, channels, fullHeight, fullWidth] = input
+  const labels: Extents = [batch, 1, fullHeight, fullWidth]
+  return {
+    fields: {
+      ...tileFields(source),
+      fullHeight,
+      fullWidth,
+      ignored: op === 'classLoss' ? noLabel : (args.ignore ?? 255),
+      softmax: lossFunctions(args.loss, channels).softmax ? 1 : 0
+    },
+    operands: { source: source.address, labels: inExchange(source, labels, region, stepIo.target, labelBytes).address },
+    classWeights: args.classWeights === undefined ? noOperand : exchangeOperand(stepIo.classWeights)
+  }
+}
+
+/** What the losses of single pixels take beside. */
+const sharesOf = (scope: ModelScope, region: Region) => ({
+  rowWeights: rowWeightsAt(scope, region),
+  normaliser: exchangeOperand(scope.stepIo.normaliser)
+})
+
+/**
+ * Dice or Tversky, and by what the sum over images and classes is multiplied; nothing else has
+ * them.
+ */
+const overlapFields = ({ graph: { objective } }: ModelScope, { args, input: [batch, channels] }: ClassLossNode) => {
+  const { alpha, beta, smooth, weight } = lossFunctions(args.loss, channels).overlap ?? { alpha: 0, beta: 0, smooth: 0, weight: 0 }
+  return { alpha, beta, smooth, scale: weight / (batch * microBatches(objective)) }
+}
+
+const forward = (scope: TileScope, { node, source, sourceRegion }: Step<ClassLossNode>): void => {
+  const { fields, operands, classWeights } = classesOf(scope, node, source, sourceRegion)
+  scope.builder.launch<'classLossForward'>(
+    { kind: 'classLossForward', ...fields, expression: lossFunctions(node.args.loss, node.input[1]).forward },
+    {
+      ...operands,
+      classWeights,
+      ...sharesOf(scope, sourceRegion),
+      loss: exchangeOperand(scope.stepIo.loss)
+    }
+  )
+}
+
+const backward = (scope: TileScope, step: Step<ClassLossNode>, gradients: StepGradients): void => {
+  const { node, source, sourceRegion } = step
+  const { fields, operands, classWeights } = classesOf(scope, node, source, sourceRegion)
+  const { overlap, backward: expression } = lossFunctions(node.args.loss, node.input[1])
+  scope.builder.launch<'classLossBackward'>(
+    { kind: 'classLossBackward', ...fields, ...overlapFields(scope, node), expression },
+    {
+      ...operands,
+      classWeights,
+      ...sharesOf(scope, sourceRegion),
+      overlaps: overlap === undefined ? noOperand : overlapsAt(scope, node, step.position, sourceRegion),
+      sourceGradient: gradients.source!.address
+    }
+  )
+}
+
+const ofClasses = { saves: { input: 'always' }, inPlace: false, outputLayout: plainLayout, forward, backward } as const
+
+export const classLoss: OpLowering<'classLoss'> = {
+  ...ofClasses,
+  access: rowReductionAccess,
+  inEvaluation: ({ loss }) => ({ loss })
+}
+
+export const pixelLoss: OpLowering<'pixelLoss'> = {
+  ...ofClasses,
+  access: reductionAccess,
+  inEvaluation: ({ loss, ignore = 255 }) => ({ loss, ignore })
+}
+
+/**
+ * Sums of probabilities and targets are gathered of each image as moments are; when they are
+ * complete, backward knows from them what each pixel has to do with the loss.
+ */
+export const overlapLoss: OpLowering<'overlapLoss'> = {
+  ...ofClasses,
+  access: reductionAccess,
+  inEvaluation: ({ loss, ignore = 255 }) => ({ loss, ignore }),
+  overlaps: {
+    bytes: ({ input: [batch, channels] }) => batch * channels * overlapBytes,
+    gather: (scope, { node, position, source, region }) => {
+      const { fields, operands } = classesOf(scope, node, source, region)
+      scope.builder.launch<'sumOverlaps'>(
+        { kind: 'sumOverlaps', ...fields },
+        { ...operands, overlaps: overlapsAt(scope, node, position, region) }
+      )
+    },
+    finish: (scope, node, position) => {
+      const [images, channels] = node.input
+      scope.builder.launch<'overlapLoss'>(
+        { kind: 'overlapLoss', images, channels, ...overlapFields(scope, node) },
+        {
+          overlaps: arenaOperand(scope.moments.get(position)!),
+          classWeights: node.args.classWeights === undefined ? noOperand : exchangeOperand(scope.stepIo.classWeights),
+          loss: exchangeOperand(scope.stepIo.overlapLoss)
+        }
+      )
+    }
+  }
+}

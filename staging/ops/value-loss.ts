@@ -1,0 +1,41 @@
+import { reductionAccess } from '../graph/access'
+import type { Step } from '../lowering/scope/op-step'
+import { exchangeOperand } from '../lowering/ir/builder'
+import { inExchange } from '../lowering/scope/regions'
+import type { TileScope } from '../lowering/scope/scope'
+import { lossFunctions } from '../pointwise/loss-functions'
+import { rowWeightsAt } from './losses'
+import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
+
+const readOf = (scope: TileScope, { source, node, sourceRegion }: Step<NodeFor<'valueLoss'>>) => {
+  const { stepIo, parameterBytes } = scope
+  const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
+  const normaliser = exchangeOperand(stepIo.normaliser)
+  return { fields, operands: { source: source.address, target: address, rowWeights: rowWeightsAt(scope, sourceRegion), normaliser } }
+}
+
+/**
+ * Divided by what comes with the step: the elements that count, of all micro-batches of an update.
+ */
+export const valueLoss: OpLowering<'valueLoss'> = {
+  access: reductionAccess,
+  saves: { input: 'always' },
+  inPlace: false,
+  outputLayout: plainLayout,
+  forward: (scope, step) => {
+    const { fields, operands } = readOf(scope, step)
+    const { forward } = lossFunctions(step.node.args.loss, step.node.input[1])
+    scope.builder.launch<'valueLossForward'>(
+      { kind: 'valueLossForward', ...fields, expression: forward },
+      { ...operands, loss: exchangeOperand(scope.stepIo.loss) }
+    )
+  },
+  backward: (scope, step, { source }) => {
+    const { fields, operands } = readOf(scope, step)
+    const { backward } = lossFunctions(step.node.args.loss, step.node.input[1])
+    scope.builder.launch<'valueLossBackward'>(
+      { kind: 'valueLossBackward', ...fields, expression: backward },
+      { ...operands, sourceGradient: source!.address }
+    )
+  }
+}

@@ -1,0 +1,27 @@
+import type { KernelKind } from './kernels/kernels'
+import type { Lowered } from './lowering'
+import type { LeastPlan } from './budget-errors'
+import { alignment } from './placement/placement'
+
+/** What a strategy answers to budgets in bytes. */
+export interface PlanSearch {
+  /**
+   * The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger
+   * budget.
+   */
+  readonly within: (budget: number, slowest?: number) => Lowered | undefined
+  /** The smallest budget for which there is an answer, and that answer. */
+  readonly least: () => LeastPlan | undefined
+  /** Where there is no answer to any budget: a kernel that the device refuses, if that is why. */
+  readonly refusedKernel: () => KernelKind | undefined
+  /**
+   * The fewest bytes on the host with which anything fits the budget; undefined where nothing does.
+   */
+  readonly leastHost: (budget: number) => number | undefined
+}
+
+/**
+ * Whether what is live at once may be placed in a budget: a placement ends before the padding of
+ * its last buffer.
+ */
+export const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment

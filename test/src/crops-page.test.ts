@@ -1,0 +1,68 @@
+/** Validated crops on the page of a training: the pixels, the truth, and what the network says. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type TrainOptions, train } from '../../src'
+import { type Report, reportCodec } from '../../src/reports/report'
+import { writeImages, writeMasks } from './example-images'
+import { valueOf } from './outcome'
+import segmenting from './segmenting-model'
+import small from './small-model'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+test.before(async () => {
+  await writeImages(at('images'), 4)
+  await writeMasks(folder)
+})
+
+const common = { device: 'reference', threads: 1, strategy: 'plain', lr: 0.05 } as const
+
+const trainedPage = async (options: Omit<TrainOptions, 'model'> & Pick<TrainOptions, 'model'>, name: string) => {
+  const { validations } = await valueOf(train({ ...options, report: at(name) }))
+  const [, json] = /<script type="application\/json" id="report">(.*?)<\/script>/s.exec(readFileSync(at(name), 'utf8'))!
+  const decoded = reportCodec.decode(JSON.parse(json!))
+  if (E.isLeft(decoded)) throw new Error('the page does not hold a report')
+  return { crops: decoded.right.crops, last: validations!.at(-1)! }
+}
+
+const bytes = (text: string | null): Buffer => Buffer.from(text!, 'base64')
+const agreeing = ({ target, predicted }: Report['crops'][number]): number => {
+  const [truth, said] = [bytes(target), bytes(predicted)]
+  return truth.filter((one, place) => one === said[place]).length / truth.length
+}
+
+test("a segmentation's page has the crop as it is, its mask, and the classes that were validated", async () => {
+  const data = at('masks.csv')
+  const { crops, last } = await trainedPage(
+    { ...common, model: segmenting, input: [2, 3, 96, 128], data, validation: data, steps: 3 },
+    'masks.html'
+  )
+  assert.equal(
+    crops.map(({ name, height, width }) => [name, height, width]),
+    [['tissue.png', 96, 128]]
+  )
+  assert.equal(bytes(crops[0]!.rgb), await sharp(at('tissue.png')).removeAlpha().raw().toBuffer())
+  assert.equal(bytes(crops[0]!.target), await sharp(at('mask.png')).extractChannel(0).raw().toBuffer())
+  assert.is(agreeing(crops[0]!), last.accuracy)
+})
+
+test("a larger crop is made small, and a classification's says its class and the network's", async () => {
+  const { crops } = await trainedPage(
+    { ...common, model: small, input: [2, 3, 256, 400], data: at('images'), validation: at('images'), steps: 2 },
+    'classes.html'
+  )
+  assert.is(crops.length, 2)
+  for (const { height, width, rgb, target, text } of crops) {
+    assert.equal([height, width, bytes(rgb).length, target], [122, 192, 3 * 122 * 192, null])
+    assert.match(text, /^class 0; predicted [01], probability (0\.[5-9]\d|1\.00)$/)
+  }
+  // The dark images come first.
+  assert.ok(bytes(crops[0]!.rgb).every((value) => value < 120))
+})
+
+test.run()

@@ -1,0 +1,131 @@
+/**
+ * Losses that `train` is asked for: they are learnt from, whatever the tiles and micro-batches, and
+ * a validation measures the same loss that a step has.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, model, named, softmaxCrossEntropy, tanh } from '../../dsl'
+import { plan, train } from '../../src'
+import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+import { weightsOf } from './weights-of'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+const [height, width, images] = [20, 12, 4]
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
+
+/** Bright below a slope that differs from image to image; the first row does not count. */
+const classAt = (image: number, pixel: number): number => {
+  const [row, column] = [Math.floor(pixel / width), pixel % width]
+  return row === 0 ? 255 : row + column > 10 + 3 * image ? 1 : 0
+}
+
+const png = (name: string, channels: 1 | 3, pixels: Uint8Array): Promise<unknown> =>
+  sharp(pixels, { raw: { height, width, channels } })
+    .toColourspace(channels === 1 ? 'b-w' : 'srgb')
+    .png()
+    .toFile(at(name))
+
+test.before(async () => {
+  for (const image of range(images)) {
+    const classes = Uint8Array.from({ length: height * width }, (_, pixel) => classAt(image, pixel))
+    await png(`${image}.mask.png`, 1, classes)
+    await png(
+      `${image}.png`,
+      3,
+      Uint8Array.from(
+        { length: 3 * height * width },
+        (_, index) => 60 + 120 * (classes[Math.floor(index / 3)]! % 2) + ((index * 7919) % 31)
+      )
+    )
+  }
+  writeFileSync(
+    at('masks.csv'),
+    `path,mask\n${range(images)
+      .map((one) => `${one}.png,${one}.mask.png`)
+      .join('\n')}\n`
+  )
+  writeFileSync(
+    at('labels.csv'),
+    `path,label\n${range(images)
+      .map((one) => `${one}.png,${one % 2}`)
+      .join('\n')}\n`
+  )
+})
+
+const pixels = (classes: number) =>
+  model({ name: 'pixels', layers: [conv2d({ out: 4, k: 3, p: 1 }), tanh, named('head', conv2d({ out: classes, k: 3, p: 1 }))] })
+const rows = model({ name: 'rows', layers: [conv2d({ out: 4, k: 3, p: 1 }), tanh, globalAvgPool, linear({ out: 2 })] })
+
+/** Each step sees all images whole. */
+const options = {
+  input: [images, 3, height, width],
+  device: 'reference',
+  threads: 1,
+  seed: 3,
+  optimizer: 'sgd',
+  momentum: 0,
+  lr: 0.5
+} as const
+
+const formulas = [
+  [pixels(2), 'masks.csv', 'dice+0.5*cross-entropy:smoothing=0.1'],
+  [pixels(1), 'masks.csv', 'tversky+binary-cross-entropy'],
+  [pixels(2), 'masks.csv', 'binary-focal:alpha=-1'],
+  [rows, 'labels.csv', 'focal:gamma=1.5']
+] as const
+
+for (const [network, data, loss] of formulas) {
+  const one = { ...options, model: network, data: at(data), loss }
+  const name = `${loss} of ${network.name}`
+
+  test(`${name}: it falls, and a validation finds the loss of the step after it`, async () => {
+    const { loss: losses, validations } = await valueOf(train({ ...one, steps: 12, validation: at(data), validateEvery: 1 }))
+    assert.ok(losses.at(-1)! < 0.95 * losses[0]!, `${losses}`)
+    for (const index of range(11)) {
+      const [found, expected] = [validations![index]!.loss, losses[index + 1]!]
+      assert.ok(Math.abs(found - expected) <= 1e-9 * expected, `step ${index}: ${found} where the next step has ${expected}`)
+    }
+  })
+
+  test(`${name}: micro-batches and tiles change nothing`, async () => {
+    const trained = async (file: string, changes: object) => {
+      await valueOf(train({ ...one, strategy: 'plain', ...changes, steps: 2, save: at(file) }))
+      return weightsOf(at(file))
+    }
+    const whole = await trained('whole.safetensors', {})
+    const parts = await trained('parts.safetensors', { input: [2, 3, height, width], accumulate: 2 })
+    const tiled = await trained('tiled.safetensors', { strategy: 'auto', budget: '75%' })
+    for (const other of [parts, tiled])
+      for (const [tensor, values] of whole)
+        assert.ok(
+          values.every((value, index) => Math.abs(value - other.get(tensor)![index]!) < 1e-12),
+          tensor
+        )
+  })
+}
+
+test('a loss that the model or the data do not have is refused by name', async () => {
+  const refused = async (changes: object) =>
+    (await failureOf(train({ ...options, model: rows, data: at('labels.csv'), steps: 1, ...changes }))).message
+  assert.match(await refused({ loss: 'dice' }), /rows with --loss dice: loss: overlapLoss: takes scores BxNxHxW, not 4x2/)
+  assert.match(await refused({ loss: 'dise' }), /there is no loss "dise"; there are cross-entropy, focal/)
+  assert.match(await refused({ loss: 'focal:gama=1' }), /focal has no option "gama"; it has gamma/)
+  assert.match(await refused({ loss: 'cross-entropy:smoothing=2' }), /smoothing of cross-entropy must lie in 0 \.\. 1, and is "2"/)
+  assert.match(
+    await refused({ model: pixels(2), data: at('masks.csv'), loss: 'dice+focal+binary-focal' }),
+    /softmax and another by a sigmoid/
+  )
+  assert.match(await refused({ model: pixels(1), data: at('masks.csv'), loss: 'focal' }), /one channel has no softmax/)
+  const own = model({ name: 'own', layers: [globalAvgPool, linear({ out: 2 }), softmaxCrossEntropy] })
+  assert.match(
+    (await failureOf(plan({ model: own, loss: 'focal', input: [1, 3, 8, 8] }))).message,
+    /--loss: own ends in the loss softmaxCrossEntropy of its own; leave one of them out/
+  )
+})
+
+test.run()

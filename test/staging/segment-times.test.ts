@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { isLeft } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, leakyRelu, maxPool2d, meanSquaredError, type AnyLayer } from '../../dsl'
+import { buildGraph, referenceModel, type DeviceModel, type Objective, type Segment } from '../../staging'
+import type { Source } from '../../staging/graph/step-graph'
+import { tileCount } from '../../staging/graph/span'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
+import { segmentTimer } from '../../staging/lowering/cost/segment-times'
+import { createModelScope } from '../../staging/lowering/segment/create-scope'
+import { transformablePositions } from '../../staging/lowering/segment/winograd'
+import { createPool } from '../../staging/lowering/ir/builder'
+import { createStepGraph } from '../../staging/ops/build-graph'
+import { propertyRuns } from '../property-runs'
+import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
+import { randomSegments, withRematerialization } from './random-segments'
+
+/** Backward reads weights in a layout of its own, and some convolutions have Winograd too. */
+const device = (precision: 'float32' | 'bf16'): DeviceModel => ({
+  ...referenceModel('float32'),
+  precision,
+  weightLayouts: () => ({ forward: 'plain', backwardData: 'ohwi' }),
+  winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1
+})
+
+const objectives: readonly Objective[] = [
+  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, accumulate: 2, groups: [{ prefix: '0', frozen: true }] },
+  { kind: 'gradients' }
+]
+const image: Source = { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+
+const convolutions = (draw: Draw): readonly AnyLayer[] => [
+  ...Array.from({ length: draw(2, 5) }, (): readonly AnyLayer[] => [
+    conv2d({ out: draw(1, 20), k: 3, p: draw(0, 1) }),
+    draw(0, 2) === 0 ? maxPool2d({ k: 2, s: 2 }) : leakyRelu({ slope: 0.5 })
+  ]).flat(),
+  globalAvgPool,
+  meanSquaredError
+]
+
+const someOf = <A>(draw: Draw, all: readonly A[]): readonly A[] => all.filter(() => draw(0, 1) === 1)
+
+test('a segment that is timed by its tiles takes what all of its launches take', () => {
+  let [tiled, byWinograd, loading] = [0, 0, 0]
+  fc.assert(
+    fc.property(
+      fc.nat({ max: 2 ** 31 - 1 }),
+      fc.constantFrom(...objectives),
+      fc.constantFrom('float32', 'bf16'),
+      (seed, objective, precision) => {
+        const draw = drawsOf(seed)
+        const { model, input } =
+          draw(0, 1) === 1
+            ? randomNet(draw, netKind(seed))
+            : { model: { name: 'convolutions', layers: convolutions(draw) }, input: [draw(1, 3), 3, draw(40, 70), draw(40, 70)] }
+        const written = buildGraph(model, input)
+        if (isLeft(written)) throw new Error(written.left.message)
+        const graph = createStepGraph(written.right, objective, image)
+        const model32 = device(precision)
+        const [estimate, timer] = [segmentEstimator(graph, model32), segmentTimer(graph, model32)]
+        const positions = transformablePositions(createModelScope(graph, model32, createPool()))
+        for (const segment of withRematerialization(draw, graph, randomSegments(draw, graph)))
+          for (const reorder of ['once', 'each-tile'] as const) {
+            const winograd = someOf(
+              draw,
+              positions.filter((position) => segment.from <= position && position < segment.to)
+            )
+            const decided: Segment = { ...segment, reorder, ...(winograd.length > 0 && { winograd }) }
+            assert.is(estimate(decided)!.nanoseconds(), timer(decided).nanoseconds(), JSON.stringify(decided))
+            if (tileCount(decided.grid) === 1) continue
+            tiled += 1
+            byWinograd += Number(winograd.length > 0)
+            loading += Number(decided.prefetch === true)
+          }
+      }
+    ),
+    propertyRuns(60)
+  )
+  assert.ok(Math.min(tiled, byWinograd, loading) > 20, `${tiled} tiled, ${byWinograd} by Winograd, ${loading} that load are few`)
+})
+
+test.run()
