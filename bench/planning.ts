@@ -1,9 +1,10 @@
 /**
  * What planning takes, and how good the plans are; nothing runs but the planner:
  *
- *     npx ts-node bench/planning.ts [--models vgg16,resnet50] [--sizes 512,2048] [--batch 1] [--budgets 30%,50%,75%,100%]
- *         [--strategies auto,sft] [--host-budget 16GiB] [--device devices/v100-16gb.json] [--threads 2] [--limit 120]
- *         [--against FOLDER] [--out results.json]
+ *     npx ts-node bench/planning.ts [--models vgg16,resnet50] [--sizes 512,2048] [--batch 1]
+ *         [--budgets 30%,50%,75%,100%] [--strategies auto,sft] [--host-budget 16GiB]
+ *         [--device devices/v100-16gb.json] [--threads 2] [--limit 120] [--against FOLDER]
+ *         [--out results.json]
  *
  * Each cell is planned by a process of its own, as a command is; CPU seconds are the whole
  * process's while it plans, so that other work on the machine matters little. `--against` plans

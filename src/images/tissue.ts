@@ -37,7 +37,7 @@ export const otsuThreshold = (values: Uint8Array): number | undefined => {
   return threshold
 }
 
-/** What is collected of an image's pixels, by rows of the whole width, and the cells that it gives. */
+/** What is collected of an image's pixels, by rows of its width, and the cells that it gives. */
 interface Collector {
   readonly add: (bytes: Uint8Array, top: number) => void
   readonly cells: () => E.Either<Failure, Cells>

@@ -66,7 +66,7 @@ const checkpointLists = (search: Search): readonly Segmentation[] =>
   })
 
 /** Coarser than LMS alone, for there is one search for each list. */
-const coarsely = { mostThresholds: 16, aheadFactor: 2.5 }
+const coarsely = { maxThresholds: 16, aheadFactor: 2.5 }
 
 /**
  * TFLMS with recomputation (Imai 2019, section 3.2): the subgraphs in `checkpoint_list` are

@@ -86,19 +86,19 @@ const spread = (numbers: readonly number[], count: number): readonly number[] =>
  * by a factor.
  */
 interface Tuning {
-  readonly mostThresholds: number
+  readonly maxThresholds: number
   readonly aheadFactor: number
 }
-const closely: Tuning = { mostThresholds: 48, aheadFactor: 1.3 }
+const closely: Tuning = { maxThresholds: 48, aheadFactor: 1.3 }
 
 /**
  * The automatic tuning of the three parameters, by simulation: thresholds that make a difference,
  * swap-ins ahead, and groups of all that read a tensor, of none, and between.
  */
-export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor } = closely): readonly Schedule[] => {
+export const lmsSchedules = (timeline: Timeline, { maxThresholds, aheadFactor } = closely): readonly Schedule[] => {
   const thresholds = spread(
     timeline.tensors.map(({ written, backward }) => backward - written),
-    mostThresholds
+    maxThresholds
   )
   const distances = timeline.tensors.flatMap(({ backward, reads }) =>
     reads.flatMap(({ stage }) => (stage - backward > 1 ? [stage - backward - 1] : []))

@@ -13,7 +13,7 @@ import type { StrategyName } from '../../dsl'
 export type Variant = Pick<Segment, 'winograd' | 'workspace'>
 
 /**
- * The ways for the convolutions of a span, the first the fastest: without tiles, none takes less
+ * How the convolutions of a span may be computed, the fastest first: without tiles, none takes less
  * time than the one before it.
  */
 export type Variants = (span: Span) => readonly Variant[]

@@ -86,7 +86,7 @@ test('every pixel has the class in which its middle lies, in every window', () =
       for (const value of whole) counts[value]! += 1
       assert.equal(countPainted(map), counts)
     }),
-    propertyRuns(20)
+    propertyRuns(10)
   )
 })
 
@@ -99,7 +99,7 @@ test('at another extent, the middle of each of its pixels counts', () => {
       ])
         assert.equal([...paintWindow(mapOf(shapes), view, { top: 0, left: 0, ...view })], painted(shapes, view))
     }),
-    propertyRuns(10)
+    propertyRuns(5)
   )
 })
 

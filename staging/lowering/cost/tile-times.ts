@@ -90,7 +90,7 @@ const createTimesBuilder = (
   }
 }
 
-/** Nanoseconds of a segment that is alike but for its weights: how they are read, and prefetching. */
+/** Nanoseconds of a segment that is alike but for how weights are read, and for prefetching. */
 type Timer = (segment: Segment) => number
 
 type Reorder = Segment['reorder']

@@ -1,7 +1,7 @@
 import { type Segment } from '../../plans/plan'
 import { tileCount, type Grid } from '../../graph/span'
 
-/** A way to run the nodes between two positions. */
+/** One segment between two positions, with what it takes there. */
 export interface Option {
   readonly segment: Segment
   /**

@@ -10,19 +10,21 @@ import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid
 import { candidateGrids } from '../grids'
 import type { Search } from '../strategy'
 
-/** The ways between two positions. */
+/** How the nodes between two positions may run as one segment. */
 export interface SegmentOptions {
-  /** None takes less. */
+  /** Nanoseconds of the fastest option; infinitely many where there is none. */
   readonly minNanoseconds: number
   /**
-   * Those worth taking within `available` bytes; tiles only where they may take no more than
-   * `tiledNanoseconds`.
+   * At most three options that add no more than `available` bytes to what is resident: the fastest
+   * that is kept, that is computed again whole, and in tiles, those only where they may take no
+   * more than `tiledNanoseconds`. Where the model asks for tiles, they alone.
    */
   readonly within: (available: number, tiledNanoseconds: number) => readonly Option[]
 }
 
+/** What the search knows of the tensors between segments. */
 export interface Boundaries {
-  /** Of a tensor, and of its gradient. */
+  /** Bytes of a tensor on the device, and as many of its gradient; 0 where it is on the host. */
   readonly tensorBytes: (tensor: number) => number
   readonly hasGradient: (tensor: number) => boolean
   readonly onHost: ReadonlySet<number>
@@ -48,8 +50,8 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
     .map((option) => () => option)
 
 /**
- * The ways between any two positions; answers are remembered. What is kept over several is
- * joinSegments later.
+ * Options for the segment between any two positions; answers are remembered. A segment that is kept
+ * whole and spans several positions is left out: `joinSegments` makes it of its parts.
  */
 export const createSegmentOptions = (
   { graph, device, estimate, variants: createVariants }: Search,
