@@ -51,6 +51,7 @@ const addonCodec = t.readonly(
     unlockFile: call,
     mapPixels: call,
     freePixels: call,
+    openSlide: call,
     kernelTable: call,
     layoutTable: call,
     versions: call,

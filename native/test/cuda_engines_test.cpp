@@ -137,7 +137,7 @@ EncodedProgram program() {
   encoded.input = {1, 1, turns, 1};
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0} + Numbers{codeOf(KernelKind::sgd), 1, 1, 0, 0} +
                     Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
-                    Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
+                    Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 2, 0, 1.0 / 255};
   encoded.workspaces = Numbers(4, 0x1p46);
   encoded.sections = {
       {"through", loop(turns, through), 16 * turns}, {"update", update, 16}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
@@ -210,8 +210,8 @@ void whatCannotBeCapturedIsQueued() {
   expect(emulated::graphsLaunched() == before, "a section that cannot be captured was replayed");
 }
 
-// A graph has no times of its kernels: what is traced is queued at every run, and each launch and copy
-// is noted twice.
+// A graph has no times of its kernels: what is traced is queued at every run, and each launch and
+// copy is noted twice.
 void whatIsTracedIsQueued() {
   FakeGpu gpu;
   Interpreter interpreter(decodeProgram(program(), gpu), gpu, 0, Measuring{false, true});
@@ -293,7 +293,7 @@ void cropsLieWhereTheReferenceReadsThem() {
     input.upload(stream.get());
     cudaStreamSynchronize(stream.get());
     const cuda::ImageBlock& block = input.block()->images[0];
-    Kernel kernel{KernelKind::loadImage, {1, channels, height, width, 0, height, width, 0, 0, 0, 0, 1.0 / 255, 1.0 / 255, 1.0 / 255, 1}};
+    Kernel kernel{KernelKind::loadImage, {1, channels, height, width, 0, height, width, 6, 0, 1.0 / 255, 0, 1.0 / 255, 0, 1.0 / 255}};
     std::vector<double> loaded(height * width * channels);
     Operand destination;
     destination.address = reinterpret_cast<std::byte*>(loaded.data());
@@ -337,7 +337,7 @@ void kernelsAreTimedTogether() {
   FakeGpu gpu;
   const auto sgd = [](double count) -> Kernel { return {KernelKind::sgd, {count, 1, 0, 0}}; };
   const Kernel pool{KernelKind::maxPoolBackward, {1, 1, 4, 4, 2, 2, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0}};
-  const Kernel load{KernelKind::loadImage, {1, 1, 1, 1, 0, imageRows, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1}};
+  const Kernel load{KernelKind::loadImage, {1, 1, 1, 1, 0, imageRows, 1, 2, 0, 1.0 / 255}};
   const Kernel zero{KernelKind::zero, {8}};  // as small as an image's pixel, so that it comes after it
   const auto times = timeKernels({sgd(3), pool, sgd(1e12), sgd(100), load, zero}, gpu);
   for (const std::size_t i : {0, 1, 3, 4, 5}) expect(std::get_if<double>(&times[i]) != nullptr, "a kernel has no time");

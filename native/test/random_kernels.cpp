@@ -255,7 +255,9 @@ Numbers index(Random& random) { return {fraction(random), fraction(random), 1, f
 Numbers loadImage(Random& random) {
   Numbers t = tile(random);
   t[1] = static_cast<double>(number(random, 1, 4));
-  return append(t, {t[2] + 1, t[3] + 2, 0.4, 0.5, 0.6, 0.5, 0.2, 0.3, 0.2, 1});
+  Numbers loaded = append(t, {t[2] + 1, t[3] + 2, 2 * t[1]});
+  for (double channel = 0; channel < t[1]; ++channel) loaded = append(loaded, {0.4 + channel / 10, 0.2 + channel / 10});
+  return loaded;
 }
 
 Numbers fieldsOf(KernelKind kind, Random& random) {

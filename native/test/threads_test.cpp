@@ -63,7 +63,7 @@ EncodedProgram program() {
   encoded.input = {1, 1, turns, 1};
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0} +
                     Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
-                    Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
+                    Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 2, 0, 1.0 / 255};
   encoded.workspaces = Numbers(3, 0x1p46);
   encoded.sections = {
       {"through", loop(turns, through), 16 * turns}, {"endless", endless, 0}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};

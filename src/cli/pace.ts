@@ -7,7 +7,7 @@ interface Pace {
   readonly secondsLeft: number
 }
 
-/** Steps over which the pace is taken: reading and validations even out, and a change shows soon. */
+/** Steps over which the pace is taken: validations even out, and a change shows soon. */
 const window = 20
 
 /** A function from each step, in turn, to the pace of the latest ones; `now` in milliseconds. */

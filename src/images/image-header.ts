@@ -1,9 +1,11 @@
-import { stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Slide, openSlide } from '../../native'
+import { isSlide } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { type GroundTransform, groundAt } from './ground-transform'
 import { type Extent2, type View, finest, viewOf } from './resolution'
@@ -24,6 +26,8 @@ export interface ImageHeader extends Extent2 {
   readonly hasAlpha: boolean
   /** As in EXIF, 1 where there is none; not applied. */
   readonly orientation: number
+  /** Of a slide that OpenSlide reads. */
+  readonly slide?: Slide
   /** Where the view lies on the ground; absent where the file does not say it. */
   readonly ground?: GroundTransform
 }
@@ -133,21 +137,79 @@ const decodedHeader = (path: string, directories: readonly TiffDirectory[], read
     TE.chainEitherK((metadata) => headerOf(path, { metadata, directories }, reading))
   )
 
+/** The header of a slide that OpenSlide reads, with its levels. */
+const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHeader> =>
+  pipe(
+    openSlide(path),
+    E.mapLeft(({ message }) => inputFailure(`the image ${path} ${message}`)),
+    E.chain((slide) => {
+      // It answers any window: tiles are what is read at a time where all of it is.
+      const levels = slide.levels.map((extent, page) => ({ ...extent, page, tile: { height: 256, width: 256 } }))
+      return pipe(
+        viewOf(path, levels, slide.micronsPerPixel, reading),
+        E.map((view): ImageHeader => ({
+          height: view.height,
+          width: view.width,
+          view,
+          samples: colours,
+          levels,
+          pages: 1,
+          hasAlpha: false,
+          orientation: 1,
+          slide
+        }))
+      )
+    })
+  )
+
+/** The first bytes of a file, as letters. */
+const startOf = async (path: string): Promise<string> => {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0)
+    return buffer.toString('latin1', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+interface Start {
+  readonly directories: readonly TiffDirectory[]
+  readonly start: string
+}
+
+/** What OpenSlide does not know either is left to the decoder, whose sentence names its format. */
+const headerBy = (path: string, { directories, start }: Start, reading: Reading): Outcome<ImageHeader> => {
+  const [first] = directories
+  const other = (): Outcome<ImageHeader> =>
+    pipe(
+      TE.fromEither(checkColours(path, directories)),
+      TE.chain(() =>
+        first !== undefined && isStoredTiff(first, reading)
+          ? TE.fromEither(storedHeaderOf(path, directories, reading))
+          : decodedHeader(path, directories, reading)
+      )
+    )
+  if (!isSlide(path, directories, start)) return other()
+  const opened = slideHeader(path, reading)
+  if (E.isRight(opened)) return TE.right(opened.right)
+  return /is no slide that OpenSlide knows/.test(opened.left.message)
+    ? other()
+    : pipe(
+        other(),
+        TE.mapLeft(() => opened.left)
+      )
+}
+
 /**
  * Reads an image's header and refuses what cannot be decoded exactly, is not stored at such a
  * resolution, or is no ordinary file, which is not opened.
  */
 export const readHeader = (path: string, reading: Reading = finest): Outcome<ImageHeader> =>
   pipe(
-    TE.tryCatch(async () => {
+    TE.tryCatch(async (): Promise<Start> => {
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
-      return readTiffDirectories(path)
+      return { directories: await readTiffDirectories(path), start: await startOf(path) }
     }, readFailure(path)),
-    // Before the decoder, which says less of what it cannot read.
-    TE.chainFirstEitherK((directories) => checkColours(path, directories)),
-    TE.chain((directories) =>
-      directories[0] !== undefined && isStoredTiff(directories[0], reading)
-        ? TE.fromEither(storedHeaderOf(path, directories, reading))
-        : decodedHeader(path, directories, reading)
-    )
+    TE.chain((found) => headerBy(path, found, reading))
   )

@@ -64,7 +64,7 @@ const readResampled = (
 }
 
 /** How windows of the image are read; absent where it has no tiles, and so is decoded whole. */
-export const windowReader = (path: string, { view, levels, samples }: ImageHeader): ReadWindow | undefined => {
+export const windowReader = (path: string, { view, levels, samples, slide }: ImageHeader): ReadWindow | undefined => {
   const { level } = view
   if (level.tile === undefined) return undefined
   const readStored = (window: ImageWindow): Outcome<Uint8Array> =>
@@ -81,7 +81,13 @@ export const windowReader = (path: string, { view, levels, samples }: ImageHeade
       ),
       TE.map(({ data }) => data)
     )
-  const read = samples.bands === undefined ? readColours : readStored
+  const readSlide =
+    slide &&
+    ((window: ImageWindow): Outcome<Uint8Array> =>
+      TE.mapLeft(({ message }: { readonly message: string }) => windowFailure(path, levels, level, window)(new Error(message)))(
+        slide.read(level.page, window)
+      ))
+  const read = readSlide ?? (samples.bands === undefined ? readColours : readStored)
   if (isStored(view)) return read
   const [rows, columns] = [
     { stored: level.height, read: view.height },

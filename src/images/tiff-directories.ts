@@ -21,7 +21,9 @@ const tags = {
   tiePoints: 33922,
   transformation: 34264,
   geoKeys: 34735,
-  noData: 42113
+  noData: 42113,
+  /** Of NDPI: that offsets have more than 4 bytes. */
+  hamamatsu: 65420
 } as const
 
 /** One image of a TIFF, as its directory tells. */
@@ -43,6 +45,8 @@ export interface TiffDirectory {
   /** Absent where it is stored in strips. */
   readonly tile?: { readonly height: number; readonly width: number }
   readonly description: string
+  /** Whether it is an NDPI, which only looks like a TIFF. */
+  readonly isHamamatsu: boolean
   /** Pixels a centimetre; absent where the file does not tell it in centimetres. */
   readonly perCentimetre?: number
   /** Where the file says it, as GeoTIFF does. */
@@ -157,6 +161,7 @@ const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDire
     sampleFormats: list(tags.sampleFormat) ?? [1],
     ...(tileWidth === undefined || tileHeight === undefined ? {} : { tile: { height: tileHeight, width: tileWidth } }),
     description: text(tags.description) ?? '',
+    isHamamatsu: fields.has(tags.hamamatsu),
     ...(number(tags.resolutionUnit) === centimetres && perUnit !== undefined && perUnit > 0 && perUnit < Infinity
       ? { perCentimetre: perUnit }
       : {}),

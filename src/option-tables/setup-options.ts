@@ -192,7 +192,7 @@ export const reportOption = {
 }
 
 export const runTraceOption = {
-  /** Path of the latest steps to write as trace events, as they ran: *.json, which Perfetto opens. */
+  /** Path of the latest steps to write, as they ran: *.json, which Perfetto opens. */
   trace: optional(path('file'), 'write the latest steps as they ran as trace events, JSON, which ui.perfetto.dev opens')
 }
 

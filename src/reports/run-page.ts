@@ -85,7 +85,7 @@ const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 
-/** The page of a run, on that of its plan: what was measured beside what was predicted, and the plan that it ran by. */
+/** The page of a run, on that of its plan: what was measured beside what was predicted. */
 export const runPage = (
   planned: Planned,
   what: string,

@@ -49,7 +49,7 @@ const openTrackers = (prepared: PreparedTraining): Outcome<readonly Tracker[]> =
 const endingOf = (outcome: E.Either<Failure, unknown>): Ending =>
   E.isRight(outcome) ? 'finished' : outcome.left.code === 'interrupted' ? 'interrupted' : 'failed'
 
-/** Lets TensorBoard and MLflow follow what runs, where that is asked for, and tells them its end. */
+/** Lets TensorBoard and MLflow follow what runs, where asked to, and tells them its end. */
 export const withTrackers = <A>(prepared: PreparedTraining, use: (tracker: Tracker | undefined) => Outcome<A>): Outcome<A> =>
   pipe(
     openTrackers(prepared),

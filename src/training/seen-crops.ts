@@ -10,10 +10,10 @@ export interface SeenCrop {
   readonly width: number
   /** [height, width, 3]. */
   readonly rgb: Uint8Array
-  /** [height, width] of each pixel's class, 255 where it does not count; of a network that scores pixels. */
+  /** [height, width] of classes, 255 where none counts; of a network that scores pixels. */
   readonly target?: Uint8Array
   readonly predicted?: Uint8Array
-  /** The class, and the one that is predicted with its probability; of a network that scores images. */
+  /** The class, and the one that is predicted; of a network that scores images. */
   readonly label?: number
   readonly guess?: { readonly label: number; readonly probability: number }
 }
@@ -41,7 +41,7 @@ const rowsOf = async (image: Image, top: number, height: number): Promise<Uint8A
   return copy
 }
 
-/** A small picture of what a step is to see of an image; undefined of what is not 8-bit RGB in reach. */
+/** A small picture of what is seen of an image; undefined of what is not 8-bit RGB in reach. */
 const thumbnailOf = async (image: Image, height: number, width: number): Promise<Thumbnail | undefined> => {
   const { channels, cropTop, cropLeft, elementType = 'uint8' } = image
   if (channels !== 3 || elementType !== 'uint8') return undefined

@@ -35,7 +35,15 @@ const Texts = t.record(t.string, t.string)
 const Measure = t.union([t.number, t.null])
 const StoredValidation = t.intersection([
   t.type({ step: Step, loss: t.number, accuracy: t.number }),
-  t.partial({ auc: Measure, iou: Measure })
+  t.partial({
+    auc: Measure,
+    iou: Measure,
+    dice: Measure,
+    kappa: Measure,
+    classIou: t.readonlyArray(Measure),
+    classDice: t.readonlyArray(Measure),
+    confusion: t.readonlyArray(t.readonlyArray(t.number))
+  })
 ])
 const Stored = t.type({ version: t.literal(1), steps: Step, agreed: Texts, rates: Texts, validations: t.array(StoredValidation) })
 

@@ -27,7 +27,7 @@ const spanOf = ({ timestamps }: SectionRun): readonly [from: number, to: number]
   return [Math.min(...noted.map((times) => times[0]!)), Math.max(...noted.map((times) => times.at(-1)!))]
 }
 
-/** Tells of each instruction in program order when it ran: each engine has noted its own in turn. */
+/** Tells of each instruction, in program order, when it ran: each engine notes its own in turn. */
 const walk = (program: Program, { section, timestamps }: SectionRun, origin: number): Omit<StepTimeline, 'nanoseconds'> => {
   const code = program[section]?.code ?? []
   const { tile, span, take } = collectTimeline(program, code)

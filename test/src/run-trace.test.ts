@@ -1,4 +1,4 @@
-/** Traces of steps as they ran: every launch and copy, in order, beside the bytes that were live. */
+/** Traces of steps as they ran: every launch and copy, in order, and the bytes that were live. */
 import { readFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'

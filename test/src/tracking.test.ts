@@ -82,8 +82,9 @@ const eventsIn = (name: string): readonly Uint8Array[] =>
     .sort()
     .flatMap((file) => recordsOf(readFileSync(at(`${name}/${file}`))))
 
-// Numbers of fields are those of TensorBoard's public schema: Event.step 2, .file_version 3, .graph_def 4, .summary 5, .session_log 7;
-// Summary.value 1; Value.tag 1, .simple_value 2, .metadata 9.
+// Numbers of fields are those of TensorBoard's public schema: Event.step 2, .file_version 3,
+// .graph_def 4, .summary 5, .session_log 7; Summary.value 1; Value.tag 1, .simple_value 2,
+// .metadata 9.
 const summaries = (events: readonly Uint8Array[]) =>
   events.flatMap((event) => all(event, 5).flatMap((summary) => all(summary, 1).map((value) => ({ step: numberOf(event, 2), value }))))
 
@@ -112,7 +113,8 @@ test('they have the graph, with the shapes of what its nodes give', () => {
     eventsIn('board').find((event) => all(event, 4).length === 1)!,
     4
   )
-  // GraphDef.node 1; NodeDef.name 1, .op 2, .input 3, .attr 5, of which the value's list 1 has shapes 7 of sizes 2.1.
+  // GraphDef.node 1; NodeDef.name 1, .op 2, .input 3, .attr 5: its value's list 1 has shapes 7,
+  // of sizes 2.1.
   const nodes = all(graph, 1).map((node) => ({
     name: text(node, 1),
     op: text(node, 2),
@@ -125,14 +127,16 @@ test('they have the graph, with the shapes of what its nodes give', () => {
 })
 
 test('they have the hyper-parameters, and how it ended', () => {
-  // SummaryMetadata.plugin_data 1 of .plugin_name 1, .content 2; HParamsPluginData.session_start_info 3, .session_end_info 4.
+  // SummaryMetadata.plugin_data 1 of .plugin_name 1, .content 2; of HParamsPluginData
+  // .session_start_info 3, .session_end_info 4.
   const content = (tag: string): Uint8Array => {
     const { value } = summaries(eventsIn('board')).find(({ value }) => text(value, 1) === tag)!
     assert.is(text(value, 9, 1, 1), 'hparams')
     return one(value, 9, 1, 2)
   }
   const start = one(content('_hparams_/session_start_info'), 3)
-  // A map's entry has its key in 1 and its value in 2: google.protobuf.Value, with number_value 2 and string_value 3.
+  // A map's entry has its key in 1 and its value in 2: google.protobuf.Value, with number_value 2
+  // and string_value 3.
   const entries = new Map(all(start, 1).map((entry) => [text(entry, 1), one(entry, 2)]))
   assert.is(numberOf(entries.get('lr')!, 2), 0.1)
   assert.is(numberOf(entries.get('batch')!, 2), 2)

@@ -7,6 +7,7 @@
 #include "lock_object.hpp"
 #include "mapped_pixels.hpp"
 #include "session_object.hpp"
+#include "slide_object.hpp"
 #include "values.hpp"
 
 namespace {
@@ -30,6 +31,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   exports.Set("lockFile", Napi::Function::New(env, tilefold::addon::lockFile));
   exports.Set("unlockFile", Napi::Function::New(env, tilefold::addon::unlockFile));
   exports.Set("mapPixels", Napi::Function::New(env, tilefold::addon::mapPixels));
+  exports.Set("openSlide", Napi::Function::New(env, tilefold::addon::openSlide));
   exports.Set("freePixels", Napi::Function::New(env, tilefold::addon::freePixels));
   exports.Set("kernelTable", Napi::Function::New(env, tilefold::addon::kernelTableValue));
   exports.Set("layoutTable", Napi::Function::New(env, tilefold::addon::layoutTableValue));

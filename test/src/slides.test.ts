@@ -1,0 +1,94 @@
+/** Slides by OpenSlide, where it is installed. */
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Slide, openSlide } from '../../native'
+import { openImage } from '../../src/images/image-source'
+import { isSlide } from '../../src/images/slide-format'
+import { readTiffDirectories } from '../../src/images/tiff-directories'
+import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+import { writeTiledTiff } from './tiled-tiff'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+/** OpenSlide reads any TIFF in tiles whose smaller pages say that they are. */
+const pyramid = [
+  [200, 120],
+  [100, 60]
+].map(([height, width], seed) => ({
+  height: height!,
+  width: width!,
+  pixels: Uint8Array.from({ length: height! * width! * 3 }, (_, index) => (Math.imul(index + seed, 2654435761) >>> 13) & 255)
+}))
+writeTiledTiff(at('plain.tif'), pyramid, { tile: 16, channels: 3 })
+const absent = openSlide(at('nothing.tif'))
+const isMissing = E.isLeft(absent) && /which is not installed/.test(absent.left.message)
+if (isMissing) console.log('OpenSlide is not installed: what it reads is skipped')
+const withLibrary = isMissing ? test.skip : test
+
+const right = <A>(either: E.Either<{ readonly message: string }, A>): A => {
+  if (E.isLeft(either)) throw new Error(either.left.message)
+  return either.right
+}
+
+/** Compressed, since OpenSlide refuses tiles that are not. */
+const openPyramid = (): Slide => {
+  writeTiledTiff(at('slide.tif'), pyramid, { tile: 16, channels: 3, compression: 8, compress: deflateSync })
+  return right(openSlide(at('slide.tif')))
+}
+
+const differing = (one: Uint8Array, other: Uint8Array): number =>
+  one.length === other.length ? one.filter((value, index) => value !== other[index]).length : NaN
+
+withLibrary('OpenSlide gives the pixels of each level that the other decoder gives', async () => {
+  const slide = openPyramid()
+  assert.is(slide.vendor, 'generic-tiff')
+  for (const [level, { height, width }] of slide.levels.entries()) {
+    const { read } = await valueOf(openImage(at('slide.tif'), { level }))
+    for (const window of [
+      { top: 0, left: 0, height, width },
+      { top: 14, left: 6, height: 11, width: 17 }
+    ])
+      assert.is(differing(right(await slide.read(level, window)()), await valueOf(read!(window))), 0)
+  }
+  assert.ok(slide.levels.length > 1)
+})
+
+withLibrary('a window that is not there is refused, and the slide still reads', async () => {
+  const slide = openPyramid()
+  const outside = await slide.read(0, { top: 190, left: 0, height: 20, width: 20 })()
+  assert.ok(E.isLeft(outside) && /has no such window/.test(outside.left.message))
+  const beyond = await slide.read(7, { top: 0, left: 0, height: 1, width: 1 })()
+  assert.ok(E.isLeft(beyond) && /has no level 7/.test(beyond.left.message))
+  assert.ok(E.isRight(await slide.read(1, { top: 0, left: 0, height: 1, width: 1 })()))
+})
+
+const sample = join(__dirname, '..', '..', 'examples', 'data', 'CMU-1-Small-Region.svs')
+const withSample = isMissing || !existsSync(sample) ? test.skip : test
+withSample('an Aperio slide has its level and micrometres', () => {
+  const { vendor, levels, micronsPerPixel } = right(openSlide(sample))
+  assert.equal([vendor, levels, micronsPerPixel], ['aperio', [{ height: 2967, width: 2220 }], 0.499])
+})
+
+test('what OpenSlide reads is told by what is in the file', async () => {
+  const is = async (name: string, start = '') => isSlide(at(name), await readTiffDirectories(at(name)), start)
+  assert.not(await is('plain.tif'))
+  writeTiledTiff(at('hamamatsu.tif'), pyramid, { tile: 16, channels: 3, tags: [[65420, 4, [1]]] })
+  assert.ok(await is('hamamatsu.tif'))
+  const description = '<scn xmlns="http://www.leica-microsystems.com/scn/2010/10/01"/>'
+  writeTiledTiff(at('leica.tif'), pyramid, { tile: 16, channels: 3, description })
+  assert.ok(await is('leica.tif'))
+  writeTiledTiff(at('jpeg2000.tif'), pyramid, { tile: 16, channels: 3, compression: 33005 })
+  assert.ok(await is('jpeg2000.tif'))
+  writeFileSync(at('other.dcm'), 'DICM')
+  assert.ok(await is('other.dcm', 'DICM'))
+  assert.not(await is('other.dcm', '\x89PNG'))
+  const { message } = await failureOf(openImage(at('other.dcm')))
+  assert.match(message, /^the image .*other\.dcm (cannot be read|is of a format that OpenSlide reads, which is not installed)/)
+})
+
+test.run()
