@@ -27,7 +27,7 @@ const halfToNumber = (bits: number): number => {
   return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
 }
 
-/** All half-precision numbers by their bits, made when first asked for: some 25 million are read. */
+/** All half-precision numbers by their bits, made when first asked for. */
 let halves: Float32Array | undefined
 
 const halvesOf = (bits: Uint16Array, target: Target): void => {

@@ -22,7 +22,7 @@ export const readRange = async (file: FileHandle, name: string, offset: number, 
   return E.right(read.buffer)
 }
 
-/** Opens a file for reading, and closes it; a fault becomes a sentence that begins with its path. */
+/** Opens a file for reading, and closes it; a fault becomes a sentence on its path. */
 export const withFile = <A>(path: string, use: (file: FileHandle) => Promise<E.Either<string, A>>): Outcome<A> =>
   pipe(
     TE.tryCatch(

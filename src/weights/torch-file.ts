@@ -64,7 +64,7 @@ const elementsOf = ({ shape }: TorchTensor): number => shape.reduce((product, ex
 const reachOf = ({ shape, strides }: TorchTensor): number =>
   shape.includes(0) ? 0 : shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
 
-/** In rows: each stride is the product of the extents after it; that of one element does not matter. */
+/** In rows: each stride is the product of the extents after it, but for extents of one. */
 const isContiguous = ({ shape, strides }: TorchTensor): boolean =>
   shape.every((extent, axis) => extent === 1 || strides[axis] === shape.slice(axis + 1).reduce((product, one) => product * one, 1))
 
