@@ -13,7 +13,7 @@ import {
   type Padding,
   type Pair
 } from '../dsl'
-import { withOptionCheck, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, fcHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
 
 /** The layers of torchvision's BasicConv2d after its convolution. */
 const normAndRelu = [named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)] as const
@@ -123,7 +123,7 @@ const features = [
 const classicHead = <const C extends number>(classes: C) =>
   [named('avgpool', globalAvgPool), named('dropout', dropout({ rate: 0.5 })), named('fc', linear({ out: classes }))] as const
 
-type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
+type GapHead<C extends number> = ReturnType<typeof fcHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 
 /**
@@ -138,6 +138,6 @@ export const inception_v3 = withOptionCheck(
     head = 'gap' as H
   }: HeadOptions<C, H>): Network<'inception_v3', WithHead<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
     name: 'inception_v3',
-    layers: withHead(features, head, gapHead(classes), classicHead(classes))
+    layers: withHead(features, head, fcHead(classes), classicHead(classes))
   })
 )

@@ -1,5 +1,5 @@
 import { batchNorm, conv2d, maxPool2d, named, relu, residual, seq, type Layers } from '../dsl'
-import { withOptionCheck, fcHead, gapHead, withHead, type Head, type WithHead, type HeadOptions, type Network } from './heads'
+import { withOptionCheck, fcHead, type HeadOptions, type Network } from './heads'
 import { repeat, stack } from './repeat'
 
 const basicBranch = <const W extends number, const S extends number>(width: W, s: S) =>
@@ -115,25 +115,15 @@ const bottleneckFeatures = <const A extends number, const B extends number, cons
     bottlenecks('layer4', { width: 512, out: 2048, s: 2, d: [1, 1], count: blocks[3] })
   ] as const
 
-type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
-type ClassicHead<C extends number> = ReturnType<typeof fcHead<C>>
+type FcHead<C extends number> = ReturnType<typeof fcHead<C>>
 
 const resnet = <const N extends string, F extends Layers>(name: N, features: F) =>
-  withOptionCheck(
+  withOptionCheck(name, <const C extends number>({ classes }: HeadOptions<C>): Network<N, readonly [...F, ...FcHead<C>]> => ({
     name,
-    <const C extends number, const H extends Head = 'gap'>({
-      classes,
-      head = 'gap' as H
-    }: HeadOptions<C, H>): Network<N, WithHead<F, GapHead<C>, ClassicHead<C>, H>> => ({
-      name,
-      layers: withHead(features, head, gapHead(classes), fcHead(classes))
-    })
-  )
+    layers: [...features, ...fcHead(classes)]
+  }))
 
-/**
- * ResNet (He et al., 2015), layers named as in torchvision; its heads differ in the linear layer's
- * name only.
- */
+/** ResNet (He et al., 2015), layers named as in torchvision, where its two heads are one. */
 export const resnet18 = resnet('resnet18', basicFeatures([2, 2, 2, 2]))
 export const resnet34 = resnet('resnet34', basicFeatures([3, 4, 6, 3]))
 export const resnet50 = resnet('resnet50', bottleneckFeatures([3, 4, 6, 3]))

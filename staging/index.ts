@@ -26,7 +26,7 @@ export {
 } from './devices/file-model'
 export { explain, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export { buildGraph, withClassWeights } from './ops/build-graph'
-export { graphHash } from './ops/graph-hash'
+export { earlierGraphHash, graphHash } from './ops/graph-hash'
 export { ignoredLabelOf, labelsOf, targetWeightOf, uncountedTarget } from './ops/target-weight'
 export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
 export {

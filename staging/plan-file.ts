@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { checkPlan as checkNamedPlan, layerText, type PlanFile, type Shape } from '../dsl'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph/graph'
-import { graphHash } from './ops/graph-hash'
+import { earlierGraphHash, graphHash } from './ops/graph-hash'
 import { parseSwapSchedule, swapScheduleTexts } from './plans/timepoints'
 import { objectiveText } from './graph/objective-text'
 import type { Plan } from './plans/plan'
@@ -57,7 +57,7 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
       : E.left(`model: the model is ${graph.model}, the plan for ${file.model}`),
     E.mapLeft((mistake) => inputError(`${mistake}.`)),
     E.filterOrElse(
-      () => graphHash(graph) === file.graph,
+      () => graphHash(graph) === file.graph || earlierGraphHash(graph) === file.graph,
       () => inputError(`the layers of ${graph.model} have other names than when the plan was made; plan it anew.`)
     ),
     E.map(({ order, segments, swapSchedule, placement }) => {

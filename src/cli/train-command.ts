@@ -9,11 +9,13 @@ import type { Quality } from '../training/scores'
 import { weightsText } from './weights-text'
 import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, kernelProgress, noticeText } from './command-result'
 
-const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
+const qualityText = ({ loss, accuracy, auc, iou, dice, kappa }: Quality): string =>
   [
     `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}`,
     ...(auc === undefined || auc === null ? [] : [`AUC ${auc.toFixed(3)}`]),
-    ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`])
+    ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`]),
+    ...(dice === undefined || dice === null ? [] : [`mean Dice ${dice.toFixed(3)}`]),
+    ...(kappa === undefined || kappa === null ? [] : [`kappa ${kappa.toFixed(3)}`])
   ].join(', ')
 
 const reportText = (report: TrainReport): string => {

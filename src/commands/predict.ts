@@ -34,6 +34,7 @@ import type { HeatMapKind } from '../results/formats'
 import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
+import type { WeightSource } from '../weights/weights'
 
 /** What a run over images took, and of a single one what came of it. */
 export interface PredictReport extends Partial<ImagePrediction> {
@@ -132,13 +133,23 @@ interface Run {
   readonly options: Options
   readonly wanted: Wanted
   readonly setup: RunnableSetup
+  readonly weights: WeightSource
   readonly resolution: Reading
   readonly trained?: TrainedChannels
   readonly progress: Progress
 }
 
+/** Weights are read for each extent; what is said of them, once. */
+const weightsOf = ({ weights, onNotice }: Options): WeightSource => {
+  const told = new Set<string>()
+  return { path: weights, onNotice: (sentence) => void (told.has(sentence) || (told.add(sentence), onNotice?.(sentence))) }
+}
+
 /** Images of one extent, by one plan. */
-const predictAlike = ({ options, wanted, setup, resolution, trained, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
+const predictAlike = (
+  { options, wanted, setup, weights, resolution, trained, progress }: Run,
+  images: readonly Job[]
+): Outcome<unknown> => {
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const skipOne = skip(options, progress)
@@ -167,7 +178,7 @@ const predictAlike = ({ options, wanted, setup, resolution, trained, progress }:
               runImages<Job>({
                 planned,
                 device: setup.device,
-                weights: { path: options.weights },
+                weights,
                 images,
                 resolution,
                 signal: options.signal,
@@ -182,7 +193,10 @@ const predictAlike = ({ options, wanted, setup, resolution, trained, progress }:
 }
 
 /** Opens each image, which says its extent, and tells what is not read of them. */
-const openAll = ({ options, wanted, resolution, progress }: Omit<Run, 'setup'>, listed: readonly ListedImage[]): Outcome<readonly Job[]> =>
+const openAll = (
+  { options, wanted, resolution, progress }: Omit<Run, 'setup' | 'weights'>,
+  listed: readonly ListedImage[]
+): Outcome<readonly Job[]> =>
   pipe(
     listed.map((image, at) => ({ ...image, at })),
     TE.traverseSeqArray((image) =>
@@ -257,6 +271,7 @@ const predictListed = (options: Options): Outcome<PredictReport> => {
       options,
       wanted,
       setup,
+      weights: weightsOf(options),
       resolution: reading,
       ...(trained && { trained }),
       progress

@@ -66,9 +66,12 @@ export interface TrainReport {
   readonly best?: Best
 }
 
+/** A file of another format, over which safetensors would be written. */
+const isTorchFile = (path: string | undefined): boolean => /\.(pth?|bin|ckpt)$/i.test(path ?? '')
+
 /**
- * Weights may go on in the file that they came from: it is read before the first step, and replaced
- * whole in the end.
+ * Weights may go on in the file that they came from, if it is safetensors: it is read before the
+ * first step, and replaced whole in the end.
  */
 const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
@@ -77,7 +80,10 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
     TE.fromTask(() => outputPaths(options)),
     TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
     TE.chain((writes) =>
-      checkPaths({ reads: namedPaths('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal)
+      checkPaths(
+        { reads: namedPaths('--weights', weights), writes: isTorchFile(weights) ? writes : writes.filter(({ name }) => name !== '--save') },
+        signal
+      )
     )
   )
 }

@@ -163,8 +163,8 @@ export const trainOptions = {
   mlflow: optional(httpAddress, 'tell this MLflow server of it, such as http://127.0.0.1:5000'),
   /** A port of 127.0.0.1 on which the report is served while the training runs; 0 is any. */
   live: optional(whole(0, 65_535), 'serve the report on this port of 127.0.0.1 while it runs; 0 is any that is free'),
-  /** A safetensors file to start from; drawn from the seed where absent. */
-  weights: optional(path('file'), 'safetensors to start from', { otherwise: 'drawn from the seed' }),
+  /** A safetensors file, or one of torch.save, to start from; drawn from the seed where absent. */
+  weights: optional(path('file'), 'safetensors, or a file of torch.save, to start from', { otherwise: 'drawn from the seed' }),
   /**
    * Whether the last layer's weights are drawn anew: those in `weights` may be of other classes.
    */

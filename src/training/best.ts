@@ -9,7 +9,7 @@ export interface Validation extends Quality {
  * The measure by which one validation is better than another: a lower loss, or a higher accuracy,
  * AUC or IoU.
  */
-export type BestBy = keyof Quality
+export type BestBy = 'loss' | 'accuracy' | 'auc' | 'iou'
 
 export interface Best extends Validation {
   /** Validations since, none of which was better. */

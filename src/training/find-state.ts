@@ -8,6 +8,8 @@ interface ResumeRequest {
   readonly folder: string
   readonly resume: boolean
   readonly fingerprint: ResumeFingerprint
+  /** The same choices under the names that layers had in earlier versions. */
+  readonly earlierFingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly notice: (sentence: string) => void
 }
@@ -17,10 +19,14 @@ const words: Readonly<Record<string, string>> = { model: 'the model', layers: 't
 const optionOf = (name: string): string => words[name] ?? `--${name}`
 
 const checkFingerprint =
-  ({ folder, fingerprint }: ResumeRequest) =>
+  ({ folder, fingerprint, earlierFingerprint, notice }: ResumeRequest) =>
   (state: State): Outcome<State> => {
     const [first] = fingerprintDifferences(state.fingerprint, fingerprint)
     if (first === undefined) return TE.right(state)
+    if (fingerprintDifferences(state.fingerprint, earlierFingerprint).length === 0) {
+      notice(`${folder} has earlier names of layers; states from here on have today's`)
+      return TE.right(state)
+    }
     const [name, was, is] = first
     return TE.left(
       inputFailure(

@@ -19,7 +19,7 @@ interface StepMetrics {
 
 /**
  * JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` (of masks
- * `iou` in place of `auc`) a validation.
+ * `iou` in place of `auc`, and `dice`), with `kappa` and `confusion`, a validation.
  */
 export interface MetricsFile {
   readonly step: (metrics: StepMetrics) => Outcome<void>

@@ -23,7 +23,7 @@ import { dataNotices } from './data-notices'
 import type { TrainingObjective } from './training-objective'
 import type { TrainingRequest } from './request'
 import { findStateToResume } from './find-state'
-import { type ResumeFingerprint, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
+import { type ResumeFingerprint, earlierNaming, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
 import type { State } from './state'
 import { type Split, splitForValidation } from './validation-split'
 
@@ -105,7 +105,7 @@ const weighted = (built: SetupGraph, { training }: Split, weights: readonly numb
 
 const findState = (
   { options: { state, resume }, notify }: TrainingRequest,
-  choices: Pick<PreparedTraining, 'fingerprint' | 'rates'>
+  choices: Pick<PreparedTraining, 'fingerprint' | 'rates'> & { readonly earlierFingerprint: ResumeFingerprint }
 ): Outcome<State | undefined> =>
   state === undefined ? TE.right(undefined) : findStateToResume({ folder: state, resume, ...choices, notice: notify })
 
@@ -189,7 +189,10 @@ export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTrainin
       resumeFingerprint(request, planned, split, trainedChannels(request, channels))
     ),
     TE.let('rates', ({ looked: { request }, steps }) => rateFingerprint(request, steps)),
-    TE.bind('state', (choices) => findState(choices.looked.request, choices)),
+    TE.bind('state', ({ looked: { request, channels }, planned, split, ...choices }) => {
+      const earlierFingerprint = resumeFingerprint(request, planned, split, trainedChannels(request, channels), earlierNaming)
+      return findState(request, { ...choices, earlierFingerprint })
+    }),
     TE.map(({ looked: { request, seen, channels }, split, planned, classes, classWeights, steps, fingerprint, rates, state, regions }) => ({
       request,
       ...split,

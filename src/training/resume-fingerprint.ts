@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Dataset } from '../images/dataset'
 import { isMask } from '../images/labels'
-import { graphHash } from '../../staging'
+import { type Graph, earlierGraphHash, graphHash } from '../../staging'
+import { earlierName } from '../../staging/graph/earlier-names'
 import { type Planned } from '../plans/plan-network'
 import { scheduleText } from './learning-rate'
 import type { TrainingRequest } from './request'
@@ -34,6 +35,15 @@ const dataText = ({ examples }: Dataset): string =>
 const withoutAbsent = (choices: Readonly<Record<string, string | undefined>>): ResumeFingerprint =>
   Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
+/** How layers are called in a fingerprint. */
+interface Naming {
+  readonly hash: (graph: Graph) => string
+  readonly nameOf: (model: string, name: string) => string
+}
+
+/** The names that layers had in earlier versions. */
+export const earlierNaming: Naming = { hash: earlierGraphHash, nameOf: earlierName }
+
 /**
  * The choices that a state and the training that goes on from it must have in common: all that
  * numbers depend on, apart from rates.
@@ -42,15 +52,18 @@ export const resumeFingerprint = (
   { options, objective, resolution }: TrainingRequest,
   { staged }: Planned,
   { training, validation }: Split,
-  channels: TrainedChannels | undefined
+  channels: TrainedChannels | undefined,
+  { hash, nameOf }: Naming = { hash: graphHash, nameOf: (_, name) => name }
 ): ResumeFingerprint => {
   const { sourceGraph, graph } = staged
-  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter, stainJitter } = options
+  const { accumulate, clipNorm, classWeights, colourJitter, stainJitter } = options
+  const freeze = options.freeze?.map((prefix) => nameOf(graph.model, prefix))
+  const paramGroup = options.paramGroup?.map((group) => ({ ...group, prefix: nameOf(graph.model, group.prefix) }))
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return withoutAbsent({
     model: graph.model,
     input: graph.input.join('x'),
-    layers: graphHash(sourceGraph).slice(0, 12),
+    layers: hash(sourceGraph).slice(0, 12),
     optimizer: fieldsText(objective.optimizer),
     seed: `${options.seed}`,
     data: dataText(training),

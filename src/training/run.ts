@@ -146,8 +146,8 @@ export const runPrepared = (prepared: PreparedTraining, { record, recorder, trac
   const opening: NetworkOptions = {
     planned,
     device: request.setup.device,
-    weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset } },
-    state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
+    weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset }, onNotice: request.notify },
+    state: state && ((io) => restoreState(state, planned.staged, io)),
     seed: request.options.seed,
     recorder
   }

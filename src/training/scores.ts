@@ -1,6 +1,8 @@
+import { type ConfusionMeasures, measureConfusion, mostConfused, rowsOf } from './confusion'
+
 /** The quality of the scores of a validation set. */
-export interface Quality {
-  /** Mean softmax cross-entropy, each image, or pixel that is not ignored, counted alike. */
+export interface Quality extends Partial<ConfusionMeasures> {
+  /** The mean loss, each image, or pixel that is not ignored, counted alike. */
   readonly loss: number
   /** Share of images, or pixels, whose highest score is their class's. */
   readonly accuracy: number
@@ -70,11 +72,18 @@ const meanAuc = (scores: Scores): number | null => {
 
 export const measureQuality = (scores: Scores): Quality => {
   const { labels } = scores
+  const { classes } = scores
+  const counts = classes > mostConfused ? undefined : new Float64Array(classes ** 2)
   let [loss, right] = [0, 0]
   for (const [image, label] of labels.entries()) {
     const row = rowOf(scores, image)
+    const found = argmax(row)
     loss += logSumExp(row) - row[label]!
-    if (argmax(row) === label) right += 1
+    if (counts !== undefined) counts[label * classes + found]! += 1
+    if (found === label) right += 1
   }
-  return { loss: loss / labels.length, accuracy: right / labels.length, auc: meanAuc(scores) }
+  const measured = { loss: loss / labels.length, accuracy: right / labels.length, auc: meanAuc(scores) }
+  if (counts === undefined) return measured
+  const { confusion, kappa } = measureConfusion(rowsOf(counts, classes))
+  return { ...measured, kappa, confusion }
 }

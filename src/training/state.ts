@@ -4,6 +4,8 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
+import { earlierName } from '../../staging/graph/earlier-names'
+import type { Staged } from '../../staging/stage'
 import type { Section } from '../../staging/program/program'
 import type { StepIo } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
@@ -33,7 +35,15 @@ const Texts = t.record(t.string, t.string)
 const Measure = t.union([t.number, t.null])
 const StoredValidation = t.intersection([
   t.type({ step: Step, loss: t.number, accuracy: t.number }),
-  t.partial({ auc: Measure, iou: Measure })
+  t.partial({
+    auc: Measure,
+    iou: Measure,
+    dice: Measure,
+    kappa: Measure,
+    classIou: t.readonlyArray(Measure),
+    classDice: t.readonlyArray(Measure),
+    confusion: t.readonlyArray(t.readonlyArray(t.number))
+  })
 ])
 const Stored = t.type({ version: t.literal(1), steps: Step, agreed: Texts, rates: Texts, validations: t.array(StoredValidation) })
 
@@ -143,12 +153,12 @@ export const readState = (path: string): Outcome<State> =>
   )
 
 /**
- * Fills the I/O buffer of the Program's `restore`: weights and optimizer state, each under its
- * name.
+ * Fills the I/O buffer of the Program's `restore`: weights and optimizer state, each under its name
+ * or the one that it had in earlier versions.
  */
-export const restoreState = ({ file }: State, section: Section, io: StepIo): Outcome<void> =>
+export const restoreState = ({ file }: State, { program, graph }: Pick<Staged, 'program' | 'graph'>, io: StepIo): Outcome<void> =>
   pipe(
-    section.stepIo,
-    TE.traverseSeqArray(({ name }) => readTensor(file, name, io.view(name))),
+    program.restore.stepIo,
+    TE.traverseSeqArray(({ name }) => readTensor(file, file.tensors.has(name) ? name : earlierName(graph.model, name), io.view(name))),
     TE.map(() => undefined)
   )

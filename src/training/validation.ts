@@ -11,6 +11,7 @@ import { type RunningNetwork, withAbort } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import type { ImageLoader } from './image-loader'
+import { measureConfusion, rowsOf } from './confusion'
 import { type SeenCrop, pictureCrops } from './seen-crops'
 import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
@@ -108,7 +109,8 @@ const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
     quality: () => ({
       loss: isFinite ? losses.mean() : NaN,
       accuracy: right / (counted === 0 ? 1 : counted),
-      iou: meanIntersectionOverUnion(confusion)
+      iou: meanIntersectionOverUnion(confusion),
+      ...measureConfusion(rowsOf(confusion.counts, classes))
     })
   }
 }

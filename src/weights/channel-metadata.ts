@@ -3,7 +3,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Metadata, openTensorFile } from './safetensors'
+import { openWeightFile } from './open-weight-file'
+import type { Metadata } from './safetensors'
 
 /** What the channels of a network's input were in training, where they were not RGB of 8 bits. */
 export interface TrainedChannels {
@@ -24,7 +25,7 @@ export const channelMetadata = (channels: TrainedChannels | undefined): Metadata
 /** What a file of weights says of its channels; undefined where it says nothing. */
 export const readTrainedChannels = (path: string): Outcome<TrainedChannels | undefined> =>
   pipe(
-    openTensorFile(path),
+    openWeightFile(path),
     TE.chainEitherK(({ metadata }): E.Either<Failure, TrainedChannels | undefined> => {
       const text = metadata[key]
       if (text === undefined) return E.right(undefined)

@@ -1,11 +1,10 @@
-import { constants } from 'node:buffer'
-import { type FileHandle, open, stat } from 'node:fs/promises'
 import * as E from 'fp-ts/Either'
-import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
+import { type ElementType, type Target, checkElements, convertElements, elementBytes } from './element-types'
+import { readBytes, readRange, withFile } from './file-bytes'
 
 /**
  * The safetensors format (https://huggingface.co/docs/safetensors): 8 bytes of header length
@@ -13,9 +12,6 @@ import { writeFileAtomic } from '../files/atomic-write'
  * the tensors' bytes without gaps. Only the header is held in memory: tensors are read and written
  * one at a time, so that a file may be larger than what a process can hold.
  */
-const elementBytes = { BOOL: 1, U8: 1, I8: 1, I16: 2, U16: 2, F16: 2, BF16: 2, I32: 4, U32: 4, F32: 4, I64: 8, U64: 8, F64: 8 } as const
-type ElementType = keyof typeof elementBytes
-
 interface TensorEntry {
   readonly type: ElementType
   readonly shape: readonly number[]
@@ -52,28 +48,6 @@ const Metadata = t.record(t.string, t.string)
 export const metadataKey = '__metadata__'
 
 const maximumHeaderBytes = 100e6
-
-const readBytes = async (file: FileHandle, offset: number, target: Uint8Array): Promise<void> => {
-  for (let done = 0; done < target.length;) {
-    const { bytesRead } = await file.read(target, done, Math.min(target.length - done, 2 ** 26), offset + done)
-    if (bytesRead === 0) throw new Error('the file ends early')
-    done += bytesRead
-  }
-}
-
-const withFile = <A>(path: string, use: (file: FileHandle) => Promise<E.Either<string, A>>): Outcome<A> =>
-  pipe(
-    TE.tryCatch(
-      async () => {
-        if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
-        const file = await open(path, 'r')
-        return use(file).finally(() => file.close())
-      },
-      (thrown) => `cannot be read (${reasonOf(thrown)})`
-    ),
-    TE.chainEitherK((result) => result),
-    TE.mapLeft((fault) => inputFailure(`${path}: ${fault}`))
-  )
 
 const entryOf = (name: string, value: unknown, dataStart: number): E.Either<string, TensorEntry> =>
   pipe(
@@ -151,64 +125,18 @@ export const openTensorFile = (path: string): Outcome<TensorFile> =>
     )
   })
 
-const halfToNumber = (bits: number): number => {
-  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023]
-  if (exponent === 31) return fraction ? NaN : sign * Infinity
-  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
-}
-
-type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
-
-const fill = (target: Numbers, source: ArrayLike<number>, convert: (value: number) => number = (value) => value): void => {
-  for (let index = 0; index < target.length; index += 1) target[index] = convert(source[index]!)
-}
-
-const bfloatToNumber = (bits: number): number => {
-  const view = new DataView(new ArrayBuffer(4))
-  view.setUint32(0, bits << 16)
-  return view.getFloat32(0)
-}
-
-/**
- * Converters of each type's bytes into the numbers of `target`; types that are absent are not read.
- */
-const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: Numbers) => void } = {
-  F32: (bytes, target) => target.set(new Float32Array(bytes)),
-  F64: (bytes, target) => target.set(new Float64Array(bytes)),
-  F16: (bytes, target) => fill(target, new Uint16Array(bytes), halfToNumber),
-  BF16: (bytes, target) => fill(target, new Uint16Array(bytes), bfloatToNumber),
-  U8: (bytes, target) => target.set(new Uint8Array(bytes)),
-  I32: (bytes, target) => target.set(new Int32Array(bytes)),
-  I64: (bytes, target) => {
-    const source = new BigInt64Array(bytes)
-    for (let index = 0; index < target.length; index += 1) target[index] = Number(source[index]!)
-  }
-}
-
-/** A value that has become infinite on the way. */
-const overflow = (source: Float64Array, target: Numbers): number | undefined =>
-  source.find((value, index) => Number.isFinite(value) && !Number.isFinite(target[index]!))
-
 /**
  * Reads one tensor into `target` (as many elements as the tensor has), converting to the target's
  * type.
  */
-export const readTensor = (file: TensorFile, name: string, target: Numbers): Outcome<void> =>
+export const readTensor = (file: TensorFile, name: string, target: Target): Outcome<void> =>
   withFile(file.path, async (handle) => {
     const entry = file.tensors.get(name)
     if (entry === undefined) return E.left(`has no tensor ${name}`)
-    const convert = conversions[entry.type]
-    if (convert === undefined) return E.left(`${name} is ${entry.type}, which is not read; store it as F32`)
-    if (entry.bytes / elementBytes[entry.type] !== target.length)
-      return E.left(`${name} has ${entry.bytes / elementBytes[entry.type]} elements where ${target.length} are wanted`)
-    if (entry.bytes > constants.MAX_LENGTH)
-      return E.left(`${name} holds ${entry.bytes} bytes, over the ${constants.MAX_LENGTH} that Node reads at once`)
-    const bytes = new Uint8Array(entry.bytes)
-    await readBytes(handle, entry.offset, bytes)
-    convert(bytes.buffer, target)
-    const overflown = entry.type === 'F64' ? overflow(new Float64Array(bytes.buffer), target) : undefined
-    if (overflown !== undefined) return E.left(`${name} holds ${overflown}, which is beyond float32`)
-    return E.right(undefined)
+    const { type, offset, bytes } = entry
+    const fits = checkElements(name, type, bytes / elementBytes[type], target)
+    if (E.isLeft(fits)) return fits
+    return E.chain((read: ArrayBuffer) => convertElements(name, type, read, target))(await readRange(handle, name, offset, bytes))
   })
 
 const headerOf = (tensors: readonly TensorData[], metadata: Metadata): Buffer => {

@@ -1,8 +1,5 @@
-import * as TE from 'fp-ts/TaskEither'
-import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import type { Numbers } from '../running/step-io'
-import { openTensorFile, readTensor } from './safetensors'
+import type { Target } from './element-types'
 
 /** A tensor as a file has it: its type in the words of safetensors, and its shape. */
 export interface StoredTensor {
@@ -15,12 +12,9 @@ export interface WeightFile {
   readonly path: string
   readonly tensors: ReadonlyMap<string, StoredTensor>
   /** Reads one tensor into `target`, of as many elements, and converts it to the target's type. */
-  readonly read: (name: string, target: Numbers) => Outcome<void>
+  readonly read: (name: string, target: Target) => Outcome<void>
+  /** Texts that the file has beside its tensors; empty where its format has none. */
+  readonly metadata: Readonly<Record<string, string>>
+  /** Sentences on what of it is read otherwise than it stands there. */
+  readonly notices: readonly string[]
 }
-
-/** Reads and checks what a weights file says of its tensors. */
-export const openWeightFile = (path: string): Outcome<WeightFile> =>
-  pipe(
-    openTensorFile(path),
-    TE.map((file) => ({ path, tensors: file.tensors, read: (name, target) => readTensor(file, name, target) }))
-  )

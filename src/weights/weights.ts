@@ -6,9 +6,10 @@ import type { StepIo, Numbers } from '../running/step-io'
 import type { Failure, Outcome } from '../failure'
 import { drawParameters } from './initialise'
 import { type NamedTensor, type Resets, type WeightMatch, matchWeights } from './match-weights'
+import { underNetworkNames } from './network-names'
+import { openWeightFile } from './open-weight-file'
 import { type FittedFile, fitInputChannels } from './repeat-planes'
 import { type Metadata, type TensorData, writeTensors } from './safetensors'
-import { openWeightFile } from './weight-file'
 
 /** Tells whether all values are finite: nothing but them makes 0 of a product with 0. */
 const areFinite = (values: Numbers): boolean => {
@@ -42,6 +43,8 @@ export interface WeightSource {
   readonly path: string
   /** What is drawn anew; absent where all must be in the file. */
   readonly resets?: Resets
+  /** Takes one sentence on what of the file is read otherwise than it stands there. */
+  readonly onNotice?: ((sentence: string) => void) | undefined
 }
 
 /** The weights that a network starts with: what came from the file, and what did not. */
@@ -56,14 +59,20 @@ export interface StartingWeights extends WeightMatch {
  * to be drawn anew.
  */
 export const readWeights = (
-  { path, resets }: WeightSource,
+  { path, resets, onNotice }: WeightSource,
   { model, parameters }: Pick<Graph, 'model' | 'parameters'>,
   seed: number,
   io: StepIo
 ): Outcome<StartingWeights> =>
   pipe(
     openWeightFile(path),
-    TE.map((stored): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
+    TE.map((file) => underNetworkNames(file, { model, parameters })),
+    TE.chainFirstIOK(
+      ({ notices }) =>
+        () =>
+          notices.forEach((notice) => onNotice?.(notice))
+    ),
+    TE.map(({ file: stored }): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
     TE.bind('match', ({ file }) => TE.fromEither(matchWeights({ file, model, parameters, resets }))),
     TE.chainFirst(({ file, match }) =>
       TE.traverseSeqArray(({ name }: NamedTensor) =>

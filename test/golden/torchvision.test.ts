@@ -4,6 +4,7 @@ import { silu, type AnyLayer, type ArgsOf, type Layers, type Model } from '../..
 import { builtIn } from '../../models'
 import { deviceModel, type DeviceName } from '../../native'
 import { buildGraph, fusibleTileAxes, type Graph, type Segment } from '../../staging'
+import { earlierName } from '../../staging/graph/earlier-names'
 import type { Parameter } from '../../staging/graph/graph'
 import { ownedExtent, segmentTiling } from '../../staging/graph/tiling'
 import { fastDevices, testsDevice } from '../devices'
@@ -115,8 +116,11 @@ networks.forEach(({ name, smooth, input, seeds: allSeeds }) => {
   const graph = must(buildGraph(model, input))
   const ofPixels = graph.nodes.at(-1)!.op === 'pixelCrossEntropy'
 
+  /** The golden values were drawn and sketched under the names that layers had then. */
   const valuesOf = (seed: number): Pick<Execution, 'weights' | 'batch'> => ({
-    weights: new Map(graph.parameters.map((parameter) => [parameter.name, drawn(seed, parameter)])),
+    weights: new Map(
+      graph.parameters.map((parameter) => [parameter.name, drawn(seed, { ...parameter, name: earlierName(name, parameter.name) })])
+    ),
     batch: {
       input: uniform(`${seed}/input`, product(input), 1),
       target: labels(seed, input[0]! * (ofPixels ? input[2]! * input[3]! : 1), ofPixels)
@@ -138,7 +142,8 @@ networks.forEach(({ name, smooth, input, seeds: allSeeds }) => {
    */
   const errorsOf = ({ loss, tensors }: Gradients, seed: number, golden: number): Record<Compared, number> => {
     const exact = (what: string): Float64Array => vectors.get(`${name}/${kind}/${seed}/${what}`) as Float64Array
-    const named = (prefix: string): Tensors => new Map([...tensors].filter(([key]) => key.startsWith(prefix)))
+    const named = (prefix: string): Tensors =>
+      new Map([...tensors].flatMap(([key, value]) => (key.startsWith(prefix) ? [[earlierName(name, key), value] as const] : [])))
     const running = [...named('after.')]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([key, values]) => sampled(values, 2).map((value) => ({ key, value })))

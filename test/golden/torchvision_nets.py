@@ -40,7 +40,7 @@ NETS = {
 
 
 def own_name(name):
-    """The linear layer's name with head `gap`."""
+    """The name under which it is drawn and sketched: the linear layer's in earlier versions."""
     return name.replace('fc.', 'classifier.') if name.startswith('fc.') else name
 
 

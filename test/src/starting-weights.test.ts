@@ -132,6 +132,11 @@ test('what does not fit names the option that draws it anew', async () => {
   assert.is(message, `${ofTen}: give --classes 10, or the weights of 2 classes`)
 })
 
+test('safetensors are not written over the file of torch.save that they come from', async () => {
+  await valueOf(writeTensorFile(at('two.pth'), ofClasses(2)))
+  assert.match(await sentence({ weights: at('two.pth'), save: at('two.pth') }), /^--save .*two\.pth would be written over --weights/)
+})
+
 test('the command shows what it starts from in a table, on standard error beside JSON', async () => {
   const { run, smallModel } = compiledCommand()
   const names = ['0.weight', '0.bias', '4.weight', '4.bias']

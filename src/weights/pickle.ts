@@ -1,0 +1,192 @@
+import * as E from 'fp-ts/Either'
+
+/**
+ * A reader of pickles (https://docs.python.org/3/library/pickletools.html) that runs nothing: it
+ * knows the few opcodes of which state dicts are made, and what a global stands for is decided by
+ * who calls it. Everything else is refused by its name.
+ */
+export type PickleValue = unknown
+
+/** What a pickle may name beside plain values. */
+export interface PickleGlobals {
+  /** The value of calling a global, such as `collections.OrderedDict`, or a sentence against it. */
+  readonly call: (name: string, args: readonly PickleValue[]) => E.Either<string, PickleValue>
+  /** The value of what is stored outside of the pickle, or a sentence against it. */
+  readonly persistent: (id: PickleValue) => E.Either<string, PickleValue>
+}
+
+/** A class or function that a pickle names, never looked up. */
+export class PickleGlobal {
+  constructor(readonly name: string) {}
+}
+
+/** Why a pickle is refused: thrown here, and caught here. */
+class Refused extends Error {}
+
+const refuse = (sentence: string): never => {
+  throw new Refused(sentence)
+}
+
+const accepted = <A>(result: E.Either<string, A>): A => (E.isLeft(result) ? refuse(result.left) : result.right)
+
+interface Machine {
+  readonly bytes: Buffer
+  at: number
+  stack: PickleValue[]
+  /** Stacks below the marks. */
+  readonly below: PickleValue[][]
+  readonly memo: Map<number, PickleValue>
+  readonly globals: PickleGlobals
+}
+
+const take = (machine: Machine, count: number): Buffer => {
+  if (count > machine.bytes.length - machine.at) refuse('its pickle ends early')
+  machine.at += count
+  return machine.bytes.subarray(machine.at - count, machine.at)
+}
+
+const takeLine = (machine: Machine): string => {
+  const end = machine.bytes.indexOf(10, machine.at)
+  if (end === -1) refuse('its pickle ends early')
+  const line = take(machine, end - machine.at).toString('utf8')
+  machine.at += 1
+  return line
+}
+
+const takeLength = (machine: Machine): number => {
+  const length = take(machine, 8).readBigUInt64LE()
+  return length > BigInt(machine.bytes.length) ? refuse('its pickle ends early') : Number(length)
+}
+
+const push = (machine: Machine, value: PickleValue): void => void machine.stack.push(value)
+
+const pop = (machine: Machine): PickleValue =>
+  machine.stack.length === 0 ? refuse('its pickle takes more than it holds') : machine.stack.pop()
+
+/** What stands above the last mark. */
+const popMark = (machine: Machine): readonly PickleValue[] => {
+  const above = machine.stack
+  machine.stack = machine.below.pop() ?? refuse('its pickle has no mark where one is needed')
+  return above
+}
+
+const top = (machine: Machine): PickleValue => machine.stack.at(-1)
+
+const mapOnTop = (machine: Machine): Map<PickleValue, PickleValue> => {
+  const value = top(machine)
+  return value instanceof Map ? value : refuse('its pickle puts items into what is no dict')
+}
+
+const setItems = (machine: Machine, items: readonly PickleValue[]): void => {
+  const target = mapOnTop(machine)
+  if (items.length % 2 !== 0) refuse('its pickle has a key without a value')
+  for (let index = 0; index < items.length; index += 2) target.set(items[index], items[index + 1])
+}
+
+const append = (machine: Machine, items: readonly PickleValue[]): void => {
+  const target = top(machine)
+  if (!Array.isArray(target) || Object.isFrozen(target)) refuse('its pickle appends to what is no list')
+  for (const item of items) (target as PickleValue[]).push(item)
+}
+
+const tuple = (machine: Machine, items: readonly PickleValue[]): void => push(machine, Object.freeze([...items]))
+
+const popped = (machine: Machine, count: number): readonly PickleValue[] => Array.from({ length: count }, () => pop(machine)).reverse()
+
+const fromMemo = (machine: Machine, index: number): void =>
+  push(machine, machine.memo.has(index) ? machine.memo.get(index) : refuse('its pickle refers to what it does not hold'))
+
+const keep = (machine: Machine, index: number): void =>
+  void machine.memo.set(index, machine.stack.length === 0 ? pop(machine) : top(machine))
+
+/** Little-endian, two's complement; beyond 2^53 a bigint, which no size is. */
+const integer = (bytes: Buffer): number | bigint => {
+  const value = bytes.length === 0 ? 0n : BigInt.asIntN(8 * bytes.length, BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`))
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value
+}
+
+const global = (machine: Machine, module: string, name: string): void => push(machine, new PickleGlobal(`${module}.${name}`))
+
+const call = (machine: Machine): void => {
+  const [called, args] = popped(machine, 2)
+  if (!(called instanceof PickleGlobal) || !Array.isArray(args)) return refuse('its pickle calls what is no global')
+  push(machine, accepted(machine.globals.call(called.name, args)))
+}
+
+/** By opcode; STOP is told apart by who runs them. */
+const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
+  '\x80': (machine) => void take(machine, 1), // PROTO
+  '\x95': (machine) => void take(machine, 8), // FRAME
+  '(': (machine) => {
+    machine.below.push(machine.stack)
+    machine.stack = []
+  },
+  N: (machine) => push(machine, null),
+  '\x88': (machine) => push(machine, true),
+  '\x89': (machine) => push(machine, false),
+  J: (machine) => push(machine, take(machine, 4).readInt32LE()),
+  K: (machine) => push(machine, take(machine, 1)[0]),
+  M: (machine) => push(machine, take(machine, 2).readUInt16LE()),
+  '\x8a': (machine) => push(machine, integer(take(machine, take(machine, 1)[0]!))),
+  G: (machine) => push(machine, take(machine, 8).readDoubleBE()),
+  X: (machine) => push(machine, take(machine, take(machine, 4).readUInt32LE()).toString('utf8')),
+  '\x8c': (machine) => push(machine, take(machine, take(machine, 1)[0]!).toString('utf8')),
+  '\x8d': (machine) => push(machine, take(machine, takeLength(machine)).toString('utf8')),
+  '}': (machine) => push(machine, new Map()),
+  ']': (machine) => push(machine, []),
+  ')': (machine) => tuple(machine, []),
+  t: (machine) => tuple(machine, popMark(machine)),
+  '\x85': (machine) => tuple(machine, popped(machine, 1)),
+  '\x86': (machine) => tuple(machine, popped(machine, 2)),
+  '\x87': (machine) => tuple(machine, popped(machine, 3)),
+  s: (machine) => setItems(machine, popped(machine, 2)),
+  u: (machine) => setItems(machine, popMark(machine)),
+  a: (machine) => append(machine, popped(machine, 1)),
+  e: (machine) => append(machine, popMark(machine)),
+  q: (machine) => keep(machine, take(machine, 1)[0]!),
+  r: (machine) => keep(machine, take(machine, 4).readUInt32LE()),
+  '\x94': (machine) => keep(machine, machine.memo.size),
+  h: (machine) => fromMemo(machine, take(machine, 1)[0]!),
+  j: (machine) => fromMemo(machine, take(machine, 4).readUInt32LE()),
+  c: (machine) => global(machine, takeLine(machine), takeLine(machine)),
+  '\x93': (machine) => {
+    const [module, name] = popped(machine, 2)
+    if (typeof module !== 'string' || typeof name !== 'string') return refuse('its pickle names a global that is no text')
+    global(machine, module, name)
+  },
+  R: (machine) => call(machine),
+  '\x81': (machine) => call(machine), // NEWOBJ
+  Q: (machine) => push(machine, accepted(machine.globals.persistent(pop(machine)))),
+  // BUILD: a state dict's versions of its modules, which nothing here reads.
+  b: (machine) => {
+    pop(machine)
+    mapOnTop(machine)
+  }
+}
+
+const stop = '.'.charCodeAt(0)
+
+const run = (machine: Machine): PickleValue => {
+  for (;;) {
+    const code = take(machine, 1)[0]!
+    if (code === stop) return pop(machine)
+    const execute = opcodes[String.fromCharCode(code)]
+    if (execute === undefined)
+      return refuse(`its pickle has the opcode 0x${code.toString(16).padStart(2, '0')}, which no plain tensors need`)
+    execute(machine)
+  }
+}
+
+/**
+ * The value of a pickle: dicts are Maps, lists and tuples arrays, integers numbers, or bigints
+ * where they are too large. Otherwise a sentence on what is refused.
+ */
+export const readPickle = (bytes: Uint8Array, globals: PickleGlobals): E.Either<string, PickleValue> => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  try {
+    return E.right(run({ bytes: buffer, at: 0, stack: [], below: [], memo: new Map(), globals }))
+  } catch (thrown) {
+    if (thrown instanceof Refused) return E.left(thrown.message)
+    throw thrown
+  }
+}

@@ -1,0 +1,130 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { type ElementType, elementBytes } from './element-types'
+import { PickleGlobal, type PickleValue, readPickle } from './pickle'
+
+/** Elements of one type, one after the other in a part of a file. */
+export class Storage {
+  constructor(
+    readonly type: ElementType,
+    readonly key: string,
+    readonly elements: number
+  ) {}
+}
+
+/** A view of a storage: element (i, j, …) stands at offset + i x stride[0] + j x stride[1] + … */
+export class TorchTensor {
+  constructor(
+    readonly storage: Storage,
+    readonly offset: number,
+    readonly shape: readonly number[],
+    readonly strides: readonly number[]
+  ) {}
+}
+
+const storageTypes: ReadonlyMap<string, ElementType> = new Map([
+  ['torch.FloatStorage', 'F32'],
+  ['torch.DoubleStorage', 'F64'],
+  ['torch.HalfStorage', 'F16'],
+  ['torch.BFloat16Storage', 'BF16'],
+  ['torch.LongStorage', 'I64'],
+  ['torch.IntStorage', 'I32'],
+  ['torch.ShortStorage', 'I16'],
+  ['torch.CharStorage', 'I8'],
+  ['torch.ByteStorage', 'U8'],
+  ['torch.BoolStorage', 'BOOL']
+])
+
+const isExtent = (value: PickleValue): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+const areExtents = (value: PickleValue): value is readonly number[] => Array.isArray(value) && value.every(isExtent)
+
+const notAStorage = 'its pickle refers to what is no storage of a tensor'
+
+const storageOf = (id: PickleValue): E.Either<string, Storage> => {
+  if (!Array.isArray(id)) return E.left(notAStorage)
+  const [kind, named, key, , elements] = id as readonly PickleValue[]
+  if (kind !== 'storage' || !(named instanceof PickleGlobal) || typeof key !== 'string' || !isExtent(elements)) return E.left(notAStorage)
+  const type = storageTypes.get(named.name)
+  return type === undefined
+    ? E.left(`has a storage of ${named.name}, which is not read: save it as float32`)
+    : E.right(new Storage(type, key, elements))
+}
+
+/** The elements that a view reaches from its first, or undefined where that is no number. */
+const reachOf = (shape: readonly number[], strides: readonly number[]): number | undefined => {
+  if (shape.includes(0)) return 0
+  const reach = shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
+  return Number.isSafeInteger(reach) ? reach : undefined
+}
+
+const tensorOf = (args: readonly PickleValue[]): E.Either<string, TorchTensor> => {
+  const [storage, offset, shape, strides] = args
+  if (!(storage instanceof Storage) || !isExtent(offset) || !areExtents(shape) || !areExtents(strides) || shape.length !== strides.length)
+    return E.left('has a tensor that is no view of a storage')
+  const elements = shape.reduce((product, extent) => product * extent, 1)
+  const reach = reachOf(shape, strides)
+  return Number.isSafeInteger(elements) && reach !== undefined && offset + reach <= storage.elements
+    ? E.right(new TorchTensor(storage, offset, shape, strides))
+    : E.left(
+        `has a tensor of shape [${shape.join(', ')}] that reaches beyond the ${storage.elements} elements of its storage ${storage.key}`
+      )
+}
+
+const isPair = (value: PickleValue): value is readonly [PickleValue, PickleValue] => Array.isArray(value) && value.length === 2
+
+const orderedDict = ([pairs = []]: readonly PickleValue[]): E.Either<string, PickleValue> =>
+  Array.isArray(pairs) && pairs.every(isPair) ? E.right(new Map(pairs)) : E.left('has an OrderedDict that is no list of pairs')
+
+const calls: ReadonlyMap<string, (args: readonly PickleValue[]) => E.Either<string, PickleValue>> = new Map([
+  ['collections.OrderedDict', orderedDict],
+  ['torch._utils._rebuild_tensor', tensorOf],
+  ['torch._utils._rebuild_tensor_v2', tensorOf],
+  [
+    'torch._utils._rebuild_parameter',
+    ([data]: readonly PickleValue[]) => (data instanceof TorchTensor ? E.right(data) : E.left('has a parameter that is no tensor'))
+  ]
+])
+
+const callGlobal = (name: string, args: readonly PickleValue[]): E.Either<string, PickleValue> =>
+  calls.get(name)?.(args) ??
+  E.left(`holds a ${name}, which is code and is not run: save the weights alone, torch.save(model.state_dict(), FILE)`)
+
+/** The keys under which trainers keep the weights of a checkpoint. */
+const nestedKeys = ['state_dict', 'model_state_dict', 'model']
+
+interface StateDict {
+  readonly tensors: ReadonlyMap<string, TorchTensor>
+  /** The key of the checkpoint under which they are, and what else it has. */
+  readonly nested?: { readonly key: string; readonly others: readonly string[] }
+}
+
+const tensorsOf = (value: PickleValue): E.Either<string, ReadonlyMap<string, TorchTensor>> => {
+  if (!(value instanceof Map)) return E.left('holds no dict of tensors: save it with torch.save(model.state_dict(), FILE)')
+  const entries = [...(value as ReadonlyMap<PickleValue, PickleValue>)]
+  const tensors = entries.flatMap(([key, tensor]) =>
+    typeof key === 'string' && tensor instanceof TorchTensor ? [[key, tensor] as const] : []
+  )
+  const other = entries.find(([key, tensor]) => typeof key !== 'string' || !(tensor instanceof TorchTensor))
+  return other === undefined
+    ? E.right(new Map(tensors))
+    : E.left(
+        `holds ${JSON.stringify(`${String(other[0])}`)}, which is no tensor, among its tensors: save the weights alone, torch.save(model.state_dict(), FILE)`
+      )
+}
+
+const stateDictOf = (value: PickleValue): E.Either<string, StateDict> => {
+  const key = value instanceof Map ? nestedKeys.find((one) => value.get(one) instanceof Map) : undefined
+  if (key === undefined) return E.map((tensors: StateDict['tensors']) => ({ tensors }))(tensorsOf(value))
+  const root = value as ReadonlyMap<PickleValue, PickleValue>
+  const others = [...root.keys()].flatMap((one) => (typeof one === 'string' && one !== key ? [one] : []))
+  return E.map((tensors: StateDict['tensors']) => ({ tensors, nested: { key, others } }))(tensorsOf(root.get(key)))
+}
+
+/**
+ * The tensors of a state dict that `torch.save` wrote, by name, or a sentence. Each reaches no
+ * further than the elements that its storage says it has.
+ */
+export const readStateDict = (bytes: Uint8Array): E.Either<string, StateDict> =>
+  pipe(readPickle(bytes, { call: callGlobal, persistent: storageOf }), E.chain(stateDictOf))
+
+export const storageBytes = ({ type, elements }: Storage): number => elements * elementBytes[type]

@@ -1,0 +1,44 @@
+import * as yauzl from 'yauzl'
+
+/** A part of a file. */
+export interface ByteRange {
+  /** First byte in the file. */
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** Where the data of an entry stand in a zip file; found when asked for. */
+export type EntryRange = () => Promise<ByteRange>
+
+const storedMethod = 0
+
+/** A state dict has an entry a tensor. */
+const maxEntries = 1e6
+
+const rangeIn =
+  (zip: yauzl.ZipFile, entry: yauzl.Entry): EntryRange =>
+  async () => {
+    if (entry.compressionMethod !== storedMethod) throw new Error(`its ${entry.fileName} is compressed, as torch.save does not`)
+    const { fileDataStart } = await zip.readLocalFileHeaderPromise(entry, { minimal: true })
+    if (fileDataStart + entry.uncompressedSize > zip.fileSize) throw new Error(`its ${entry.fileName} reaches beyond the file`)
+    return { offset: fileDataStart, bytes: entry.uncompressedSize }
+  }
+
+/**
+ * Calls `use` with the entries of a zip file by name, none of which is read. Throws where it is no
+ * whole zip file, or has a name twice.
+ */
+export const withZipEntries = async <A>(path: string, use: (entries: ReadonlyMap<string, EntryRange>) => Promise<A>): Promise<A> => {
+  const zip = await yauzl.openPromise(path, { lazyEntries: true, autoClose: false })
+  try {
+    if (zip.entryCount > maxEntries) throw new Error(`it says that it has ${zip.entryCount} entries, over the ${maxEntries} that are read`)
+    const entries = new Map<string, EntryRange>()
+    for await (const entry of zip.eachEntry()) {
+      if (entries.has(entry.fileName)) throw new Error(`it has ${entry.fileName} twice`)
+      entries.set(entry.fileName, rangeIn(zip, entry))
+    }
+    return await use(entries)
+  } finally {
+    zip.close()
+  }
+}
