@@ -1,8 +1,8 @@
-// Decoder, interpreter and devices without Node, for the sanitizers: tilefold_test [factor] [device
-// [precision ...] ...], which runs so many times the cases (0.5: half of them) on the devices named,
-// in float32, and again in the precisions behind each, `tf32` (products alone) and `bf16` (where none is named:
-// reference bf16 cpu).
-// `cuda` is the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
+// Decoder, interpreter and devices without Node, for the sanitizers:
+// tilefold_test [factor] [device [precision ...] ...]
+// runs so many times the cases (0.5: half of them) on the devices named, in float32, and again in
+// the precisions behind each, `tf32` (products alone) and `bf16` (where none is named: reference
+// bf16 cpu). `cuda` is the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
 #include <omp.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 import { open, stat } from 'node:fs/promises'
+import { extname } from 'node:path'
 import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
@@ -192,13 +193,15 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
     )
   if (!isSlide(path, directories, start)) return other()
   const opened = slideHeader(path, reading)
-  if (E.isRight(opened)) return TE.right(opened.right)
-  return /is no slide that OpenSlide knows/.test(opened.left.message)
-    ? other()
-    : pipe(
-        other(),
-        TE.mapLeft(() => opened.left)
-      )
+  // A plain TIFF is one to OpenSlide too, and its tiles are none that it reads.
+  if (E.isRight(opened)) return opened.right.slide?.vendor === 'generic-tiff' ? other() : TE.right(opened.right)
+  const { message } = opened.left
+  // Without the library it is not known whether another file than a TIFF is one.
+  const isMissing = /which is not installed/.test(message)
+  const isUnknown = isMissing
+    ? first === undefined && extname(path).toLowerCase() !== '.mrxs'
+    : /is no slide that OpenSlide knows/.test(message) || (first !== undefined && findColourFault(first) !== undefined)
+  return isUnknown ? other() : TE.left(opened.left)
 }
 
 /**

@@ -88,7 +88,7 @@ test('what OpenSlide reads is told by what is in the file', async () => {
   assert.ok(await is('other.dcm', 'DICM'))
   assert.not(await is('other.dcm', '\x89PNG'))
   const { message } = await failureOf(openImage(at('other.dcm')))
-  assert.match(message, /^the image .*other\.dcm (cannot be read|is of a format that OpenSlide reads, which is not installed)/)
+  assert.match(message, /^the image .*other\.dcm cannot be read/)
 })
 
 test.run()
