@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { earlierNames } from '../../dsl'
+import { earlierNames } from '../../dsl/internal'
 
 /** A plan by today's names of its fields. */
 interface RenamedPlan {
