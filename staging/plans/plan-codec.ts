@@ -98,7 +98,7 @@ const plan = exactly<PlanFile>(
 )
 
 /** A decoded plan, and what is to be said of it. */
-interface DecodedPlan {
+export interface DecodedPlan {
   readonly plan: PlanFile
   /** The earlier names of fields that it had, with those of today. */
   readonly renamed: readonly string[]
