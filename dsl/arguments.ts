@@ -3,14 +3,14 @@ import type { Op, OpArguments } from './ops'
 
 export type { Op, OpArguments }
 
-interface CheckpointArguments {
+export interface CheckpointArguments {
   /**
    * Limit of bytes, counted in float32, that the segment's layers may write; no limit by default.
    */
   readonly budget?: number
 }
 
-interface TileArguments {
+export interface TileArguments {
   /** Tiles along the batch: how many, not how large; 1 by default. */
   readonly B?: number
   /** Nothing tiles along the channels: what asks for it is refused by name. */

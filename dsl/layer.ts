@@ -47,12 +47,12 @@ interface NotALayer<P extends string> {
  * Makes layers of an op from its options. The result is hidden from inference, by which a list's
  * other layers would suggest their options.
  */
-interface LayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
+export interface LayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
   <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }
 
 /** Makes layers of an op whose options may all be left out. */
-interface DefaultLayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
+export interface DefaultLayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
   (): Layer<P, {}>
   <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }

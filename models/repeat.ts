@@ -18,7 +18,7 @@ export const repeat = <const L extends Layers, const N extends number>(layers: L
   Array.from({ length: count }).flatMap(() => layers) as Layers as Repeat<L, N>
 
 /** First, and then Next until there are N. */
-type RepeatedLayers<First extends AnyLayer, Next extends AnyLayer, N extends number> =
+export type RepeatedLayers<First extends AnyLayer, Next extends AnyLayer, N extends number> =
   Repeat<readonly [Next], N> extends readonly [AnyLayer, ...infer Others extends Layers] ? readonly [First, ...Others] : Layers
 
 /** `count` layers, at least one, of which only the first differs. */

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { layerText, validateOrder, validateSegments, type UnnamedSegment } from '../dsl'
+import { layerText, validateOrder, validateSegments, type UnnamedSegment } from '../dsl/internal'
 import { inputError, type StagingError } from './error'
 import type { DeviceModel } from './devices/device-model'
 import type { Graph } from './graph/graph'

@@ -153,7 +153,7 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decision> 
   )
 
 /** One of the ways to plan for a graph on a device. */
-type DecideChoice = (choice: Pick<PlanRequest, 'strategy' | 'budget'>) => E.Either<StagingError, Decision>
+export type DecideChoice = (choice: Pick<PlanRequest, 'strategy' | 'budget'>) => E.Either<StagingError, Decision>
 
 /**
  * Decides for a graph by one strategy and budget after the other: what all of them ask is found out

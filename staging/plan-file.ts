@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { checkPlan as checkNamedPlan, layerText, type PlanFile, type Shape } from '../dsl'
+import type { PlanFile, Shape } from '../dsl'
+import { checkPlan as checkNamedPlan, layerText } from '../dsl/internal'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph/graph'
 import { earlierGraphHash, graphHash } from './ops/graph-hash'

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Model, PlanStrategy } from '../dsl'
+import type { Model } from '../dsl'
+import type { PlanStrategy } from '../dsl/internal'
 import type { DeviceModel } from './devices/device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph } from './ops/build-graph'

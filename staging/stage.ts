@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { PlanFigures } from '../dsl'
+import type { PlanFigures } from '../dsl/internal'
 import { decide, decideEach, decideGraph, type Decision } from './decide'
 import type { StagingError } from './error'
 import type { Graph } from './graph/graph'

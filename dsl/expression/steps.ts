@@ -1,7 +1,7 @@
 import type { Step } from './expression'
 
 /** Steps of an expression while it is written, each distinct one once. */
-interface StepList {
+export interface StepList {
   readonly steps: readonly Step[]
   /** The place of a step, which is appended where it is new. */
   readonly append: (...step: Step) => number

@@ -99,7 +99,7 @@ export class Condition {
   ) {}
 }
 
-type Operand = Value | number
+export type Operand = Value | number
 
 export const constant = (value: number): Value => new Value('constant', [], value)
 const valueOf = (operand: Operand): Value => (typeof operand === 'number' ? constant(operand) : operand)

@@ -142,7 +142,7 @@ type CheckpointError<G extends PlanFileSegment, E extends Entries, F extends rea
         : { readonly checkpoint: Invalid<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
     : never
 /** Name of the layer after which position To comes. */
-type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
+export type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
   ? Name
   : never
 

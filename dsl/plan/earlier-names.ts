@@ -40,10 +40,10 @@ export const earlierNames: {
 }
 
 /** A segment as a file may write it. */
-interface SegmentInFile extends PlanFileSegment, EarlierSegmentFields {}
+export interface SegmentInFile extends PlanFileSegment, EarlierSegmentFields {}
 
 /** A placement as a file may write it. */
-type PlacementInFile = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
+export type PlacementInFile = PlanPlacement | (Omit<PlanPlacement, 'pageBytes'> & EarlierPlacementFields)
 
 /**
  * A plan as a file may write it, with a strategy and figures that there may not be: for those there

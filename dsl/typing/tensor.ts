@@ -38,7 +38,7 @@ export type BytesWritten<W, Total = '0'> =
 export type TileCounts = Readonly<Partial<Record<Dim, number>>>
 
 /** The directives of a segment so far. */
-type SegmentDirectives = readonly [
+export type SegmentDirectives = readonly [
   /** Dimensions along which it is asked to be tiled. */
   tiled: Dim,
   /** Tile counts that are asked for. */
@@ -68,7 +68,7 @@ export type Segment = readonly [
  * The net or block that a tensor stands in, with the shape with which it starts and the layers
  * before the list that is being walked through.
  */
-type EnclosingScope = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
+export type EnclosingScope = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
 
 /**
  * The origin of a tensor: the number of the segment that made it (none for the net's input), and

@@ -1,14 +1,6 @@
 import type * as t from 'io-ts'
-import {
-  padModes,
-  type ArgsOf,
-  type Expression,
-  type Directive,
-  type Op,
-  type Padding,
-  type Pair,
-  type PointwiseParameter
-} from '../../dsl'
+import type { Directive, Padding, Pair, PointwiseParameter } from '../../dsl'
+import { padModes, type ArgsOf, type Expression, type Op } from '../../dsl/internal'
 import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/decoding/exactly'
 import { predicateCodec, flag, oneOf } from '../options/codecs'
 

@@ -1,4 +1,5 @@
-import { knowsOption, type AnyLayer, type Layers, type Model } from '../../dsl'
+import type { AnyLayer, Layers, Model } from '../../dsl'
+import { knowsOption } from '../../dsl/internal'
 
 /** The arguments of a container that hold layers. */
 interface Held {

@@ -4,19 +4,16 @@ import {
   checkpoint,
   classLoss,
   familyOf,
-  flatLayers,
-  isLoss,
   named,
   overlapLoss,
   parseLoss,
   pixelLoss,
-  trace,
   valueLoss,
   type AnyLayer,
   type LossFamily,
-  type Model,
-  type Op
+  type Model
 } from '../../dsl'
+import { flatLayers, isLoss, trace, type Op } from '../../dsl/internal'
 import { type Failure, inputFailure } from '../failure'
 
 /** The layer that computes a formula of such families from rows [B, N] or from pixels. */

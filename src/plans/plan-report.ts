@@ -1,6 +1,6 @@
 import { percent } from '../text/format'
 import { table } from '../text/table'
-import { isConvolutionOp, type PlanSwapInterval } from '../../dsl'
+import { isConvolutionOp, type PlanSwapInterval } from '../../dsl/internal'
 import {
   type Graph,
   type Plan,

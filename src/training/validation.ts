@@ -69,7 +69,7 @@ const tallyOfLoss = (loss: Node, batch: number): LossTally => {
       if (!loss.overlaps) return
       // An image of which nothing counts has no loss.
       const each = targets.length / batch
-      overlaps += io.view('overlapLoss')[0]! * batch
+      overlaps += io.view('lossOfOverlap')[0]! * batch
       for (let image = 0; image < batch; image += 1)
         if (weightOfTargets(loss, targets.subarray(image * each, (image + 1) * each), true)! > 0) images += 1
     },

@@ -1,4 +1,5 @@
-import type { ArgsOf, Op, PadMode } from '../../dsl'
+import type { PadMode } from '../../dsl'
+import type { ArgsOf, Op } from '../../dsl/internal'
 import type { Extents } from './extents'
 import type { ResampledAxis, ResizedAxis } from './resampling'
 import type { TileAxis } from '../program/program'

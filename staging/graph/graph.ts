@@ -1,5 +1,6 @@
 import type { Extents } from './extents'
-import { comparesWith, isLoss, isNormalisedLoss, type ArgsOf, type Loss, type LossTarget, type NormalisedLoss, type Op } from '../../dsl'
+import { isNormalisedLoss, type Loss, type NormalisedLoss } from '../../dsl'
+import { comparesWith, isLoss, type ArgsOf, type LossTarget, type Op } from '../../dsl/internal'
 import type { AccessMap } from './access'
 import type { TileAxis } from '../program/program'
 

@@ -1,4 +1,4 @@
-import { mayExchange } from '../../dsl'
+import { mayExchange } from '../../dsl/internal'
 import { findReaders, type Graph, type Node } from './graph'
 import { requestedCheckpoints } from './directives'
 

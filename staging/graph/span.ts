@@ -1,4 +1,4 @@
-import type { PlanGrid } from '../../dsl'
+import type { PlanGrid } from '../../dsl/internal'
 
 /** Numbers of tiles along batch, height and width. */
 export type Grid = PlanGrid

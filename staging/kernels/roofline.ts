@@ -1,4 +1,4 @@
-import { operations } from '../../dsl'
+import { operations } from '../../dsl/internal'
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'

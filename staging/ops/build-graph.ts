@@ -1,19 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import {
-  checkpoint,
-  flatLayers,
-  isBroadcast,
-  isLoss,
-  named,
-  pixelCrossEntropy,
-  softmaxCrossEntropy,
-  trace,
-  type Layers,
-  type Model,
-  type Op,
-  type TracedLayer
-} from '../../dsl'
+import { checkpoint, named, pixelCrossEntropy, softmaxCrossEntropy, type Layers, type Model } from '../../dsl'
+import { flatLayers, isBroadcast, isLoss, trace, type Op, type TracedLayer } from '../../dsl/internal'
 import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
 import { findReaders, hasTarget, isNormalised, type Graph, type Directive, type Node } from '../graph/graph'

@@ -116,7 +116,7 @@ export const overlapLoss: OpLowering<'overlapLoss'> = {
         {
           overlaps: arenaOperand(scope.moments.get(position)!),
           classWeights: node.args.classWeights === undefined ? noOperand : exchangeOperand(scope.stepIo.classWeights),
-          loss: exchangeOperand(scope.stepIo.overlapLoss)
+          loss: exchangeOperand(scope.stepIo.lossOfOverlap)
         }
       )
     }

@@ -1,4 +1,4 @@
-import { windowOf, type ArgsOf } from '../../dsl'
+import { windowOf, type ArgsOf } from '../../dsl/internal'
 import { imageAccess, type AccessMap } from '../graph/access'
 import type { Node } from '../graph/graph'
 import { layoutCode, type Layout } from '../kernels/layout'

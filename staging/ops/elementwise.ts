@@ -1,4 +1,4 @@
-import type { ArgsOf } from '../../dsl'
+import type { ArgsOf } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
 import { activationElements } from '../kernels/layout'
 import type { Step } from '../lowering/scope/op-step'

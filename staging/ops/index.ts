@@ -1,4 +1,4 @@
-import type { Op } from '../../dsl'
+import type { Op } from '../../dsl/internal'
 import type { Node } from '../graph/graph'
 import type { DeviceModel } from '../devices/device-model'
 import type { Kernel } from '../kernels/kernels'

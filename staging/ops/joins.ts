@@ -1,4 +1,4 @@
-import type { Expression } from '../../dsl'
+import type { Expression } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
 import { activationElements, channelsAreApart, layoutCode } from '../kernels/layout'
 import { functionsOf } from '../pointwise/functions'

@@ -1,4 +1,4 @@
-import { padModes, windowOf } from '../../dsl'
+import { padModes, windowOf } from '../../dsl/internal'
 import { imageAccess, sameAccess } from '../graph/access'
 import { layoutCode } from '../kernels/layout'
 import type { TileTensor } from '../lowering/ir/tile-tensor'

@@ -1,4 +1,4 @@
-import type { ArgsOf, Op } from '../../dsl'
+import type { ArgsOf, Op } from '../../dsl/internal'
 import type { AccessRule } from '../graph/access'
 import type { Node, Parameter } from '../graph/graph'
 import type { Statistics } from '../graph/graph'

@@ -1,4 +1,4 @@
-import { windowOf } from '../../dsl'
+import { windowOf } from '../../dsl/internal'
 import { pixelReductionAccess } from '../graph/access'
 import { layoutCode } from '../kernels/layout'
 import { windowFields } from '../kernels/window-fields'

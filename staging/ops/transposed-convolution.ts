@@ -1,4 +1,4 @@
-import { transposedWindowOf } from '../../dsl'
+import { transposedWindowOf } from '../../dsl/internal'
 import { imageAccess } from '../graph/access'
 import { layoutCode, type Layout } from '../kernels/layout'
 import { scratchFor } from '../lowering/scope/workspace'

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { earlierNames } from '../../dsl'
+import { earlierNames } from '../../dsl/internal'
 
 /** A plan by today's names of its fields. */
-interface RenamedPlan {
+export interface RenamedPlan {
   readonly plan: unknown
   /** The earlier names that it had, with those of today: "residence (now swapSchedule)". */
   readonly renamed: readonly string[]

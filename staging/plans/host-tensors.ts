@@ -1,4 +1,4 @@
-import { validateHostRows, validateRematerializations } from '../../dsl'
+import { validateHostRows, validateRematerializations } from '../../dsl/internal'
 import type { Graph } from '../graph/graph'
 import type { Segment } from './plan'
 import type { Span } from '../graph/span'

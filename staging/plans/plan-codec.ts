@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { planStrategies, type PlanFile, type PlanFileSegment, type PlanGrid, type PlanPlacement, type PlanSwapInterval } from '../../dsl'
+import type { PlanFile } from '../../dsl'
+import { planStrategies, type PlanFileSegment, type PlanGrid, type PlanPlacement, type PlanSwapInterval } from '../../dsl/internal'
 import { decodeAs } from '../decoding/decode'
 import { exactly } from '../decoding/exactly'
 import { objectiveBeginnings } from '../graph/objective-text'
@@ -97,7 +98,7 @@ const plan = exactly<PlanFile>(
 )
 
 /** A decoded plan, and what is to be said of it. */
-interface DecodedPlan {
+export interface DecodedPlan {
   readonly plan: PlanFile
   /** The earlier names of fields that it had, with those of today. */
   readonly renamed: readonly string[]

@@ -1,6 +1,7 @@
-import type { Plan as PlanOf, PlanSegment, PlanSwapInterval } from '../../dsl'
+import type { Plan as PlanOf } from '../../dsl'
+import type { PlanSegment, PlanSwapInterval } from '../../dsl/internal'
 
-export type { PlanPlacement } from '../../dsl'
+export type { PlanPlacement } from '../../dsl/internal'
 
 /** A plan as staging and lowering have it: layers by their positions, timepoints by number. */
 export type Plan = PlanOf<number>

@@ -1,4 +1,4 @@
-import type { PlanSwapInterval } from '../../dsl'
+import type { PlanSwapInterval } from '../../dsl/internal'
 import type { Graph } from '../graph/graph'
 import { inOrder, type Order } from '../graph/order'
 import type { SwapSchedule } from './plan'

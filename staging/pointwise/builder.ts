@@ -1,4 +1,4 @@
-import { createStepList, type Expression, type ExpressionStep as Step, type Operation } from '../../dsl'
+import { createStepList, type Expression, type ExpressionStep as Step, type Operation } from '../../dsl/internal'
 
 /**
  * Writes an expression step by step: each distinct step once, constants folded, and nothing times 0

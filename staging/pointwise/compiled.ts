@@ -1,4 +1,5 @@
-import { compiledActivations, operandCount, operations, type Operation } from '../../dsl'
+import { compiledActivations } from '../../dsl'
+import { operandCount, operations, type Operation } from '../../dsl/internal'
 import { functionsOf } from './functions'
 
 export { operandCount, operations, type Operation }

@@ -1,4 +1,4 @@
-import type { Expression } from '../../dsl'
+import type { Expression } from '../../dsl/internal'
 import { createExpressionBuilder, type ExpressionBuilder } from './builder'
 
 /** The variables by which an expression can be differentiated. */

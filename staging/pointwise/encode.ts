@@ -1,4 +1,4 @@
-import { operandCount, operations, type Expression } from '../../dsl'
+import { operandCount, operations, type Expression } from '../../dsl/internal'
 
 /** Registers that devices have for an expression. */
 export const maxRegisters = 32

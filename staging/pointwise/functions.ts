@@ -1,4 +1,5 @@
-import { maxSteps, type Expression, type PointwiseArguments } from '../../dsl'
+import type { PointwiseArguments } from '../../dsl'
+import { maxSteps, type Expression } from '../../dsl/internal'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
 import { encodeExpression, maxRegisters, stepNumbers } from './encode'
 

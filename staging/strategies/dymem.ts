@@ -1,5 +1,5 @@
 import { lazy } from '../memoize'
-import { isConvolutionOp, type Op } from '../../dsl'
+import { isConvolutionOp, type Op } from '../../dsl/internal'
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'

@@ -1,4 +1,4 @@
-import { isConvolutionOp } from '../../dsl'
+import { isConvolutionOp } from '../../dsl/internal'
 import type { ConvolutionAlgorithm, DeviceModel } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
 import type { ConvolutionKernel } from '../kernels/kernels'

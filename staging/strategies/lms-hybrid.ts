@@ -1,6 +1,6 @@
 import { lazy } from '../memoize'
 import type { Graph } from '../graph/graph'
-import { isRectifier } from '../../dsl'
+import { isRectifier } from '../../dsl/internal'
 import { sourceOrder } from '../graph/order'
 import { untiled, type Span } from '../graph/span'
 import { withSwapIntervals } from './swap-intervals'

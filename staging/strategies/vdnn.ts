@@ -1,4 +1,4 @@
-import { isConvolutionOp, type Op } from '../../dsl'
+import { isConvolutionOp, type Op } from '../../dsl/internal'
 import type { Timeline } from '../lowering/cost/timeline'
 import type { Graph } from '../graph/graph'
 import type { StageInterval } from './swap-intervals'

@@ -1,4 +1,4 @@
-import { isConvolutionOp } from '../../dsl'
+import { isConvolutionOp } from '../../dsl/internal'
 import { unlimitedBytes } from '../lowering/scope/workspace'
 import { segmentScratch } from '../lowering/cost/segment-times'
 import type { DeviceModel } from '../devices/device-model'

@@ -9,13 +9,11 @@ import {
   conv2d,
   convTranspose2d,
   denseBlock,
-  flatLayers,
   flatten,
   globalAvgPool,
   groupNorm,
   input,
   instanceNorm,
-  layerText,
   linear,
   meanSquaredError,
   modelOf,
@@ -28,10 +26,10 @@ import {
   resize,
   seq,
   tile,
-  trace,
   type AnyLayer,
   type Layers
 } from '../../dsl'
+import { flatLayers, layerText, trace } from '../../dsl/internal'
 
 const names = (layers: Layers) => flatLayers(layers).map(({ op, name }) => `${op} ${name}`)
 

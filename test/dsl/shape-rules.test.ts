@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { shapeRules, windowOf, type Op, type OpArguments, type Shape, type ShapeRule } from '../../dsl'
+import type { Shape } from '../../dsl'
+import { shapeRules, windowOf, type Op, type OpArguments, type ShapeRule } from '../../dsl/internal'
 
 type Sized = 'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d' | 'pad' | 'pixelUnshuffle'
 interface Case {

@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, type Op, type ShapeRule } from '../../dsl'
+import { layerText, flatLayers, checkPlan, type PlannedLayer } from '../../dsl/internal'
+import { bytesOf, type AnyLayer } from '../../dsl'
+import { shapeRules, trace, windowCount, windowExtent, type Op, type ShapeRule } from '../../dsl/internal'
 import { opRecords } from '../../dsl/ops'
 import { buildGraph } from '../../staging'
 import { checkTiles } from '../../staging/check-plan'
@@ -168,7 +170,7 @@ types('every op: the same shape, or the same sentence', () => {
   const image = fc.tuple(size, size, size, size)
   const shape = fc.oneof({ weight: 3, arbitrary: image }, fc.tuple(size, size), fc.constant([]))
   const cases = (Object.keys(argumentsOf) as readonly Op[]).flatMap((op) => {
-    const isSimple = dsl.layerText(op, sample(argumentsOf[op], 1)[0]!) === op && shapeRules[op] !== shapeRules.batchNorm
+    const isSimple = layerText(op, sample(argumentsOf[op], 1)[0]!) === op && shapeRules[op] !== shapeRules.batchNorm
     return sample(fc.tuple(argumentsOf[op], shape), isSimple ? 8 : 50).map(([args, input]) => ({ op, args, input }))
   })
   const literal = (value: object): string => JSON.stringify(value).replace(/\[/g, 'readonly [')
@@ -304,11 +306,8 @@ types('segments: the same shape, or the same sentence', () => {
 })
 
 types('plans: right, or the same sentence', () => {
-  const written = dsl.flatLayers(planned.layers).filter(({ op }) => op !== 'checkpoint') as readonly dsl.PlannedLayer[]
-  const layers = [
-    ...written,
-    { name: 'loss', op: 'softmaxCrossEntropy', args: {}, inputs: [written.length] }
-  ] as readonly dsl.PlannedLayer[]
+  const written = flatLayers(planned.layers).filter(({ op }) => op !== 'checkpoint') as readonly PlannedLayer[]
+  const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {}, inputs: [written.length] }] as readonly PlannedLayer[]
   const branching = layers.findIndex(({ name }) => name === 'block.0')
   const [position, count] = [fc.integer({ min: -1, max: layers.length + 1 }), fc.constantFrom(1, 1, 1, 1, 2, 3, 0, 2.5)]
   const name = fc.constantFrom(...layers.map((layer) => layer.name), '9', 'features.9', 'head.9', 'head')
@@ -342,7 +341,7 @@ types('plans: right, or the same sentence', () => {
       const right: dsl.PlanFile = {
         model: 'planned',
         input: [2, 3, 16, 16],
-        layers: layers.map(({ op, args }) => dsl.layerText(op, args)),
+        layers: layers.map(({ op, args }) => layerText(op, args)),
         order,
         strategy: 'by hand',
         device: { name: 'cpu', precision: 'float32', threads: 2 },
@@ -419,7 +418,7 @@ types('plans: right, or the same sentence', () => {
     })[0]
   }
   const expected = plans.map((one) => {
-    const checked = dsl.checkPlan(layers, planned.input, one)
+    const checked = checkPlan(layers, planned.input, one)
     return E.isLeft(checked) ? checked.left : tooFine(one)
   })
   plans.forEach((one, index) => {

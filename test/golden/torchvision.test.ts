@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import { equal, ok } from 'uvu/assert'
-import { silu, type AnyLayer, type ArgsOf, type Layers, type Model } from '../../dsl'
+import { silu, type AnyLayer, type Layers, type Model } from '../../dsl'
+import type { ArgsOf } from '../../dsl/internal'
 import { builtIn } from '../../models'
 import { deviceModel, type DeviceName } from '../../native'
 import { buildGraph, fusibleTileAxes, type Graph, type Segment } from '../../staging'

@@ -2,12 +2,13 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
+import type { Op } from '../../dsl/internal'
 import { buildGraph, hasTarget } from '../../staging'
 import { gradients, trainSteps, type Execution } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
 
 /** One op at its most awkward, on an odd image, with something to learn before it. */
-const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
+const layersOf: { readonly [P in Op]: readonly dsl.AnyLayer[] } = {
   conv2d: [dsl.conv2d({ out: 4, k: [3, 2], s: [2, 1], p: [0, 2, 1, 0], d: [1, 2], groups: 2 }), dsl.meanSquaredError],
   relu: [dsl.relu, dsl.meanSquaredError],
   leakyRelu: [dsl.leakyRelu({ slope: 0.2 }), dsl.meanSquaredError],

@@ -1,4 +1,4 @@
-import { shapeRules, type Op } from '../../dsl'
+import { shapeRules, type Op } from '../../dsl/internal'
 import type { ShapeRules } from '../../dsl/ops'
 
 const { linear, ...rest } = shapeRules

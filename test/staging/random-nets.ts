@@ -1,4 +1,5 @@
 import * as dsl from '../../dsl'
+import { trace } from '../../dsl/internal'
 
 /** A number from `from` to `to`, both included. */
 export type Draw = (from: number, to: number) => number
@@ -241,7 +242,7 @@ const randomHead = (draw: Draw): readonly dsl.AnyLayer[] => {
 }
 
 const outputShape = (layer: dsl.AnyLayer, shape: readonly number[]): readonly number[] | undefined => {
-  const traced = dsl.trace([layer], shape)
+  const traced = trace([layer], shape)
   return traced._tag === 'Right' ? traced.right.at(-1)!.output : undefined
 }
 

@@ -56,7 +56,7 @@ class Inputs {
     double all_ = 0;
   };
 
-  const Pixels& pixels() const { return pixels_; }
+  __host__ __device__ const Pixels& pixels() const { return pixels_; }
   __device__ std::int64_t channels() const { return pixels_.channels(); }
   __device__ bool softmax() const { return softmax_; }
   __device__ Pixels::Offsets at(std::int64_t pixel) const { return pixels_(pixel); }

@@ -15,7 +15,7 @@ export interface StepIo {
   readonly scores: number
   readonly loss: number
   /** Where what overlaps have to do with the loss is added: apart where it is evaluated. */
-  readonly overlapLoss: number
+  readonly lossOfOverlap: number
   readonly input: number
   readonly inputGradient: number
   readonly gradient: (parameter: string) => number

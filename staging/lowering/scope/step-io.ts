@@ -76,7 +76,7 @@ export const layoutEvaluationIo = (graph: StepGraph, device: DeviceModel): IoLay
           { name: 'target', ...targetOf(loss, type) },
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
           { name: 'loss', type: 'float64' as const, shape: [2] },
-          ...(loss.overlaps ? [{ name: 'overlapLoss', type: 'float64' as const, shape: [2] }] : [])
+          ...(loss.overlaps ? [{ name: 'lossOfOverlap', type: 'float64' as const, shape: [2] }] : [])
         ]
       : []),
     ...(graph.source.kind === 'float' ? [{ name: 'input', type, shape: graph.input }] : [])
@@ -103,7 +103,7 @@ const layOut = (wanted: readonly Omit<StepIoEntry, 'offset'>[]): IoLayout => {
       classes: offsetOf('classes'),
       scores: offsetOf('scores'),
       loss: offsetOf('loss'),
-      overlapLoss: offsets.get('overlapLoss') ?? offsetOf('loss'),
+      lossOfOverlap: offsets.get('lossOfOverlap') ?? offsetOf('loss'),
       input: offsetOf('input'),
       inputGradient: offsetOf('grad.input'),
       gradient: (parameter) => offsetOf(`grad.${parameter}`)

@@ -26,7 +26,7 @@ import {
 import type { SegmentCode } from './segment-code'
 
 /** What a complete gradient of a parameter is for. */
-type FinishGradient = (parameter: ParameterTensor, gradient: Buffer) => void
+export type FinishGradient = (parameter: ParameterTensor, gradient: Buffer) => void
 
 /** Where all gradients go that leave a tile. */
 const bindGradients = (

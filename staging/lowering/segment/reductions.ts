@@ -14,7 +14,7 @@ import { zeroBuffer } from './segment-code'
  * The gradient of a normalisation's output that is not complete before all tiles are done, and of
  * which tensor it is the input's then.
  */
-interface PendingOutput {
+export interface PendingOutput {
   readonly position: number
   readonly tensor: number
   readonly dy: WholeTensor

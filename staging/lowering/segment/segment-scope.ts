@@ -4,7 +4,7 @@ import { frozenMoments } from '../tile/moments'
 import { transformWeights, type SharedTransforms } from './winograd'
 
 /** What of a pass over a segment is made, or decided, before its tiles. */
-interface BeforeTiles extends Pick<SegmentScope, 'castWeights' | 'sums'> {
+export interface BeforeTiles extends Pick<SegmentScope, 'castWeights' | 'sums'> {
   readonly transforms: SharedTransforms
   /** Tells whether the pass runs the op at a position. */
   readonly runs: (position: number) => boolean

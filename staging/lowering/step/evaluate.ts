@@ -25,7 +25,7 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
     codes.map(({ segment }) => segment)
   )
   if (exportsLoss(training.graph))
-    for (const sum of new Set([stepIo.loss, stepIo.overlapLoss]))
+    for (const sum of new Set([stepIo.loss, stepIo.lossOfOverlap]))
       builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(sum) })
   // Tiles add their scores.
   if (!hasTarget(loss, 'pixel-labels'))

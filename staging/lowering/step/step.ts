@@ -29,7 +29,7 @@ export interface UnplacedSection {
 }
 
 /** The segments of a step, with what stands between them. */
-interface BoundSegments {
+export interface BoundSegments {
   readonly segments: readonly SegmentCode[]
   /** Runs segments forward once more, for the backward of the one that follows them. */
   readonly rematerialize: (codes: readonly SegmentCode[], before: SegmentCode) => void

@@ -31,7 +31,7 @@ export interface BoundSegment {
  * The gradient of a normalisation's input where it waits for all of that of its output: it is made
  * where it seeds.
  */
-interface PendingGradient {
+export interface PendingGradient {
   readonly position: number
   /** On the host; the gradient of the tensor itself where nothing else reads that. */
   readonly dy: WholeTensor

@@ -81,7 +81,7 @@ export const emitReductionParameters = (
 /**
  * The whole tensors of a normalisation whose input's gradient waited for all of that of its output.
  */
-interface CompleteReduction {
+export interface CompleteReduction {
   readonly source: TileTensor
   readonly dy: TileTensor
   readonly gradient: TileTensor
