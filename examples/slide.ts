@@ -55,6 +55,7 @@ const drawOverlay = async (pixels: Uint8Array, height: number, width: number): P
     .composite([image, coloured].map((input, index) => ({ input, left: index * width, top: 0 })))
     .png()
     .toFile(at('overlay.png'))
+  await sharp(at('overlay.png')).resize(900).jpeg({ quality: 80 }).toFile(at('overlay.jpg'))
 }
 
 const progress = trainingProgress()
