@@ -41,8 +41,8 @@ const createWords = (): ((report: StepReport) => readonly string[]) => {
 }
 
 const placeText = ({ epoch, step, steps, loss }: StepReport): readonly string[] => [
-  `epoch ${epoch.toFixed(1)}`,
   `step ${step + 1}/${steps}`,
+  `epoch ${epoch.toFixed(1)}`,
   `loss ${loss.toFixed(4)}`
 ]
 
