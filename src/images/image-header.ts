@@ -8,6 +8,7 @@ import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Slide, openSlide } from '../../native'
 import { isSlide } from './slide-format'
 import { loadSharp } from './load-sharp'
+import { sharpOptions } from './sharp-options'
 import { type GroundTransform, groundAt } from './ground-transform'
 import { type Extent2, type View, finest, viewOf } from './resolution'
 import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
@@ -37,15 +38,6 @@ export const readFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
     inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
-
-export const sharpOptions = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
-
-/** How the decoder is told to read a level; the first page is what it reads untold. */
-export const levelOptions = ({ page, subDirectory }: Pick<ImageLevel, 'page' | 'subDirectory'>): Sharp.SharpOptions => ({
-  ...sharpOptions,
-  ...(page === 0 ? {} : { page }),
-  ...(subDirectory === undefined ? {} : { tiff: { subifd: subDirectory } })
-})
 
 /** Channels of colours by colour space. */
 const coloursOf: Readonly<Record<string, number>> = { 'b-w': 1, grey16: 1, srgb: 3, rgb16: 3, cmyk: 4 }

@@ -1,0 +1,12 @@
+import type Sharp from 'sharp'
+import type { ImageLevel } from './tiff-levels'
+
+/** Of any size and number of channels; what is damaged is refused. */
+export const sharpOptions = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
+
+/** How the decoder is told to read a level; the first page is what it reads untold. */
+export const levelOptions = ({ page, subDirectory }: Pick<ImageLevel, 'page' | 'subDirectory'>): Sharp.SharpOptions => ({
+  ...sharpOptions,
+  ...(page === 0 ? {} : { page }),
+  ...(subDirectory === undefined ? {} : { tiff: { subifd: subDirectory } })
+})
