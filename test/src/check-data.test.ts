@@ -60,7 +60,7 @@ test('every header is looked at before anything is planned: the first bad files 
   let planned = false
   const check = () => failureOf(train(options({ data, steps: 1, onPlan: () => (planned = true) })))
   writeTiff(at('headers', 'light', '4.tif'), [0.5, 1, 0, 0], { height: 2, width: 2, type: 'float32' })
-  assert.match((await check()).message, /^the image .*light\/4\.tif has floating-point samples, but 8-bit ones are read: [^;]*$/)
+  assert.match((await check()).message, /^the image .*light\/4\.tif has 1 channel of float32 where the network reads 3: [^;]*$/)
   for (const index of [0, 1, 2, 3]) writeFileSync(at('headers', 'dark', `${index}.png`), 'no image')
   assert.match(
     (await check()).message,
