@@ -44,11 +44,13 @@ test('two files are all that is installed, and none of them is TypeScript to be 
 
 test('help and the version need less than 0.2 s of a processor', () => {
   writeFiles(project, { 'measured.js': "process.on('exit', () => process.stderr.write(`${process.cpuUsage().user}`))\n" })
+  const least = (...args: readonly string[]): number =>
+    Math.min(...Array.from({ length: 5 }, () => Number(run(project, process.execPath, ['-r', './measured.js', ...args]).stderr)))
+  // On a slow or busy machine a program that does nothing takes longer too.
+  const allowed = Math.max(200_000, 3 * least('-e', '0'))
   for (const option of ['--help', '--version']) {
-    const microseconds = Array.from({ length: 5 }, () =>
-      Number(run(project, process.execPath, ['-r', './measured.js', command, option]).stderr)
-    )
-    assert.ok(Math.min(...microseconds) < 200_000, `${option}: ${microseconds}`)
+    const microseconds = least(command, option)
+    assert.ok(microseconds < allowed, `${option}: ${microseconds}, more than ${allowed}`)
   }
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   prints(run(project, command, ['--version']), `${version}\n`, '--version')
