@@ -12,7 +12,8 @@ import { kernelFields as fields, type Fields } from './kernel-fields'
  * space `none`. What a kernel writes may be exactly where an operand `inPlace` is, unless it adds.
  *
  * Where activations have another type than parameters (Precision in program.ts), tiles and their
- * gradients have the activations', as have the weights that convolutions and linear layers read;
+ * gradients have the activations', as have the weights that convolutions and linear layers read,
+ * unless they are transformed for Winograd;
  * all other operands have the parameters': biases, gradients of parameters, weights of
  * normalisations, a pixel sum that tiles add to, and the plain tensor of packTile and
  * unpackAddTile.
@@ -325,9 +326,10 @@ export const kernelTable = {
   /** Of `count` float64. */
   squareRoot: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
   /**
-   * Weights as products read them: rounded to the activations' type, to the nearest, ties to even.
+   * As reorderWeights, rounded to the activations' type, to the nearest, ties to even: weights as
+   * products read them. No layout is a transformed one.
    */
-  castWeights: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
+  castWeights: { fields: fields.weightReorder, operands: { source: 'read', destination: 'write' } },
   /**
    * Sums of an expression as of pointwiseBackward, of parameters' type where `rows` is below 2: the
    * gradient of what is broadcast.

@@ -1,5 +1,5 @@
 import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels/kernels'
-import { activationElements, channelsAreApart, layouts, weightElements } from '../kernels/layout'
+import { activationElements, channelsAreApart, isTransformed, layouts, weightElements } from '../kernels/layout'
 import type { ElementSizes } from '../kernels/precision'
 
 /** `count` times, `stride` bytes apart. */
@@ -84,11 +84,14 @@ const weights = (
   return contiguous(weightElements(known, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups) * elementBytes)
 }
 
-/** Products read weights of the activations' bytes, and write gradients of the parameters'. */
+/**
+ * Products read weights of the activations' bytes, but those by Winograd of the parameters', as all
+ * gradients of weights are.
+ */
 const convolution = (k: Omit<KernelOf<'convolutionBackwardData'>, 'kind'>, e: number, p: number) => ({
   source: windowSource(k, k.sourceLayout, e),
   destination: windowDestination(k, k.outChannels, k.destinationLayout, e),
-  weights: weights(k, k.weightLayout, e),
+  weights: weights(k, k.weightLayout, isTransformed(layouts[k.weightLayout] ?? 'plain') ? p : e),
   weightGradient: weights(k, k.weightLayout, p),
   bias: contiguous(k.outChannels * p)
 })
@@ -402,7 +405,7 @@ const rows: Rows = {
   sumSquares: ({ count }, _, p) => ({ source: contiguous(count * p), sum: contiguous(doubleBytes) }),
   clipGradient: ({ count }, _, p) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * p) }),
   squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) }),
-  castWeights: ({ count }, e, p) => ({ source: contiguous(count * p), destination: contiguous(count * e) })
+  castWeights: (k, e, p) => ({ source: weights(k, k.sourceLayout, p), destination: weights(k, k.destinationLayout, e) })
 }
 
 export interface OperandRegion {

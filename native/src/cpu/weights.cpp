@@ -22,7 +22,8 @@ std::array<std::int64_t, square> offsets(const BlockedAxis& axis, std::int64_t b
   return result;
 }
 
-void copySquare(const float* source, const WeightStrides& from, float* destination, const WeightStrides& to, const Square& s,
+template <class T>
+void copySquare(const float* source, const WeightStrides& from, T* destination, const WeightStrides& to, const Square& s,
                 std::int64_t taps) {
   const auto fromOut = offsets(from.out, s.out, s.outs), toOut = offsets(to.out, s.out, s.outs);
   const auto fromIn = offsets(from.in, s.in, s.ins), toIn = offsets(to.in, s.in, s.ins);
@@ -30,15 +31,13 @@ void copySquare(const float* source, const WeightStrides& from, float* destinati
   for (std::int64_t tap = 0; tap < taps; ++tap)
     for (std::size_t i = 0; i < ins; ++i) {
       const float* read = source + fromIn[i] + tap * from.tapStride;
-      float* write = destination + toIn[i] + tap * to.tapStride;
-      for (std::size_t o = 0; o < outs; ++o) write[toOut[o]] = read[fromOut[o]];
+      T* write = destination + toIn[i] + tap * to.tapStride;
+      for (std::size_t o = 0; o < outs; ++o) write[toOut[o]] = T(read[fromOut[o]]);
     }
 }
 
-}  // namespace
-
-Launch reorderWeights(const WeightReorder& r) {
-  if (layoutInfo(r.destinationLayout).transformed()) return transformWeights(r);
+template <class T>
+Launch reorderAs(const WeightReorder& r) {
   const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;
   const WeightStrides from = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, r.groups, taps);
   const WeightStrides to = weightStrides(r.destinationLayout, r.outChannels, r.inChannels, r.groups, taps);
@@ -46,8 +45,8 @@ Launch reorderWeights(const WeightReorder& r) {
   const std::int64_t rows = (outs + square - 1) / square, columns = (ins + square - 1) / square, groups = r.groups;
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
     const float* source = elements<const float>(operands, 0);
-    float* destination = elements(operands, 1);
-    if (padded) std::memset(destination, 0, static_cast<std::size_t>(to.elements) * sizeof(float));
+    T* destination = elements<T>(operands, 1);
+    if (padded) std::memset(static_cast<void*>(destination), 0, static_cast<std::size_t>(to.elements) * sizeof(T));
     parallelFor(groups * rows * columns, [&](std::int64_t index) {
       const std::int64_t group = index / (rows * columns), row = index / columns % rows, column = index % columns;
       const Square s{row * square, column * square, std::min(square, outs - row * square), std::min(square, ins - column * square)};
@@ -55,5 +54,18 @@ Launch reorderWeights(const WeightReorder& r) {
     });
   };
 }
+
+}  // namespace
+
+Launch reorderWeights(const WeightReorder& r) {
+  return layoutInfo(r.destinationLayout).transformed() ? transformWeights(r) : reorderAs<float>(r);
+}
+
+template <class T>
+Launch castWeights(const WeightReorder& r) {
+  return reorderAs<T>(r);
+}
+template Launch castWeights<float>(const WeightReorder&);
+template Launch castWeights<Bfloat16>(const WeightReorder&);
 
 }  // namespace tilefold::cpu

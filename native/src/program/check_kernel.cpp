@@ -110,6 +110,12 @@ void check(const WeightReorder& r) {
   checkTransformed(r, r.destinationLayout);
 }
 
+void checkCast(const WeightReorder& r) {
+  check(r);
+  const LayoutInfo& info = layoutInfo(r.destinationLayout);
+  if (info.transformed()) throw Failure(std::string(info.name) + " holds parameters, which are not rounded");
+}
+
 void check(const ActivationReorder& r) {
   positive("batch", r.batch);
   positive("channels", r.channels);
@@ -533,7 +539,7 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::squareRoot:
       return check(decode<Count>(kernel));
     case KernelKind::castWeights:
-      return check(decode<Count>(kernel));
+      return checkCast(decode<WeightReorder>(kernel));
   }
 }
 
