@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
-import { familyOf } from '../kernels/kernel-family'
+import { configurationKey } from '../kernels/kernel-configuration'
 import type { FieldType } from '../kernels/kernel-fields'
 import { kernelTable, keyOfKernel, rowOf, type Kernel, type KernelKind } from '../kernels/kernels'
 import { milliseconds, rate } from '../decoding/magnitudes'
@@ -33,7 +33,7 @@ export const profile = t.readonly(
 export type Profile = t.TypeOf<typeof profile>
 
 /**
- * How a kernel's time was found: measured; from others of its family, of about its size
+ * How a kernel's time was found: measured; from others of its configuration, of about its size
  * (interpolated) or not (extrapolated); by the roofline alone.
  */
 export type TimeSource = 'measured' | 'interpolated' | 'extrapolated' | 'roofline'
@@ -42,7 +42,7 @@ export type TimeSource = 'measured' | 'interpolated' | 'extrapolated' | 'rooflin
 const nearSize = 0.1
 
 /**
- * A kernel is measured for all of its family whose sizes are this close: between measured ones lie
+ * A kernel is measured for all of its configuration whose sizes are this close: between measured ones lie
  * factors of 1.14 to 1.3.
  */
 const sampledSize = Math.log(1.3) / 2
@@ -90,8 +90,8 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
 
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
- * roofline) says, times the ratio of measured to modelled time of its family at its size, or of all
- * kernels of its kind where none of its family was measured.
+ * roofline) says, times the ratio of measured to modelled time of its configuration at its size, or of all
+ * kernels of its kind where none of its configuration was measured.
  */
 export const withProfile = (
   base: DeviceModel,
@@ -114,11 +114,11 @@ export const withProfile = (
         group.map(({ point }) => point).sort((a, b) => a.size - b.size)
       ])
     )
-  const [families, kinds] = [pointsBy(familyOf), pointsBy(({ kind }) => kind)]
+  const [byConfiguration, kinds] = [pointsBy(configurationKey), pointsBy(({ kind }) => kind)]
   const known = new Map<string, number>()
   const nearTime = (kernel: Kernel): number => {
     const modelled = base.milliseconds(kernel)
-    const points = families.get(familyOf(kernel)) ?? kinds.get(kernel.kind)
+    const points = byConfiguration.get(configurationKey(kernel)) ?? kinds.get(kernel.kind)
     return points === undefined ? modelled : modelled * interpolate(points, Math.log(modelled))
   }
   return {
@@ -133,7 +133,7 @@ export const withProfile = (
     },
     sourceOf: (kernel) => {
       if (exact.has(keyOfKernel(kernel))) return 'measured'
-      const points = families.get(familyOf(kernel))
+      const points = byConfiguration.get(configurationKey(kernel))
       const size = Math.log(base.milliseconds(kernel))
       return points === undefined
         ? 'roofline'
@@ -142,12 +142,12 @@ export const withProfile = (
           : 'extrapolated'
     },
     sample: (kernels) => {
-      const covered = new Map([...families].map(([family, points]) => [family, points.map(({ size }) => size)]))
+      const covered = new Map([...byConfiguration].map(([configuration, points]) => [configuration, points.map(({ size }) => size)]))
       return kernels.filter((kernel) => {
-        const [family, size] = [familyOf(kernel), Math.log(base.milliseconds(kernel))]
-        const sizes = covered.get(family) ?? []
+        const [configuration, size] = [configurationKey(kernel), Math.log(base.milliseconds(kernel))]
+        const sizes = covered.get(configuration) ?? []
         if (sizes.some((other) => Math.abs(other - size) <= sampledSize)) return false
-        covered.set(family, [...sizes, size])
+        covered.set(configuration, [...sizes, size])
         return true
       })
     }

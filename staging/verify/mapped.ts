@@ -1,5 +1,5 @@
 import type { Program } from '../program/program'
-import type { Event, Mapping, ProgramEvents, SectionEvents } from './accesses'
+import type { Event, Mapping, ProgramEvents, SectionEvents } from './events'
 import { fail, instructionFault, operandFault, rangeText } from './fault'
 
 const meet = (a: number, aBytes: number, b: number, bBytes: number): boolean => a < b + bBytes && b < a + aBytes
