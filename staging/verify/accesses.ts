@@ -16,7 +16,7 @@ export interface SectionStores {
 export const isCount = (value: number): boolean => Number.isSafeInteger(value) && value > 0
 
 /** Returns the bytes of the addresses of the arena, of which not all need have memory at once. */
-export const arenaBytes = (program: Program): number => program.chunks?.addressBytes ?? program.peakBytes
+export const arenaBytes = (program: Program): number => program.pages?.addressBytes ?? program.peakBytes
 
 /** Returns how many bytes an address moves down and up over all iterations. */
 export const movement = (strides: readonly number[], loops: readonly OpenLoop[]): readonly [number, number] =>

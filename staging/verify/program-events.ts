@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { elementSizes } from '../kernels/precision'
-import type { Chunks, Program } from '../program/program'
+import type { Pages, Program } from '../program/program'
 import { isCount } from './accesses'
 import { coordinatesOf, type Coordinates } from './boxes'
 import type { Event, ProgramEvents, SectionEvents, Store } from './events'
@@ -34,9 +34,9 @@ const coordinatesFor = (stores: readonly Store[], sections: readonly SectionEven
   )
 }
 
-const isSane = ({ chunkBytes, addressBytes, residentBytes }: Chunks, peakBytes: number): boolean =>
-  isCount(chunkBytes) &&
-  [addressBytes, residentBytes, peakBytes].every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0 && bytes % chunkBytes === 0) &&
+const isSane = ({ pageBytes, addressBytes, residentBytes }: Pages, peakBytes: number): boolean =>
+  isCount(pageBytes) &&
+  [addressBytes, residentBytes, peakBytes].every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0 && bytes % pageBytes === 0) &&
   residentBytes <= Math.min(addressBytes, peakBytes)
 
 /** Every section as events over stores, or why some access does not lie where it says. */
@@ -48,8 +48,8 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
     if (outside !== undefined)
       return E.left({ kind: 'form', message: `the buffer "${outside.name}" has no place in ${spaceNames[space]}.`, buffer: outside.name })
   }
-  if (program.chunks !== undefined && !isSane(program.chunks, program.peakBytes))
-    return E.left({ kind: 'form', message: "the Program's chunks, addresses and memory are no whole numbers of chunks." })
+  if (program.pages !== undefined && !isSane(program.pages, program.peakBytes))
+    return E.left({ kind: 'form', message: "the Program's pages, addresses and memory are no whole numbers of pages." })
   return catchFault(() => {
     const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
     const sections = sectionsOf(program).map(([name, { code, exchangeBytes }], index): SectionEvents => {

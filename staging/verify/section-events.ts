@@ -69,19 +69,19 @@ const readCopy = (section: ReadSection, one: Copy, path: readonly number[], loop
   return { kind: 'access', place, engine: one.engine, accesses, ...(inwards && one.seed === true ? { seed: host } : {}) }
 }
 
-/** Fails unless a map or unmap stands outside of loops and names whole chunks. */
+/** Fails unless a map or unmap stands outside of loops and names whole pages. */
 const checkMapping = (
-  { chunks }: Program,
+  { pages }: Program,
   place: Place,
   ends: readonly (readonly [from: number, bytes: number, limit: number])[],
   loops: readonly OpenLoop[]
 ): void => {
-  if (chunks === undefined) return fail(instructionFault('form', place, 'the Program has no chunks'))
+  if (pages === undefined) return fail(instructionFault('form', place, 'the Program has no pages'))
   if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
   for (const [from, bytes, limit] of ends) {
-    const whole = [from, bytes].every((one) => Number.isSafeInteger(one) && one % chunks.chunkBytes === 0)
+    const whole = [from, bytes].every((one) => Number.isSafeInteger(one) && one % pages.pageBytes === 0)
     if (!whole || from < 0 || bytes <= 0 || from + bytes > limit)
-      fail(instructionFault('bounds', place, `names ${rangeText([from, from + bytes])}, no whole chunks of ${limit} bytes`))
+      fail(instructionFault('bounds', place, `names ${rangeText([from, from + bytes])}, no whole pages of ${limit} bytes`))
   }
 }
 

@@ -75,12 +75,12 @@ class CudaEngines : public Engines {
     if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
     input_.set(step, section.loadsImages);
     for (std::vector<Event>& noted : noted_) noted.clear();
-    if (arena_.chunks()) arena_.chunks()->reset();
+    if (arena_.pages()) arena_.pages()->reset();
     recording_ = &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be
     // captured.
-    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.chunks() && fitsGraph(section.code);
+    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.pages() && fitsGraph(section.code);
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
       if (!event) event = makeEvent();
@@ -148,11 +148,11 @@ class CudaEngines : public Engines {
     return true;
   }
 
-  void map(const Map& map) override { arena_.chunks()->map(map.address, map.memory, map.bytes); }
+  void map(const Map& map) override { arena_.pages()->map(map.address, map.memory, map.bytes); }
   // Not before what is queued is done, which no graph could wait for.
   void unmap(const Unmap& unmap) override {
     synchronise("running what comes before an unmap");
-    arena_.chunks()->unmap(unmap.address, unmap.bytes);
+    arena_.pages()->unmap(unmap.address, unmap.bytes);
   }
 
   void record(Engine engine, std::size_t event, Progress&) override {
@@ -206,7 +206,7 @@ class CudaEngines : public Engines {
     check(cudaMemcpyAsync(bytes, address, count, cudaMemcpyDeviceToHost, context_.compute), "copying from the device");
     synchronise("copying from the device");
   }
-  std::size_t arenaPeakBytes() const override { return arena_.wholeChunks(highestChange(arena_.memory(), arena_.memoryBytes())); }
+  std::size_t arenaPeakBytes() const override { return arena_.wholePages(highestChange(arena_.memory(), arena_.memoryBytes())); }
   std::size_t hostPeakBytes() const override { return highestChange(hostPool_.get(), hostBytes_); }
   bool surroundingsIntact() const override { return true; }
 

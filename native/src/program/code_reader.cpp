@@ -21,7 +21,7 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 
 class Reader {
  public:
-  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits), mappings_(limits.chunks) {}
+  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits), mappings_(limits.pages) {}
 
   void read(Section& section) {
     Lists lists = instructions(numbers_.size());
@@ -255,22 +255,22 @@ class Reader {
     }
   }
 
-  void checkChunks(std::int64_t from, std::int64_t bytes, std::int64_t space) const {
-    const auto chunk = static_cast<std::int64_t>(limits_.chunks.chunkBytes);
-    if (chunk == 0) throw Failure(place() + " maps chunks, of which the program has none");
-    if (from < 0 || bytes < 1 || from % chunk != 0 || bytes % chunk != 0 || checkedAdd(from, bytes) > space)
-      throw Failure(place() + " names " + text(bytes) + " bytes from " + text(from) + " on, no whole chunks of " + text(space));
+  void checkPages(std::int64_t from, std::int64_t bytes, std::int64_t space) const {
+    const auto page = static_cast<std::int64_t>(limits_.pages.pageBytes);
+    if (page == 0) throw Failure(place() + " maps pages, of which the program has none");
+    if (from < 0 || bytes < 1 || from % page != 0 || bytes % page != 0 || checkedAdd(from, bytes) > space)
+      throw Failure(place() + " names " + text(bytes) + " bytes from " + text(from) + " on, no whole pages of " + text(space));
   }
 
   void checkOutsideLoops() const {
-    if (loops_.any()) throw Failure(place() + " maps chunks inside a loop");
+    if (loops_.any()) throw Failure(place() + " maps pages inside a loop");
   }
 
   Map map() {
     const std::int64_t address = next(), memory = next(), bytes = next();
     checkOutsideLoops();
-    checkChunks(address, bytes, limits_.arenaBytes);
-    checkChunks(memory, bytes, limits_.memoryBytes);
+    checkPages(address, bytes, limits_.arenaBytes);
+    checkPages(memory, bytes, limits_.memoryBytes);
     const Map map{static_cast<std::size_t>(address), static_cast<std::size_t>(memory), static_cast<std::size_t>(bytes)};
     placed([&] { mappings_.map(map); });
     return map;
@@ -279,7 +279,7 @@ class Reader {
   Unmap unmap() {
     const std::int64_t address = next(), bytes = next();
     checkOutsideLoops();
-    checkChunks(address, bytes, limits_.arenaBytes);
+    checkPages(address, bytes, limits_.arenaBytes);
     const Unmap unmap{static_cast<std::size_t>(address), static_cast<std::size_t>(bytes)};
     placed([&] { mappings_.unmap(unmap); });
     return unmap;
