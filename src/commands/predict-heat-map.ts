@@ -36,7 +36,7 @@ export const predictHeatMap = (kind: HeatMapKind, options: DecodedPredictOptions
     TE.bind('normalisation', ({ source, prepared: { trained } }) => TE.fromEither(sourceFor(options, trained, source))),
     TE.bind('written', ({ asked: { out, of }, prepared: { setup, reading, weights }, source, normalisation }) =>
       writeHeatMap(out, source, reading, {
-        ...{ kind, setup, of, normalisation, weights, names: options.classNames },
+        ...{ kind, setup, of, normalisation, weights, names: options.classNames?.names },
         ...{ watching: pickWatching(options), onPlan: options.onPlan }
       })
     ),

@@ -60,7 +60,7 @@ type Classes = Pick<ClassMapOptions, 'names' | 'background'>
 
 const classesOf = ({ classNames, background }: DecodedPredictOptions, classes: number): E.Either<Failure, Classes> =>
   pipe(
-    classNamesOf(classNames, classes),
+    classNamesOf(classNames?.names, classes),
     E.bindTo('names'),
     E.bind('background', ({ names }) => (background === undefined ? E.right(undefined) : classIndexOf('--background', background, names)))
   )
