@@ -75,7 +75,7 @@ const unsizedOperand = ({ kind }: Kernel): number =>
   Object.keys(kernelTable[kind].operands).findIndex((name) => name === 'scratch' || name === 'indices')
 
 /**
- * Of each kernel, the bytes that its scratch or indices may take in any launch: what its buffer
+ * For each kernel the bytes that its scratch or indices may take in any launch: what its buffer
  * has, where it is in one.
  */
 const workspacesOf = ({ kernels, buffers, ...sections }: Program): Float64Array => {

@@ -7,7 +7,7 @@ import { milliseconds, rate } from '../decoding/magnitudes'
 
 const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
 
-/** Of single launches. `kernel`: its kind and its fields by name. */
+/** Times of single launches. `kernel`: its kind and its fields by name. */
 export const profileTimes = t.readonlyArray(
   t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number, t.readonlyArray(t.number)]))), milliseconds }))
 )
@@ -73,7 +73,7 @@ const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMa
 export interface ProfiledModel extends DeviceModel {
   readonly sourceOf: (kernel: Kernel) => TimeSource
   /**
-   * Of kernels, those that matter most first, which ones to measure so that the others' times
+   * Given kernels, those that matter most first: which ones to measure so that the others' times
    * follow from them and what was measured.
    */
   readonly sample: <K extends Kernel>(kernels: readonly K[]) => readonly K[]

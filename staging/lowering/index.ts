@@ -63,7 +63,7 @@ export interface Lowered {
   readonly hostBytes: () => number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: () => string
-  /** Of all buffers, in the order of the Program's. */
+  /** Lifetimes of all buffers, in the order of the Program's. */
   readonly lifetimes: () => readonly BufferLifetime[]
   /** What is live where the most bytes are. */
   readonly liveAtPeak: () => readonly Buffer[]
@@ -72,7 +72,7 @@ export interface Lowered {
   readonly program: () => Program
 }
 
-/** The same code with what stands before instructions at its top, and at its end. */
+/** Returns the code with what stands before instructions at its top, and at its end. */
 const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
   ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
   ...(before.get(code.length) ?? [])

@@ -20,6 +20,6 @@ export const optimizerKernels = {
    * sumSquares: one float64.
    */
   clipGradient: { fields: fields.clipGradient, operands: { sumSquares: 'read', gradient: 'accumulate' } },
-  /** Of `count` float64. */
+  /** The square roots of `count` float64. */
   squareRoot: { fields: fields.count, operands: { source: 'read', destination: 'write' } }
 } as const satisfies KernelRows
