@@ -4,14 +4,15 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isLeft } from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { buildGraph } from '../../staging'
 import { writeTensors } from '../../src/weights/safetensors'
+import { must } from '../must'
 import { compiledCommand } from './compiled-command'
+import { filledTensor } from './filled-tensor'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -21,15 +22,13 @@ const at = (name: string): string => join(folder, name)
 
 /** Zeros for all that a built-in network of two classes holds. */
 const writeZeros = async (name: string): Promise<void> => {
-  const graph = buildGraph(builtIn[name]!({ classes: 2 }), [2, 3, 64, 64])
-  if (isLeft(graph)) throw new Error(graph.left.message)
-  const tensors = graph.right.parameters.map(({ name, shape }) => ({
-    name,
-    type: 'F32' as const,
-    shape,
-    data: new Float32Array(shape.reduce((product, extent) => product * extent, 1))
-  }))
-  await valueOf(writeTensors(at(`${name}.safetensors`), tensors))
+  const { parameters } = must(buildGraph(builtIn[name]!({ classes: 2 }), [2, 3, 64, 64]))
+  await valueOf(
+    writeTensors(
+      at(`${name}.safetensors`),
+      parameters.map(({ name, shape }) => filledTensor(name, shape))
+    )
+  )
 }
 
 test.before(async () => {

@@ -9,7 +9,7 @@ import type { ElementType } from '../../native'
 import { type TrainOptions, predict, train } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
 import { openImage } from '../../src/images/image-source'
-import { asElements } from '../../src/images/samples'
+import { asBytes, asElements, newElements } from '../../src/images/samples'
 import { openWeightFile } from '../../src/weights/open-weight-file'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
@@ -19,7 +19,6 @@ import { type TiledTiffOptions, writeTiledTiff } from './tiled-tiff'
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
 const [height, width] = [70, 50]
-const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
 
 /** A value of every pixel and band, negative ones among those that may be. */
 const valueAt = (type: ElementType, index: number): number => {
@@ -27,10 +26,10 @@ const valueAt = (type: ElementType, index: number): number => {
   return { uint8: value & 255, uint16: value, int16: value - 32768, float32: Math.fround((value - 20000) / 7) }[type]
 }
 const write = (name: string, type: ElementType, channels: number, options: Partial<TiledTiffOptions> = {}, first?: number): void => {
-  const elements = new arrays[type](height * width * channels)
+  const elements = newElements(type, height * width * channels)
   for (let i = 0; i < elements.length; i += 1) elements[i] = valueAt(type, i)
   if (first !== undefined) elements[0] = first
-  writeTiledTiff(at(name), [{ height, width, pixels: new Uint8Array(elements.buffer) }], {
+  writeTiledTiff(at(name), [{ height, width, pixels: asBytes(elements) }], {
     ...{ tile: 32, channels, elementType: type },
     ...options
   })

@@ -1,6 +1,7 @@
 /** TIFF and BigTIFF files in tiles, of several levels, by their specifications. */
 import { writeFileSync } from 'node:fs'
 import type { ElementType } from '../../native'
+import { sampleTypes } from './image-files'
 
 export interface TiledLevel {
   readonly height: number
@@ -33,9 +34,6 @@ export type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 12 | 13 | 16 | 
 
 const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 12: 8, 13: 4, 16: 8, 18: 8 } as const
 
-/** Bits and format of samples. */
-const samples = { uint8: [8, 1], uint16: [16, 1], int16: [16, 2], float32: [32, 3] } as const
-
 /** A tile at the edge is filled up with its last row and column. */
 const tileOf = ({ height, width, pixels }: TiledLevel, pixelBytes: number, tile: number, top: number, left: number): Buffer => {
   const bytes = Buffer.alloc(tile * tile * pixelBytes)
@@ -67,7 +65,8 @@ const valuesOf = (type: Field[1], values: readonly number[]): Buffer => {
 export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], options: TiledTiffOptions): void => {
   const { tile, channels, isBig = false, isBelow = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
   const { compress = (bytes) => bytes, tags = [] } = options
-  const [bits, format] = samples[elementType]
+  const [format, { BYTES_PER_ELEMENT: bytes }] = sampleTypes[elementType]
+  const bits = 8 * bytes
   const pixelBytes = (channels * bits) / 8
   const parts: Buffer[] = [Buffer.alloc(16)]
   let length = 16
