@@ -6,13 +6,13 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRight } from 'fp-ts/Either'
-import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { type TensorData, writeTensors } from '../../src/weights/safetensors'
 import { overriding, root, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
+import { writeColours } from './example-images'
 import { filledTensor } from './filled-tensor'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -30,9 +30,7 @@ const parameters = [
 
 test.before(async () => {
   const noise = Uint8Array.from({ length: 48 * 48 * 3 }, (_, index) => (index * 7919) % 251)
-  await sharp(noise, { raw: { width: 48, height: 48, channels: 3 } })
-    .png()
-    .toFile(at('whole.png'))
+  await writeColours(at('whole.png'), noise, { height: 48, width: 48 })
   const bytes = readFileSync(at('whole.png'))
   writeFileSync(at('cut.png'), bytes.subarray(0, bytes.length / 2))
   writeFileSync(at('text.png'), 'this is no image')

@@ -13,6 +13,7 @@ import { writeTensors } from '../../src/weights/safetensors'
 import { must } from '../must'
 import { compiledCommand } from './compiled-command'
 import { filledTensor } from './filled-tensor'
+import { writePng } from './image-files'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -32,17 +33,17 @@ const writeZeros = async (name: string): Promise<void> => {
 }
 
 test.before(async () => {
-  const grey = (height: number, width: number, value: number) =>
-    sharp(new Uint8Array(height * width).fill(value), { raw: { height, width, channels: 1 } }).toColourspace('b-w')
+  const mask = (name: string, width: number, value: number): void =>
+    writePng(at(name), new Uint8Array(64 * width).fill(value), { height: 64, width, bitDepth: 8 })
   await sharp({ create: { width: 64, height: 64, channels: 3, background: 'brown' } })
     .png()
     .toFile(at('image.png'))
-  await grey(64, 64, 1).png().toFile(at('right.png'))
-  await grey(64, 60, 1).png().toFile(at('narrow.png'))
-  await grey(64, 64, 7).png().toFile(at('seven.png'))
-  await grey(64, 64, 255).png().toFile(at('ignored.png'))
-  for (const mask of ['right', 'narrow', 'seven', 'ignored', 'image'])
-    writeFileSync(at(`${mask}.csv`), `path,mask\nimage.png,right.png\nimage.png,${mask}.png\n`)
+  mask('right.png', 64, 1)
+  mask('narrow.png', 60, 1)
+  mask('seven.png', 64, 7)
+  mask('ignored.png', 64, 255)
+  for (const name of ['right', 'narrow', 'seven', 'ignored', 'image'])
+    writeFileSync(at(`${name}.csv`), `path,mask\nimage.png,right.png\nimage.png,${name}.png\n`)
   writeFileSync(at('only-ignored.csv'), 'path,mask\nimage.png,ignored.png\n')
   await Promise.all(['resnet18', 'resnet34'].map(writeZeros))
 })

@@ -10,6 +10,7 @@ import { openImage } from '../../src/images/image-source'
 import { isSlide } from '../../src/images/slide-format'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
 import { must } from '../must'
+import { noise } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 import { writeTiledTiff } from './tiled-tiff'
@@ -23,7 +24,7 @@ const pyramid = [
 ].map(([height, width], seed) => ({
   height: height!,
   width: width!,
-  pixels: Uint8Array.from({ length: height! * width! * 3 }, (_, index) => (Math.imul(index + seed, 2654435761) >>> 13) & 255)
+  pixels: noise(height! * width! * 3, seed)
 }))
 writeTiledTiff(at('plain.tif'), pyramid, { tile: 16, channels: 3 })
 const absent = openSlide(at('nothing.tif'))

@@ -32,6 +32,9 @@ export interface TiledTiffOptions {
 
 export type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 12 | 13 | 16 | 18, values: readonly number[]]
 
+/** GDAL's tag of the value of what holds nothing. */
+export const noDataTag = (value: string): Field => [42113, 2, [...Buffer.from(`${value}\0`)]]
+
 const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 12: 8, 13: 4, 16: 8, 18: 8 } as const
 
 /** A tile at the edge is filled up with its last row and column. */
@@ -81,11 +84,11 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
     const { height, width, isStrip } = level
     const rows = isStrip ? [0] : Array.from({ length: Math.ceil(height / tile) }, (_, row) => row * tile)
     const columns = isStrip ? [0] : Array.from({ length: Math.ceil(width / tile) }, (_, column) => column * tile)
-    const parts = rows.flatMap((top) =>
+    const tiles = rows.flatMap((top) =>
       columns.map((left) => compress(isStrip ? Buffer.from(level.pixels) : tileOf(level, pixelBytes, tile, top, left)))
     )
-    const places = parts.map(put)
-    const counts = parts.map((part) => part.length)
+    const places = tiles.map(put)
+    const counts = tiles.map(({ length: bytes }) => bytes)
     const fields: readonly (Field | undefined)[] = [
       [254, 4, [index === 0 ? 0 : 1]],
       [256, 4, [width]],
