@@ -50,7 +50,7 @@ export const cloneInto = (root: Root): string => {
   const place = '/work/clone'
   const path = join(root.path, place)
   rmSync(path, { recursive: true, force: true })
-  const { status, stderr } = run('git', ['clone', '--quiet', '--no-local', checkout, path])
+  const { status, stderr } = run('git', ['clone', '--quiet', '--depth=1', `file://${checkout}`, path])
   assert.is(status, 0, stderr)
   return place
 }
