@@ -19,10 +19,16 @@ const head = [
 /** The rows that stand there, by their files. */
 const rowsOf = (text) => new Map([...text.matchAll(/^\| (`[^`]+`) .*$/gm)].map(([row, file]) => [file, row]))
 
+const commitHere = () => {
+  const changed = git('status', '--porcelain', '--untracked-files=no', ':/', ':(top,exclude)docs/systems.md') === '' ? '' : ', with changes'
+  return `${git('rev-parse', '--short=8', 'HEAD')}${changed}`
+}
+
+/** As it is when the tests begin, which take long. */
+const commit = commitHere()
+
 /** Takes the rows of the files that ran, and leaves those of others as they are. */
 exports.write = async (results) => {
-  const changed = git('status', '--porcelain', '--untracked-files=no', ':/', ':(top,exclude)docs/systems.md') === '' ? '' : ', with changes'
-  const commit = `${git('rev-parse', '--short=8', 'HEAD')}${changed}`
   const machine = `${cpus().length} x ${cpus()[0].model}, Linux ${release()}`
   const [day] = new Date().toISOString().split('T')
   const row = ({ name, passed, failed, skipped, cpuSeconds }) => [
