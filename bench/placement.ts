@@ -5,8 +5,8 @@
  *
  * Files are id,lower,upper,size rows (default: those of the tests). The Programs train networks
  * (batch 1, SGD with momentum) on the reference device's layouts, by each strategy at five budgets
- * from its least to what plain needs. `virtual` has the smallest pages for files; Programs are lowered
- * for it, with pages of 64 KiB and of what CUDA maps at least.
+ * from its least to what plain needs. `virtual` has the smallest pages for files; Programs are
+ * lowered for it, with pages of 64 KiB and of what CUDA maps at least.
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'

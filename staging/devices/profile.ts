@@ -42,8 +42,8 @@ export type TimeSource = 'measured' | 'interpolated' | 'extrapolated' | 'rooflin
 const nearSize = 0.1
 
 /**
- * A kernel is measured for all of its configuration whose sizes are this close: between measured ones lie
- * factors of 1.14 to 1.3.
+ * A kernel is measured for all of its configuration whose sizes are this close: between measured
+ * ones lie factors of 1.14 to 1.3.
  */
 const sampledSize = Math.log(1.3) / 2
 
@@ -90,8 +90,8 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
 
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
- * roofline) says, times the ratio of measured to modelled time of its configuration at its size, or of all
- * kernels of its kind where none of its configuration was measured.
+ * roofline) says, times the ratio of measured to modelled time of its configuration at its size, or
+ * of all kernels of its kind where none of its configuration was measured.
  */
 export const withProfile = (
   base: DeviceModel,

@@ -87,8 +87,8 @@ export const createRecording = (answers: GpuAnswers): Recording => {
 const sizeOf = ({ batch, outHeight, outWidth }: ConvolutionKernel): number => batch * outHeight * outWidth
 
 /**
- * Returns the recorded answer of a configuration for the nearest size, or none where one no larger was
- * refused.
+ * Returns the recorded answer of a configuration for the nearest size, or none where one no larger
+ * was refused.
  */
 const nearest = <A>(
   rows: readonly { readonly kernel: ConvolutionKernel; readonly answer: A | undefined }[],
@@ -121,8 +121,8 @@ const copyBytes = (k: ConvolutionKernel, elementBytes: number): number =>
 
 /**
  * Replays a recorded GPU's answers. A convolution that it was not asked about takes what the
- * nearest one of its configuration has, with scratch in proportion where it is larger; one without a
- * configuration runs by its direct kernel, with room for a padded copy of its source.
+ * nearest one of its configuration has, with scratch in proportion where it is larger; one without
+ * a configuration runs by its direct kernel, with room for a padded copy of its source.
  */
 const replayAnswers = (file: RecordedDevice): GpuAnswers => {
   const lists = file.algorithms.map(({ kernel, listed }) => ({ kernel, answer: listed.length === 0 ? undefined : listed }))

@@ -28,7 +28,9 @@ export const movement = (strides: readonly number[], loops: readonly OpenLoop[])
     [0, 0]
   )
 
-/** Returns the store of a buffer, or of the value of the exchange buffer that has all of `range`. */
+/**
+ * Returns the store of a buffer, or of the value of the exchange buffer that has all of `range`.
+ */
 const findStore = (
   { program, stores, exchange }: SectionStores,
   space: Store['space'],

@@ -4,7 +4,9 @@ import { sectionsOf } from './sections'
 
 export const spaceNames = { arena: 'the arena', host: 'the host pool', exchange: 'the exchange buffer' } as const
 
-/** Returns all stores of a Program, and which of them are values of each section's exchange buffer. */
+/**
+ * Returns all stores of a Program, and which of them are values of each section's exchange buffer.
+ */
 export const storesOf = (
   program: Program
 ): { readonly stores: readonly Store[]; readonly exchanges: readonly (readonly [number, number])[] } => {

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { referenceModel, stage, verify, type Program, type VerifierFault } from '../../staging'
 import type { Instruction } from '../../staging/program/program'
-import { must } from '../golden/execute'
+import { must } from '../must'
 import { drop, replaceAt } from './edit-program'
 
 const pageBytes = 4096

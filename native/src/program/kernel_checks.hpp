@@ -1,6 +1,6 @@
 // What the numbers of kernels must satisfy, by the families of staging/kernels/families: a family
-// checks its own kinds and returns true, and false for all others. All throw Failure, whose sentence
-// names the field.
+// checks its own kinds and returns true, and false for all others. All throw Failure, whose
+// sentence names the field.
 #pragma once
 #include <cstdint>
 #include <string>
