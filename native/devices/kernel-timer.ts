@@ -40,7 +40,7 @@ export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string>
   choice.device === 'cpu'
     ? pipe(
         versions(),
-        E.map(({ library, version, instructionSet }) => 
+        E.map(({ library, version, instructionSet }) =>
           [library, version, instructionSet, ...(choice.precision === 'bf16' ? [inBf16] : [])].join(' ')
         )
       )
