@@ -47,8 +47,8 @@ export interface DeviceModel {
    */
   readonly activationLayout: (channels: number, input: boolean) => Layout
   /**
-   * `stored` is how weights and their gradients lie in memory; `forward` what the convolution reads,
-   * `backwardData` what the gradient of its input does.
+   * `stored` is how weights and their gradients lie in memory; `forward` what the convolution
+   * reads, `backwardData` what the gradient of its input does.
    */
   readonly weightLayouts: (convolution: ConvolutionShape) => WeightLayouts
   /**

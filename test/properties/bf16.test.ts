@@ -127,19 +127,18 @@ for (const { name, on } of devices.filter(({ on }) => on.device === 'cpu'))
     // Only processors with vectors of 16 floats have it.
     const found = must(deviceModel('cpu', 'bf16', 2))
     const winograd = found.activationLayout(64, false) === 'nChw16c' ? [0, 2] : []
+    const whole = { B: 1, H: 1, W: 1 }
     const error = async (
       chosen: readonly number[],
       grid: { readonly B: number; readonly H: number; readonly W: number }
     ): Promise<number> => {
-      const span = { recompute: false, reorder: 'once', grid } as const
-      const whole = { ...span, grid: { B: 1, H: 1, W: 1 } }
+      const span = { recompute: grid.B * grid.H * grid.W > 1, reorder: 'once', grid } as const
       const segments = [
         { from: 0, to: 5, ...span, ...(chosen.length > 0 && { winograd: chosen }) },
-        { from: 5, to: 7, ...whole }
+        { from: 5, to: 7, grid: whole, recompute: false, reorder: 'once' as const }
       ]
       return distance(await gradients({ ...execution, ...on, segments }), exact)
     }
-    const whole = { B: 1, H: 1, W: 1 }
     const direct = await error([], whole)
     for (const grid of [whole, { B: 2, H: 2, W: 3 }]) {
       const byWinograd = await error(winograd, grid)

@@ -6,8 +6,8 @@
 
 namespace tilefold::cpu {
 
-// T: float or Bfloat16. `kind` is one of the three convolutions; the recipe depends on nothing but the kernel and the
-// number of threads.
+// T: float or Bfloat16. `kind` is one of the three convolutions; the recipe depends on nothing but
+// the kernel and the number of threads.
 template <class T>
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads);
 template <class T>

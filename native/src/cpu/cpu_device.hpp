@@ -1,5 +1,5 @@
-// The CPU: float32 or bf16, activations in blocks of channels, convolutions and pooling by oneDNN 2.6, the
-// rest by our own loops.
+// The CPU: float32 or bf16, activations in blocks of channels, convolutions by oneDNN, the rest by
+// our own loops.
 #pragma once
 #include <memory>
 

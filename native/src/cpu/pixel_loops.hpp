@@ -13,8 +13,8 @@ struct Terms {
   const float* weights;
 };
 
-// T: float or Bfloat16. One row of results: result[x] = sum over the terms of `rows` and of columns[x] of weights times
-// operand[row][column].
+// T: float or Bfloat16. One row of results: result[x] = sum over the terms of `rows` and of
+// columns[x] of weights times operand[row][column].
 template <class T>
 struct GatherRow {
   const T* operand;  // of the plane

@@ -36,8 +36,8 @@ float dot(const T* left, const T* right, std::int64_t count);
 // The sum of the squares, in double.
 double squares(const float* values, std::int64_t count);
 
-// `lanes` elements of each of `count` pixels, `step` elements apart on each side; `sum`: added to what
-// is there.
+// `lanes` elements of each of `count` pixels, `step` elements apart on each side; `sum`: added to
+// what is there.
 template <class T>
 struct PixelsFrom {
   const T* first;

@@ -14,8 +14,8 @@ struct Correlation {
 
 std::int64_t correlationScratchFloats(const Correlation& c, int threads);
 
-// T, of activations: float or Bfloat16. `weights` are transformed, `bias` (by result channel) may be null. Negative results are
-// multiplied by `slope`.
+// T, of activations: float or Bfloat16. `weights` are transformed, `bias` (by result channel) may
+// be null. Negative results are multiplied by `slope`.
 template <class T>
 struct CorrelationOperands {
   const T* operand;
