@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
 import {
+  type AllToAll,
   stepIoElementBytes,
   tileAxes,
   type BufferRole,
@@ -70,7 +71,7 @@ export type Event =
       readonly kind: 'access'
       readonly place: Place
       readonly engine: Engine
-      /** Absent for copies. */
+      /** Absent for copies, and where ranks exchange. */
       readonly kernel?: Kernel
       readonly accesses: readonly Access[]
       /** Which of the accesses begins a tile's backward. */
@@ -248,6 +249,19 @@ const readSection = (
     return { kind: 'access', place, engine: one.engine, accesses, ...(inwards && one.seed === true ? { seed: host } : {}) }
   }
 
+  const allToAll = (one: AllToAll, path: readonly number[], loops: readonly OpenLoop[]): Event => {
+    const place: Place = { section, path, kernel: one.kind }
+    const { ranks, bytes, sendStride, receiveStride } = one
+    if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
+    if (!isCount(ranks) || !isCount(bytes)) fail(instructionFault('form', place, `exchanges ${bytes} bytes with each of ${ranks} ranks`))
+    if (ranks > 1 && receiveStride < bytes)
+      fail(instructionFault('form', place, `receives ${bytes} bytes of each rank at places ${receiveStride} bytes apart`))
+    const side = (offset: Offset, stride: number, name: string, use: 'read' | 'write'): Access =>
+      access(place, loops, 'arena', offset, { name, use, region: { kind: 'bytes', repeats: [{ count: ranks, stride }], run: bytes } })
+    const accesses = [side(one.send, sendStride, 'send', 'read'), side(one.receive, receiveStride, 'receive', 'write')]
+    return { kind: 'access', place, engine: 'network', accesses }
+  }
+
   const checkMapping = (
     place: Place,
     ends: readonly (readonly [from: number, bytes: number, limit: number])[],
@@ -271,6 +285,8 @@ const readSection = (
           return launch(one, here, loops)
         case 'copy':
           return copy(one, here, loops)
+        case 'allToAll':
+          return allToAll(one, here, loops)
         case 'record':
         case 'wait':
           return { ...one, place: { section, path: here, kernel: one.kind } }

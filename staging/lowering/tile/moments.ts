@@ -1,5 +1,6 @@
 import { tileIdentity } from '../ir/buffer-identity'
-import { gathersStatistics, isWithinTile, type Normalisation } from '../../graph/statistics'
+import { reducingRanks } from '../../graph/objective'
+import { gathersStatistics, isWithinTile, updatesRunning, type Normalisation } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
@@ -79,20 +80,31 @@ export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: nu
 export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>, tensor: number, sum: TileTensor): void =>
   addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
+/** The running statistics of the op at a position, which has some, take in moments. */
+export const launchUpdateRunning = (
+  { builder, graph, parameters }: Pick<ModelScope, 'builder' | 'graph' | 'parameters'>,
+  position: number,
+  moments: UnplacedOperand
+): void => {
+  const { input, statistics } = graph.nodes[position]!
+  const { mean, variance } = parameters[position]!
+  builder.launch<'updateRunning'>(
+    { kind: 'updateRunning', channels: input[1], momentum: statistics!.momentum! },
+    { moments, mean: arenaOperand(mean!.buffer), variance: arenaOperand(variance!.buffer) }
+  )
+}
+
 /**
- * After the tiles of a pass that gathered moments: running statistics take them in, once a step.
+ * After the tiles of a pass that gathered moments: running statistics take them in, once a step;
+ * where ranks share micro-batches, in the section `reduce` instead.
  */
-export const updateRunning = (scope: ModelScope, segment: Segment): void =>
+export const updateRunning = (scope: ModelScope, segment: Segment): void => {
+  if (reducingRanks(scope.graph.objective) !== undefined) return
   gatheringFrom(scope, segment).forEach((position) => {
-    const { builder, graph, moments, parameters } = scope
-    const { input, statistics } = graph.nodes[position]!
-    if (statistics?.momentum === undefined) return
-    const { mean, variance } = parameters[position]!
-    builder.launch<'updateRunning'>(
-      { kind: 'updateRunning', channels: input[1], momentum: statistics.momentum },
-      { moments: arenaOperand(moments.get(position)!), mean: arenaOperand(mean!.buffer), variance: arenaOperand(variance!.buffer) }
-    )
+    if (updatesRunning(scope.graph.nodes[position]!))
+      launchUpdateRunning(scope, position, arenaOperand(scope.moments.get(position)!))
   })
+}
 
 /** After all tiles: the overlaps of a segment's loss, which are complete, become a part of it. */
 export const finishOverlaps = (scope: ModelScope, { from, to }: Segment): void =>
