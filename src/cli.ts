@@ -33,7 +33,8 @@ const answer: Run = async (name, options, words) => {
   await listen()
   interruption().beginOutput()
   if (E.isLeft(outcome)) fail(json, outcome.left)
-  else if (outcome.right.isSilent !== true) process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : printableLines(outcome.right.text)}\n`)
+  else if (outcome.right.isSilent !== true)
+    process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : printableLines(outcome.right.text)}\n`)
   interruption().finish()
 }
 

@@ -9,7 +9,16 @@ import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
 import { weightsText } from './weights-text'
-import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, kernelProgress, noticeText, withRankSignals } from './command-result'
+import {
+  type CommandResult,
+  type Words,
+  withInterrupt,
+  say,
+  sayPlanNotes,
+  kernelProgress,
+  noticeText,
+  withRankSignals
+} from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou, dice, kappa }: Quality): string =>
   [

@@ -24,10 +24,7 @@ const join = (): E.Either<Failure, Ranks | undefined> =>
         ? E.right(undefined)
         : pipe(
             openNetwork({ kind: launcher.kind, path: process.env['TILEFOLD_MPI_PATH'] ?? '' }),
-            E.bimap(
-              (error) => ({ ...deviceFailure(error), code: 'input' as const }),
-              createRanks
-            ),
+            E.bimap((error) => ({ ...deviceFailure(error), code: 'input' as const }), createRanks),
             E.chain((ranks) => checkSize(launcher, ranks)),
             E.map((ranks) => {
               // Whatever ends this process: with another status than 0 it ends the others too.

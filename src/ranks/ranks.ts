@@ -89,6 +89,18 @@ export const meetAfter =
     return E.isLeft(met) ? met : own
   }
 
+/**
+ * A failure that all ranks have found by themselves, from the same numbers: each ends once all know
+ * of it.
+ */
+export const failTogether = (ranks: Ranks | undefined, failure: Failure): Outcome<never> =>
+  ranks === undefined
+    ? TE.left(failure)
+    : pipe(
+        ranks.meet(E.left(failure)),
+        TE.chain(() => TE.left(failure))
+      )
+
 /** Numbers of every rank, by rank, to the bit; those of the only process where there are no ranks. */
 export const meetWithNumbers = (
   ranks: Ranks | undefined,

@@ -3,7 +3,7 @@ import { type Failure, type Outcome, interruptedFailure, reasonOf } from '../fai
 import { learningRate } from './learning-rate'
 import { present } from '../options/present'
 import type { RunningNetwork } from '../running/running-network'
-import { meetWithNumbers } from '../ranks/ranks'
+import { failTogether, meetWithNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
 import type { BestBy } from './best'
@@ -112,7 +112,7 @@ const createUpdates = ({ request: { options, ranks }, network, batches, steps, w
       if (E.isLeft(reduced)) return reduced
       milliseconds += Math.max(...all.right.map(([, took]) => took!)) + reduced.right
     }
-    if (!Number.isFinite(loss)) return E.left(notFiniteFailure(loss, step, rate))
+    if (!Number.isFinite(loss)) return failTogether(ranks, notFiniteFailure(loss, step, rate))()
     const updated = await network.update({ ...parameters, step })()
     if (E.isLeft(updated)) return updated
     isBetweenSteps = true
@@ -124,7 +124,7 @@ const createUpdates = ({ request: { options, ranks }, network, batches, steps, w
 
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { request: { options }, metrics, tracker, stateWriter }: TrainingRun,
+  { request: { options, ranks }, metrics, tracker, stateWriter }: TrainingRun,
   validate: Outcome<Quality>,
   record: GrowingRecord
 ): Promise<E.Either<Failure, void>> => {
@@ -133,7 +133,10 @@ const validateAfter = async (
   if (E.isLeft(quality)) return quality
   const { loss } = quality.right
   if (!Number.isFinite(loss))
-    return E.left({ code: 'loss', message: `the validation loss is ${loss} after step ${step}: lower --lr, or start from other weights` })
+    return failTogether(ranks, {
+      code: 'loss',
+      message: `the validation loss is ${loss} after step ${step}: lower --lr, or start from other weights`
+    })()
   const validation = { step, ...quality.right }
   record.validations.push(validation)
   const written = await metrics?.validation(validation)()
@@ -173,7 +176,11 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
   return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
 }
 
-const runSteps = async (training: TrainingRun, { update, isStopped }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
+const runSteps = async (
+  training: TrainingRun,
+  { update, isStopped }: Updates,
+  record: GrowingRecord
+): Promise<E.Either<Failure, number>> => {
   const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
@@ -194,7 +201,7 @@ const runSteps = async (training: TrainingRun, { update, isStopped }: Updates, r
     onStep?.(report)
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
-    if (isStopped() && step + 1 < steps) return E.left(interruptedFailure(step + 1, steps))
+    if (isStopped() && step + 1 < steps) return failTogether(request.ranks, interruptedFailure(step + 1, steps))()
   }
   if (record.loss.length < steps) request.notify(stopText(record, bestBy))
   return E.right(network.measuredPeakBytes())
@@ -223,7 +230,8 @@ export const runUpdates =
     }
     try {
       const ran = await runSteps(training, run, record)
-      if (E.isLeft(ran)) return keepAfter(ran.left.code === 'interrupted' ? interruptedFailure(record.loss.length, steps) : ran.left)
+      if (E.isLeft(ran))
+        return keepAfter(ran.left.code === 'interrupted' ? { ...ran.left, ...interruptedFailure(record.loss.length, steps) } : ran.left)
       const finished = await stateWriter.finish(record)()
       return E.isLeft(finished) ? keepAfter(finished.left) : E.right({ ...record, peakDeviceBytes: ran.right })
     } catch (thrown) {

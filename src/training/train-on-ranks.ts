@@ -17,7 +17,9 @@ import type { TrainingRequest } from './request'
 export const checkRanks = ({ accumulate, device, skipBad }: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
   if (accumulate % size !== 0)
     return E.left(
-      inputFailure(`${size} ranks share the micro-batches of an update: give --accumulate ${size}, or a multiple of it, in place of ${accumulate}`)
+      inputFailure(
+        `${size} ranks share the micro-batches of an update: give --accumulate ${size}, or a multiple of it, in place of ${accumulate}`
+      )
     )
   if (device === 'cuda') return E.left(inputFailure('ranks train on processors alone: give --device cpu, or start one process'))
   return skipBad
@@ -73,10 +75,9 @@ const choicesOf = ({ request: { options }, planned, fingerprint, rates, steps }:
       const { staged, device, math, threads } = planned
       const { validateEvery, earlyStop, bestBy } = options
       const named = Object.fromEntries(
-        Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(([name, value]) => [
-          `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-          value
-        ])
+        Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(
+          ([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value]
+        )
       )
       return {
         Tilefold: (require('tilefold/package.json') as { readonly version: string }).version,

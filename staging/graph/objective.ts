@@ -64,6 +64,9 @@ export interface Training {
  */
 export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
 
+/** The most ranks that share an update: plans keep room for what all of them send. */
+export const mostRanks = 1024
+
 /** Micro-batches whose gradients are added before an update. */
 export const microBatches = (objective: Objective): number => (objective.kind === 'train' ? (objective.accumulate ?? 1) : 1)
 
@@ -122,6 +125,7 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   const loss = graph.nodes[graph.nodes.length - 1]!
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`
+  if (ranks > mostRanks) return `${ranks} ranks are more than the ${mostRanks} that can share an update; start fewer`
   if (!Number.isSafeInteger(ranks) || ranks < 1 || accumulate % ranks !== 0)
     return `${ranks} ranks cannot share ${accumulate} micro-batches of an update alike; accumulate a multiple of ${ranks}`
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`

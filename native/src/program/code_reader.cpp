@@ -147,7 +147,7 @@ class Reader {
     Copy copy;
     copy.engine = nextEngine();
     if (copy.engine != Engine::toDevice && copy.engine != Engine::toHost)
-      throw Failure(place() + " copies on the engine " + text(static_cast<std::int64_t>(copy.engine)));
+      throw Failure(place() + " copies on the " + (copy.engine == Engine::compute ? "compute" : "network") + " engine");
     copy.rows = next();
     copy.rowBytes = next();
     if (copy.rows < 1 || copy.rowBytes < 1)

@@ -4,6 +4,8 @@ import type { ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
 import { runningMoments } from '../scope/running-moments'
 import type { ModelScope } from '../scope/scope'
+import { mostRanks } from '../../graph/objective'
+import { momentBytes } from '../../ops/moment-addresses'
 import { launchUpdateRunning } from '../tile/moments'
 
 /**
@@ -48,9 +50,11 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
     const own = piecesOf(parameter.gradient!, reduction)
     return own.map((piece, index) => ({ ...piece, parameter, isLast: index === own.length - 1 }))
   })
-  const most = Math.max(...pieces.map(({ sliceBytes }) => ranks * sliceBytes))
   // One is received while the one before is added.
-  const buffers = pieces.slice(0, 2).map(() => builder.buffer({ kind: 'received-gradients' }, most))
+  const buffers = pieces.slice(0, 2).map((_, parity) => {
+    const largest = Math.max(...pieces.map(({ sliceBytes }, index) => (index % 2 === parity ? ranks * sliceBytes : 0)))
+    return builder.buffer({ kind: 'received-gradients' }, largest)
+  })
   const bufferOf = (index: number): Buffer => buffers[index % 2]!
   const receive = (index: number): (() => void) => {
     const { offset, sliceBytes, parameter } = pieces[index]!
@@ -72,35 +76,36 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
     wait = next
     const received = bufferOf(index)
     for (let rank = 0; rank < ranks; rank++)
-      copyElements(
-        builder,
-        sliceBytes / parameterBytes,
-        arenaOperand(received, rank * sliceBytes),
-        arenaOperand(parameter.sum!, offset),
-        1
-      )
+      copyElements(builder, sliceBytes / parameterBytes, arenaOperand(received, rank * sliceBytes), arenaOperand(parameter.sum!, offset), 1)
     if (isLast) zero(builder, parameter.gradient!)
   })
 }
 
 /** Running statistics take in the moments of all ranks, in the order of their micro-batches. */
 const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, microBatches }: Reduction): void => {
+  const places = Math.min(microBatches, mostRanks)
+  const channelsAtOnce = Math.max(1, Math.floor(mostPieceBytes / (places * momentBytes)))
   for (const [position, moments] of runningMoments(scope)) {
-    const received = builder.buffer({ kind: 'received-moments' }, microBatches * moments.bytes)
-    // All of it, so that the plan's bytes are those of any number of ranks.
-    zero(builder, received)
-    const [begun, arrived] = [builder.freshEvent(), builder.freshEvent()]
-    builder.record('compute', begun)
-    builder.wait('network', begun)
-    builder.allToAll({
-      ...{ ranks, bytes: moments.bytes, sendStride: 0, receiveStride: moments.bytes },
-      send: arenaOperand(moments),
-      receive: arenaOperand(received)
-    })
-    builder.record('network', arrived)
-    builder.wait('compute', arrived)
-    for (let rank = 0; rank < ranks; rank++)
-      launchUpdateRunning({ ...scope, builder }, position, arenaOperand(received, rank * moments.bytes))
+    const channels = moments.bytes / momentBytes
+    for (let first = 0; first < channels; first += channelsAtOnce) {
+      const count = Math.min(channelsAtOnce, channels - first)
+      const bytes = count * momentBytes
+      const received = builder.buffer({ kind: 'received-moments' }, places * bytes)
+      // All of it, so that the plan's bytes are those of any number of ranks.
+      zero(builder, received)
+      const [begun, arrived] = [builder.freshEvent(), builder.freshEvent()]
+      builder.record('compute', begun)
+      builder.wait('network', begun)
+      builder.allToAll({
+        ...{ ranks, bytes, sendStride: 0, receiveStride: bytes },
+        send: arenaOperand(moments, first * momentBytes),
+        receive: arenaOperand(received)
+      })
+      builder.record('network', arrived)
+      builder.wait('compute', arrived)
+      for (let rank = 0; rank < ranks; rank++)
+        launchUpdateRunning({ ...scope, builder }, position, { first, count }, arenaOperand(received, rank * bytes))
+    }
   }
 }
 

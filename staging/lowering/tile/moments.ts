@@ -80,17 +80,18 @@ export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: nu
 export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>, tensor: number, sum: TileTensor): void =>
   addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
-/** The running statistics of the op at a position, which has some, take in moments. */
+/** The running statistics of some channels of the op at a position, which has them, take in moments. */
 export const launchUpdateRunning = (
-  { builder, graph, parameters }: Pick<ModelScope, 'builder' | 'graph' | 'parameters'>,
+  { builder, graph, parameters, parameterBytes }: Pick<ModelScope, 'builder' | 'graph' | 'parameters' | 'parameterBytes'>,
   position: number,
+  { first, count }: { readonly first: number; readonly count: number },
   moments: UnplacedOperand
 ): void => {
-  const { input, statistics } = graph.nodes[position]!
   const { mean, variance } = parameters[position]!
+  const from = first * parameterBytes
   builder.launch<'updateRunning'>(
-    { kind: 'updateRunning', channels: input[1], momentum: statistics!.momentum! },
-    { moments, mean: arenaOperand(mean!.buffer), variance: arenaOperand(variance!.buffer) }
+    { kind: 'updateRunning', channels: count, momentum: graph.nodes[position]!.statistics!.momentum! },
+    { moments, mean: arenaOperand(mean!.buffer, from), variance: arenaOperand(variance!.buffer, from) }
   )
 }
 
@@ -101,8 +102,9 @@ export const launchUpdateRunning = (
 export const updateRunning = (scope: ModelScope, segment: Segment): void => {
   if (reducingRanks(scope.graph.objective) !== undefined) return
   gatheringFrom(scope, segment).forEach((position) => {
-    if (updatesRunning(scope.graph.nodes[position]!))
-      launchUpdateRunning(scope, position, arenaOperand(scope.moments.get(position)!))
+    const node = scope.graph.nodes[position]!
+    if (updatesRunning(node))
+      launchUpdateRunning(scope, position, { first: 0, count: node.input[1] }, arenaOperand(scope.moments.get(position)!))
   })
 }
 
