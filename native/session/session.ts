@@ -100,9 +100,9 @@ export interface Session {
    */
   readonly kernelMilliseconds: () => readonly number[]
   /**
-   * Returns when each engine (compute, to-device, to-host, network) began and ended its launches, copies and
-   * maps of the latest section that ended, in turn, in nanoseconds of the machine's steady clock;
-   * empty lists where nothing is traced. Read it between runs.
+   * Returns when each engine (compute, to-device, to-host, network) began and ended its launches,
+   * copies and maps of the latest section that ended, in turn, in nanoseconds of the machine's
+   * steady clock; empty lists where nothing is traced. Read it between runs.
    */
   readonly timestamps: () => readonly Float64Array[]
   /** Gives the arena and the host pool back, once a run under way has ended. */

@@ -57,8 +57,8 @@ export const withInterrupt =
 const rankSignals = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
 
 /**
- * The signal, which what launchers and batch systems send before they end a process aborts too; what
- * takes the listeners away again.
+ * The signal, which what launchers and batch systems send before they end a process aborts too;
+ * what takes the listeners away again.
  */
 export const withRankSignals = (signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } => {
   const controller = new AbortController()

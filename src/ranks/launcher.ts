@@ -28,8 +28,8 @@ const isOpen = (descriptor: number): boolean => {
 
 /**
  * Finds the launcher of MPI in the variables that it sets: mpirun of Open MPI or of MPICH and its
- * kin, or srun with a plugin for one of them; undefined where there is none, and MPI is not touched.
- * Fails where processes were started that cannot know of each other.
+ * kin, or srun with a plugin for one of them; undefined where there is none, and MPI is not
+ * touched. Fails where processes were started that cannot know of each other.
  */
 export const findLauncher = (environment: Environment): E.Either<Failure, Launcher | undefined> => {
   const read = (name: string): number | undefined => whole(environment[name])

@@ -101,7 +101,9 @@ export const failTogether = (ranks: Ranks | undefined, failure: Failure): Outcom
         TE.chain(() => TE.left(failure))
       )
 
-/** Numbers of every rank, by rank, to the bit; those of the only process where there are no ranks. */
+/**
+ * Numbers of every rank, by rank, to the bit; those of the only process where there are no ranks.
+ */
 export const meetWithNumbers = (
   ranks: Ranks | undefined,
   given: E.Either<Failure, readonly number[]>

@@ -33,8 +33,8 @@ export interface RunningNetwork {
   /** Runs one step; milliseconds that it took. */
   readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
   /**
-   * After a step, where ranks share the micro-batches: adds the gradients of all; nothing where there
-   * is but one process.
+   * After a step, where ranks share the micro-batches: adds the gradients of all; nothing where
+   * there is but one process.
    */
   readonly reduce: (parameters: StepParameters) => Outcome<number>
   /** The I/O buffer of the update section, where the Program has one. */

@@ -91,7 +91,10 @@ const choicesOf = ({ request: { options }, planned, fingerprint, rates, steps }:
 
 type Choices = Readonly<Record<string, unknown>>
 
-/** A sentence on the first thing in which a rank differs from the first rank; undefined where all are alike. */
+/**
+ * A sentence on the first thing in which a rank differs from the first rank; undefined where all
+ * are alike.
+ */
 const firstDifference = (all: readonly Choices[]): string | undefined => {
   const [first = {}, ...others] = all
   for (const [index, other] of others.entries())

@@ -116,7 +116,10 @@ const tallyOfImages = (loss: Node, classes: number, images: number, batch: numbe
   }
 }
 
-/** Pixels that are right and that count, whether all scores are finite, and the confusion, after their loss. */
+/**
+ * Pixels that are right and that count, whether all scores are finite, and the confusion, after
+ * their loss.
+ */
 const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
   const confusion = emptyConfusion(classes)
   const losses = tallyOfLoss(loss, batch)

@@ -37,7 +37,8 @@ export interface Training {
   /**
    * Processes that share the micro-batches of an update, a divisor of `accumulate`: each leaves the
    * gradients of one at a time to the section `reduce`, which adds those of all ranks in the order
-   * of micro-batches. Sums, and with them all weights, have the same bits for every number of ranks.
+   * of micro-batches. Sums, and with them all weights, have the same bits for every number of
+   * ranks.
    */
   readonly ranks?: number
   /**
@@ -74,7 +75,9 @@ export const microBatches = (objective: Objective): number => (objective.kind ==
 export const hasSeparateUpdate = (objective: Objective): boolean =>
   objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || objective.ranks !== undefined)
 
-/** Ranks among which a section `reduce` adds the gradients of micro-batches; undefined without it. */
+/**
+ * Ranks among which a section `reduce` adds the gradients of micro-batches; undefined without it.
+ */
 export const reducingRanks = (objective: Objective): number | undefined => (objective.kind === 'train' ? objective.ranks : undefined)
 
 /** Whether steps add their gradients to those of the steps before. */

@@ -1,4 +1,6 @@
-/** Training on several ranks: most of it in this process, some by MPI's launcher where there is one. */
+/**
+ * Training on several ranks: most of it in this process, some by MPI's launcher where there is one.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

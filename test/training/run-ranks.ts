@@ -53,7 +53,10 @@ const runRank = async (
   }
 }
 
-/** Updates of so many ranks, whose sessions run beside each other in this process, and the plan of each. */
+/**
+ * Updates of so many ranks, whose sessions run beside each other in this process, and the plan of
+ * each.
+ */
 export const runRanks = async (
   execution: Execution,
   objective: Training,

@@ -28,12 +28,7 @@ class Group {
     std::unique_lock<std::mutex> lock(mutex_);
     refuseAfterEnd();
     const std::uint64_t round = round_;
-    if (++arrived_ == posted_.size()) {
-      arrived_ = 0;
-      ++round_;
-      changed_.notify_all();
-      return true;
-    }
+    arrive();
     while (round_ == round) {
       refuseAfterEnd();
       changed_.wait_for(lock, lookEvery);
@@ -45,12 +40,26 @@ class Group {
     return true;
   }
 
+  // The same of ranks that have met, and all come: what one has posted stays until then.
+  void meetAgain() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::uint64_t round = round_;
+    arrive();
+    changed_.wait(lock, [&] { return round_ != round; });
+  }
+
   void leave(int rank) {
     const std::lock_guard<std::mutex> lock(mutex_);
     end("rank " + std::to_string(rank) + " has ended");
   }
 
  private:
+  void arrive() {
+    if (++arrived_ < posted_.size()) return;
+    arrived_ = 0;
+    ++round_;
+    changed_.notify_all();
+  }
   void refuseAfterEnd() const {
     if (why_) throw Failure(*why_);
   }
@@ -77,16 +86,19 @@ class LocalNetwork : public Network {
   bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>& ended) override {
     group_->post(rank_, parts);
     if (!group_->meet(ended)) return false;
+    std::optional<std::string> fault;
     for (std::size_t rank = 0; rank < group_->size(); ++rank) {
       const Exchange& theirs = group_->of(rank)[static_cast<std::size_t>(rank_)];
       const Exchange& mine = parts[rank];
       if (theirs.sendBytes != mine.receiveBytes)
-        throw Failure("rank " + std::to_string(rank_) + " receives " + std::to_string(mine.receiveBytes) + " bytes of rank " +
-                      std::to_string(rank) + ", which sends " + std::to_string(theirs.sendBytes));
-      if (mine.receiveBytes > 0) std::memcpy(mine.receive, theirs.send, mine.receiveBytes);
+        fault = "rank " + std::to_string(rank_) + " receives " + std::to_string(mine.receiveBytes) + " bytes of rank " +
+                std::to_string(rank) + ", which sends " + std::to_string(theirs.sendBytes);
+      else if (mine.receiveBytes > 0)
+        std::memcpy(mine.receive, theirs.send, mine.receiveBytes);
     }
-    // What is sent stays until all have it.
-    return group_->meet(ended);
+    group_->meetAgain();
+    if (fault) throw Failure(*fault);
+    return true;
   }
 
   void leave(int status) override {

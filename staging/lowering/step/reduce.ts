@@ -30,7 +30,10 @@ export interface Reduction {
   readonly parameterBytes: number
 }
 
-/** The pieces of a gradient, of which any number of ranks that shares the micro-batches takes equal slices. */
+/**
+ * The pieces of a gradient, of which any number of ranks that shares the micro-batches takes equal
+ * slices.
+ */
 const piecesOf = ({ bytes }: Buffer, { ranks, microBatches, parameterBytes }: Reduction): readonly Piece[] => {
   const unit = microBatches * parameterBytes
   const whole = Math.max(unit, Math.floor(mostPieceBytes / unit) * unit)

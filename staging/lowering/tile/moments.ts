@@ -80,7 +80,9 @@ export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: nu
 export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>, tensor: number, sum: TileTensor): void =>
   addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
-/** The running statistics of some channels of the op at a position, which has them, take in moments. */
+/**
+ * The running statistics of some channels of the op at a position, which has them, take in moments.
+ */
 export const launchUpdateRunning = (
   { builder, graph, parameters, parameterBytes }: Pick<ModelScope, 'builder' | 'graph' | 'parameters' | 'parameterBytes'>,
   position: number,
