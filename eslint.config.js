@@ -27,7 +27,7 @@ const srcMayImport = {
   images: ['failure', 'files', 'options', 'tasks'],
   weights: ['failure', 'files', 'numbers', 'options', 'running'],
   plans: ['failure', 'files', 'model', 'modules', 'option-tables', 'options', 'text'],
-  reports: ['failure', 'files', 'plans', 'text'],
+  reports: ['failure', 'files', 'images', 'plans', 'text'],
   ranks: ['failure'],
   running: ['failure', 'plans', 'tasks', 'text', 'weights'],
   training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'ranks', 'running', 'tasks', 'weights'],

@@ -27,10 +27,27 @@ export const checkRanks = ({ accumulate, device, skipBad }: DecodedTrainOptions,
     : E.right(undefined)
 }
 
+/** What the first rank alone reads and writes. */
+const ofFirstRank = [
+  'weights',
+  'reset',
+  'state',
+  'stateEvery',
+  'save',
+  'best',
+  'metrics',
+  'report',
+  'trace',
+  'tensorboard',
+  'mlflow',
+  'live'
+] as const satisfies readonly (keyof DecodedTrainOptions)[]
+
 /** The options of a rank: the first alone reads weights and states, and writes files. */
 export const optionsOfRank = (options: DecodedTrainOptions, { rank }: Ranks): DecodedTrainOptions => {
   if (rank === 0) return options
-  const { weights, reset, state, stateEvery, save, best, metrics, report, trace, tensorboard, mlflow, live, ...others } = options
+  const others: Omit<DecodedTrainOptions, (typeof ofFirstRank)[number]> = { ...options }
+  for (const name of ofFirstRank) delete (others as Partial<DecodedTrainOptions>)[name]
   return { ...others, newHead: false, resume: false }
 }
 

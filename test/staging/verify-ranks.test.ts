@@ -6,7 +6,7 @@ import { batchNorm, conv2d, globalAvgPool, linear, model } from '../../dsl'
 import { type Training, stage, verify } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
 import type { AllToAll, Instruction, Program } from '../../staging/program/program'
-import { must } from '../golden/execute'
+import { must } from '../must'
 
 const network = model({
   name: 'ranked',

@@ -2,7 +2,8 @@ import { localNetworks, type Network, openSession, type SectionName } from '../.
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
 import { createStepIo, type StepIo } from '../../src/running/step-io'
 import type { Staged, Training } from '../../staging'
-import { must, stageFor, type Execution, type Tensors } from '../golden/execute'
+import { stageFor, type Execution, type Tensors } from '../golden/execute'
+import { must } from '../must'
 import type { Batch } from './execute'
 
 export interface RankOutcome {
