@@ -10,6 +10,7 @@ import type { Span } from '../../graph/span'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../find-segments'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, segmentsOf, type Label } from './labels'
+import { leastTimes, type LeastTime } from './least-times'
 import type { Search, Segmentation, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
 
@@ -30,8 +31,8 @@ interface Spans {
   readonly positions: readonly number[]
   /** Where a segment that starts here may end. */
   readonly from: (start: number) => readonly number[]
-  /** From each position to the end, whatever the memory. */
-  readonly leastNanoseconds: ReadonlyMap<number, number>
+  /** From each position to the end. */
+  readonly leastNanoseconds: LeastTime
 }
 
 /**
@@ -76,9 +77,9 @@ export const fastestWithin = (
     labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of spans.positions)
       for (const to of spans.from(from)) {
-        const { minNanoseconds, within } = segmentOptions({ from, to })
+        const { minNanoseconds, leastKeptBytes, within } = segmentOptions({ from, to })
         for (const before of labels.get(from)!) {
-          const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
+          const slack = limit - before.nanoseconds - spans.leastNanoseconds(to, before.savedBytes + leastKeptBytes)
           if (minNanoseconds > slack) continue
           const available = target - persistentBytes - before.savedBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
@@ -109,7 +110,10 @@ export const fastestWithin = (
         start,
         Math.min(...from(start).map((to) => segmentOptions({ from: start, to }).minNanoseconds + leastNanoseconds.get(to)!))
       )
-    return { positions, from, leastNanoseconds }
+    const optionsOf = (start: number, to: number) => segmentOptions({ from: start, to })
+    // What waits on the host is not limited here.
+    if (onHost !== undefined) return { positions, from, leastNanoseconds: (position) => leastNanoseconds.get(position)! }
+    return { positions, from, leastNanoseconds: leastTimes({ positions, from, optionsOf }, leastNanoseconds, target - persistentBytes) }
   }
 
   return (target, slowest = Infinity) => {

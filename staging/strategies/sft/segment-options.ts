@@ -10,10 +10,22 @@ import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid
 import { candidateGrids } from '../grids'
 import type { Search } from '../strategy'
 
+/** No option of a kind does with less of either. */
+export interface LeastCost {
+  readonly nanoseconds: number
+  /** What stays from forward until backward. */
+  readonly keptBytes: number
+}
+
 /** How the nodes between two positions may run as one segment. */
 export interface SegmentOptions {
   /** Nanoseconds of the fastest option; infinitely many where there is none. */
   readonly minNanoseconds: number
+  /** Of those that are kept, and of those that are computed again, in tiles or not. */
+  readonly leastCosts: () => readonly LeastCost[]
+  /** What any option adds at least to what is resident, and what it keeps. */
+  readonly leastAddedBytes: number
+  readonly leastKeptBytes: number
   /**
    * At most three options that add no more than `available` bytes to what is resident: the fastest
    * that is kept, that is computed again whole, and in tiles, those only where they may take no
@@ -69,11 +81,16 @@ export const createSegmentOptions = (
     bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
   /** What the tensors at a segment's ends take, however it runs. */
   const endBytesOf = (span: Span): number => (isFrozen(span) ? outputBytesOf(span) : gradientBytes(span))
+  /** What of the tensors before a segment is no longer there after it. */
+  const freedBytes = (span: Span): number => {
+    if (!isFrozen(span)) return 0
+    const remaining = new Set(crossingAt(span.to))
+    return bytesOf(crossingAt(span.from).filter((tensor) => !remaining.has(tensor)))
+  }
   const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
     const after = outputBytesOf(segment)
     const frozen = isFrozen(segment)
-    const remaining = frozen ? new Set(crossingAt(segment.to)) : undefined
-    const freed = remaining === undefined ? 0 : bytesOf(crossingAt(segment.from).filter((tensor) => !remaining.has(tensor)))
+    const freed = freedBytes(segment)
     return {
       segment,
       addedBytes: lazy(() => {
@@ -161,11 +178,23 @@ export const createSegmentOptions = (
       return best
     }
     const endBytes = endBytesOf(span)
+    const leastKeptBytes = outputBytesOf(span) - freedBytes(span)
     /** Of the whole alone where bands may pass beside it. */
     const minNanoseconds = (option: Option | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     return {
       minNanoseconds: Math.min(...[kept, again].map(([fastest]) => minNanoseconds(fastest?.()))),
+      leastCosts: lazy(() => [
+        ...kept.slice(0, 1).map(
+          (fastest): LeastCost => ({
+            nanoseconds: minNanoseconds(fastest()),
+            keptBytes: Math.min(...kept.map((option) => option()?.keptBytes() ?? Infinity))
+          })
+        ),
+        ...again.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: minNanoseconds(fastest()), keptBytes: leastKeptBytes }))
+      ]),
+      leastAddedBytes: endBytes,
+      leastKeptBytes,
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
         const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
