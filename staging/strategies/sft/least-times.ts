@@ -3,6 +3,9 @@ import type { LeastCost, SegmentOptions } from './segment-options'
 /** Prices of a byte that is kept, as parts of the way from the lowest to the highest. */
 const priceCount = 16
 
+/** Sums of prices are not exact. */
+const rounding = 1e-9
+
 /** Where segments may begin, in order, and end, and what they are then. */
 interface Route {
   readonly positions: readonly number[]
@@ -54,7 +57,7 @@ export const leastTimes = (route: Route, withoutLimit: ReadonlyMap<number, numbe
   return (position, keptBytes) => {
     let most = withoutLimit.get(position)!
     if (position === end) return most
-    for (const { price, least } of byPrice) most = Math.max(most, least.get(position)! - price * (available - keptBytes))
+    for (const { price, least } of byPrice) most = Math.max(most, (1 - rounding) * (least.get(position)! - price * (available - keptBytes)))
     return most
   }
 }
