@@ -7,10 +7,13 @@ import { gathersStatistics } from '../../graph/statistics'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
+import { liveTensors } from '../../graph/tiling'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../find-segments'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, segmentsOf, type Label } from './labels'
 import { leastTimes, type LeastTime } from './least-times'
+import { leastWeights } from './least-weights'
+import { readBytesEstimator } from '../least-bytes'
 import type { Search, Segmentation, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
 
@@ -71,7 +74,9 @@ export const fastestWithin = (
     hasGradient,
     onHost: onHost ?? new Set(),
     firstTrainable: firstTrainable(scope),
-    reorders
+    reorders,
+    leastWeights: leastWeights(scope),
+    readBytes: readBytesEstimator(scope)
   })
 
   /**
@@ -83,11 +88,12 @@ export const fastestWithin = (
     labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of spans.positions)
       for (const to of spans.from(from)) {
-        const { minNanoseconds, leastKeptBytes, within } = segmentOptions({ from, to })
+        const { minNanoseconds, leastWithin, leastKeptBytes, within } = segmentOptions({ from, to })
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - spans.leastNanoseconds(to, before.savedBytes + leastKeptBytes)
           if (minNanoseconds > slack) continue
           const available = target - persistentBytes - before.savedBytes
+          if (leastWithin(available) > slack) continue
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
               savedBytes: onHost === undefined ? roundBytes(before.savedBytes + keptBytes()) : 0,
@@ -110,11 +116,14 @@ export const fastestWithin = (
       // Tiles end where statistics are taken; beyond that only whole blocks are computed again.
       return after.filter((position) => position <= barrier || cuts.includes(position))
     }
+    /** Beside the tensors that stand there, however it came to that. */
+    const availableAt = (position: number): number =>
+      target - persistentBytes - liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
     const leastNanoseconds = new Map([[end, 0]])
     for (const start of [...positions.slice(0, -1)].reverse())
       leastNanoseconds.set(
         start,
-        Math.min(...from(start).map((to) => segmentOptions({ from: start, to }).minNanoseconds + leastNanoseconds.get(to)!))
+        Math.min(...from(start).map((to) => segmentOptions({ from: start, to }).leastWithin(availableAt(start)) + leastNanoseconds.get(to)!))
       )
     const optionsOf = (start: number, to: number) => segmentOptions({ from: start, to })
     // What waits on the host is not limited here.

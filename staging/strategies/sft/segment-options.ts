@@ -8,7 +8,8 @@ import { endsOnHost } from '../../plans/host-tensors'
 import { liveTensors, boundaryTensors } from '../../graph/tiling'
 import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid-search'
 import { candidateGrids } from '../grids'
-import type { Search } from '../strategy'
+import type { LeastWeights } from './least-weights'
+import type { Search, Variant } from '../strategy'
 
 /** No option of a kind does with less of either. */
 export interface LeastCost {
@@ -23,6 +24,8 @@ export interface SegmentOptions {
   readonly minNanoseconds: number
   /** Of those that are kept, and of those that are computed again, in tiles or not. */
   readonly leastCosts: () => readonly LeastCost[]
+  /** No option that adds no more than `available` bytes takes less; no tile is looked at for that. */
+  readonly leastWithin: (available: number) => number
   /** What any option adds at least to what is resident, and what it keeps. */
   readonly leastAddedBytes: number
   readonly leastKeptBytes: number
@@ -47,6 +50,10 @@ export interface Boundaries {
   readonly firstTrainable: number
   /** Whether backward reads weights of these nodes in another layout than forward. */
   readonly reorders: (span: Span) => boolean
+  /** Bytes of weights and their gradients that backward cannot do without. */
+  readonly leastWeights: (span: Span, variant: Variant) => LeastWeights
+  /** Bytes of what backward reads of what a segment makes. */
+  readonly readBytes: (span: Span) => number
 }
 
 /**
@@ -68,7 +75,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 export const createSegmentOptions = (
   { graph, device, estimate, variants: createVariants }: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstTrainable, reorders, leastWeights, readBytes }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
   const end = graph.nodes.length
   const tiled = requestedTiles(graph)
@@ -152,6 +159,7 @@ export const createSegmentOptions = (
       available: number,
       slowest: number
     ): Option | undefined => {
+      if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (!inRows && nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span, inRows)
@@ -179,11 +187,34 @@ export const createSegmentOptions = (
     }
     const endBytes = endBytesOf(span)
     const leastKeptBytes = outputBytesOf(span) - freedBytes(span)
+    /** By variant: what it adds at least. */
+    const least = lazy(() => {
+      const beside = isFrozen(span) ? 0 : gradientBytes(span)
+      const read = readBytes(span)
+      return variants.map((variant): LeastWeights => {
+        const { whole, tiled, shared } = leastWeights(span, variant)
+        return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
+      })
+    })
+    const leastWithin = (available: number): number => {
+      if (endBytes > available) return Infinity
+      if (wanted !== undefined || inRows) return leastNanoseconds
+      const fastest = (options: readonly (() => Option | undefined)[], fits: (option: Option, variant: number) => boolean): number => {
+        const option = options.find((one, variant) => one() !== undefined && fits(one()!, variant))
+        return option === undefined ? Infinity : option()!.nanoseconds()
+      }
+      return Math.min(
+        fastest(kept, (option, variant) => option.addedBytes() <= available || (isLast && least()[variant]!.tiled <= available)),
+        fastest(again, (_, variant) => isLimited || least()[variant]!.whole <= available || least()[variant]!.tiled <= available)
+      )
+    }
     /** Of the whole alone where bands may pass beside it. */
     const minNanoseconds = (option: Option | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
+    const leastNanoseconds = Math.min(...[kept, again].map(([fastest]) => minNanoseconds(fastest?.())))
     return {
-      minNanoseconds: Math.min(...[kept, again].map(([fastest]) => minNanoseconds(fastest?.()))),
+      minNanoseconds: leastNanoseconds,
+      leastWithin,
       leastCosts: lazy(() => [
         ...kept.slice(0, 1).map(
           (fastest): LeastCost => ({
