@@ -7,7 +7,7 @@ import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { createPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
-import { boundaryTensors, segmentTiling } from '../graph/tiling'
+import { boundaryTensors, isLiveAfter, segmentTiling } from '../graph/tiling'
 import { untiled, type Span } from '../graph/span'
 import type { Segmentation } from './strategy'
 
@@ -27,16 +27,26 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
   Math.max(...heldBytes(createModelScope(graph, device, createPool())))
 
-/** Bytes of what the backward of a segment without tiles reads of what it makes itself. */
-export const readBytesEstimator = (scope: ModelScope): ((span: Span) => number) => {
+/** Bytes of what the backward of a segment without tiles reads of what the segment makes. */
+export interface ReadBytes {
+  readonly all: number
+  /** Of that, what nothing after the segment reads. */
+  readonly own: number
+}
+
+export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadBytes) => {
   const sizes = heldBytes(scope)
-  const { readers } = scope.graph
+  const { graph } = scope
   return ({ from, to }) => {
     const { readsInput } = createPasses(scope, { from, to })('recompute')
-    const isRead = (tensor: number): boolean => readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
-    let bytes = 0
-    for (let tensor = from + 1; tensor <= to; tensor++) if (isRead(tensor)) bytes += alignUp(sizes[tensor]!)
-    return bytes
+    const isRead = (tensor: number): boolean => graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
+    let [all, own] = [0, 0]
+    for (let tensor = from + 1; tensor <= to; tensor++) {
+      if (!isRead(tensor)) continue
+      all += alignUp(sizes[tensor]!)
+      if (!isLiveAfter(graph, tensor, to)) own += alignUp(sizes[tensor]!)
+    }
+    return { all, own }
   }
 }
 
@@ -56,7 +66,7 @@ export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, resid
     for (const segment of segments) {
       const { from, to, recompute } = segment
       const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
-      least = Math.max(least, sum(again) + readBytes(segment))
+      least = Math.max(least, sum(again) + readBytes(segment).all)
       if (recompute)
         for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
     }

@@ -1,19 +1,30 @@
 import type { LeastCost, SegmentOptions } from './segment-options'
 
-/** Prices of a byte that is kept, as parts of the way from the lowest to the highest. */
-const priceCount = 16
+/** Prices of a byte that is kept, from the lowest to the highest. */
+const priceCount = 12
 
 /** Sums of prices are not exact. */
 const rounding = 1e-9
 
-/** Where segments may begin, in order, and end, and what they are then. */
-interface Route {
+/** Where segments may begin, in order, and what they are then. */
+export interface Route {
   readonly positions: readonly number[]
+  /** Where a segment that starts here may end. */
   readonly from: (start: number) => readonly number[]
   readonly optionsOf: (from: number, to: number) => SegmentOptions
 }
 
-/** Nanoseconds that it takes at least from a position to the end. */
+/** Bytes for segments. */
+interface Room {
+  /** In all, beside persistent tensors. */
+  readonly bytes: number
+  /** From a position on, however it came to that. */
+  readonly from: (position: number) => number
+  /** Whether what is kept until backward is a part of it. */
+  readonly holdsKept: boolean
+}
+
+/** Nanoseconds that it takes at least from a position to the end, by what is kept until there. */
 export type LeastTime = (position: number, keptBytes: number) => number
 
 /** What time there is to be had for a byte, where something is kept or computed again. */
@@ -30,34 +41,45 @@ const pricesOf = ({ positions, optionsOf }: Route): readonly number[] => {
   return Array.from({ length: priceCount }, (_, index) => low * (high / low) ** (index / (priceCount - 1)))
 }
 
+/** From each position to the end the least sum of what segments cost. */
+const leastSums = ({ positions, from }: Route, costOf: (from: number, to: number, before: number) => number): ReadonlyMap<number, number> => {
+  const sums = new Map([[positions[positions.length - 1]!, 0]])
+  for (const start of [...positions.slice(0, -1)].reverse())
+    sums.set(
+      start,
+      from(start).reduce((least, to) => Math.min(least, costOf(start, to, sums.get(to)!)), Infinity)
+    )
+  return sums
+}
+
 /**
  * Bounds what the rest of a step takes by what it may still keep: for any price of a byte, time and
  * the price of what is kept, less the price of all bytes that are left (Lagrange's relaxation).
  */
-export const leastTimes = (route: Route, withoutLimit: ReadonlyMap<number, number>, available: number): LeastTime => {
-  const { positions, from, optionsOf } = route
+export const leastTimes = (route: Route, { bytes, from, holdsKept }: Room): LeastTime => {
+  const { positions, optionsOf } = route
   const end = positions[positions.length - 1]!
-  const byPrice = pricesOf(route).map((price) => {
-    const least = new Map([[end, 0]])
+  const alone = leastSums(route, (start, to, after) => optionsOf(start, to).leastNanoseconds(from(start)) + after)
+  if (!holdsKept) return (position) => alone.get(position)!
+  const priced = pricesOf(route).map((price) => {
     const costOf = ({ nanoseconds, keptBytes }: LeastCost): number => nanoseconds + price * keptBytes
-    for (const start of [...positions.slice(0, -1)].reverse())
-      least.set(
-        start,
-        Math.min(
-          ...from(start).map((to) => {
-            const { minNanoseconds, leastCosts, leastAddedBytes } = optionsOf(start, to)
-            // Nothing need be kept of the last one, but it must fit.
-            if (to === end) return minNanoseconds + price * leastAddedBytes
-            return Math.min(...leastCosts().map(costOf)) + least.get(to)!
-          })
-        )
-      )
-    return { price, least }
+    const sums = leastSums(route, (start, to, after) => {
+      const { minNanoseconds, leastCosts, leastAddedBytes } = optionsOf(start, to)
+      // Nothing need be kept of the last one, but it must fit.
+      return after + (to === end ? minNanoseconds() + price * leastAddedBytes : Math.min(...leastCosts().map(costOf)))
+    })
+    return { price, sums }
   })
+  /** By position: of each price the price, and the sum less what all bytes cost. */
+  const bounds = new Map(
+    positions.map((position) => [position, priced.flatMap(({ price, sums }) => [price, sums.get(position)! - price * bytes])])
+  )
   return (position, keptBytes) => {
-    let most = withoutLimit.get(position)!
-    if (position === end) return most
-    for (const { price, least } of byPrice) most = Math.max(most, (1 - rounding) * (least.get(position)! - price * (available - keptBytes)))
-    return most
+    const least = alone.get(position)!
+    if (position === end) return least
+    const pairs = bounds.get(position)!
+    let most = 0
+    for (let index = 0; index < pairs.length; index += 2) most = Math.max(most, pairs[index + 1]! + pairs[index]! * keptBytes)
+    return Math.max(least, (1 - rounding) * most)
   }
 }

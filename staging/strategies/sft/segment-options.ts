@@ -8,6 +8,7 @@ import { endsOnHost } from '../../plans/host-tensors'
 import { liveTensors, boundaryTensors } from '../../graph/tiling'
 import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid-search'
 import { candidateGrids } from '../grids'
+import type { ReadBytes } from '../least-bytes'
 import type { LeastWeights } from './least-weights'
 import type { Search, Variant } from '../strategy'
 
@@ -21,11 +22,11 @@ export interface LeastCost {
 /** How the nodes between two positions may run as one segment. */
 export interface SegmentOptions {
   /** Nanoseconds of the fastest option; infinitely many where there is none. */
-  readonly minNanoseconds: number
+  readonly minNanoseconds: () => number
+  /** No option that adds no more than `available` bytes takes less; no tile is looked at for that. */
+  readonly leastNanoseconds: (available: number) => number
   /** Of those that are kept, and of those that are computed again, in tiles or not. */
   readonly leastCosts: () => readonly LeastCost[]
-  /** No option that adds no more than `available` bytes takes less; no tile is looked at for that. */
-  readonly leastWithin: (available: number) => number
   /** What any option adds at least to what is resident, and what it keeps. */
   readonly leastAddedBytes: number
   readonly leastKeptBytes: number
@@ -52,8 +53,7 @@ export interface Boundaries {
   readonly reorders: (span: Span) => boolean
   /** Bytes of weights and their gradients that backward cannot do without. */
   readonly leastWeights: (span: Span, variant: Variant) => LeastWeights
-  /** Bytes of what backward reads of what a segment makes. */
-  readonly readBytes: (span: Span) => number
+  readonly readBytes: (span: Span) => ReadBytes
 }
 
 /**
@@ -190,57 +190,53 @@ export const createSegmentOptions = (
     /** By variant: what it adds at least. */
     const least = lazy(() => {
       const beside = isFrozen(span) ? 0 : gradientBytes(span)
-      const read = readBytes(span)
+      const read = readBytes(span).all
       return variants.map((variant): LeastWeights => {
         const { whole, tiled, shared } = leastWeights(span, variant)
         return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
       })
     })
-    const leastWithin = (available: number): number => {
-      if (endBytes > available) return Infinity
-      if (wanted !== undefined || inRows) return leastNanoseconds
-      const fastest = (options: readonly (() => Option | undefined)[], fits: (option: Option, variant: number) => boolean): number => {
-        const option = options.find((one, variant) => one() !== undefined && fits(one()!, variant))
-        return option === undefined ? Infinity : option()!.nanoseconds()
-      }
-      return Math.min(
-        fastest(kept, (option, variant) => option.addedBytes() <= available || (isLast && least()[variant]!.tiled <= available)),
-        fastest(again, (_, variant) => isLimited || least()[variant]!.whole <= available || least()[variant]!.tiled <= available)
-      )
+    const mayFitWhole = (variant: number, available: number): boolean =>
+      wanted !== undefined || inRows || least()[variant]!.whole <= available
+    /** The place of the first that fits, -1 where none does. */
+    const firstWithin = (options: readonly (() => Option | undefined)[], available: number): number => {
+      for (let place = 0; place < options.length; place++)
+        if (mayFitWhole(place, available) && (options[place]!()?.addedBytes() ?? Infinity) <= available) return place
+      return -1
     }
     /** Of the whole alone where bands may pass beside it. */
-    const minNanoseconds = (option: Option | undefined): number =>
+    const nanosecondsOf = (option: Option | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
-    const leastNanoseconds = Math.min(...[kept, again].map(([fastest]) => minNanoseconds(fastest?.())))
+    const minNanoseconds = lazy(() => Math.min(...[kept, again].map(([fastest]) => nanosecondsOf(fastest?.()))))
     return {
-      minNanoseconds: leastNanoseconds,
-      leastWithin,
+      minNanoseconds,
+      leastNanoseconds: (available) => {
+        if (endBytes > available) return Infinity
+        if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
+        const place = isLast ? -1 : firstWithin(kept, available)
+        const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
+        return Math.min(...[kept[place], coarsest[computed]].map((option) => nanosecondsOf(option?.())))
+      },
       leastCosts: lazy(() => [
-        ...kept.slice(0, 1).map(
-          (fastest): LeastCost => ({
-            nanoseconds: minNanoseconds(fastest()),
-            keptBytes: Math.min(...kept.map((option) => option()?.keptBytes() ?? Infinity))
-          })
-        ),
-        ...again.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: minNanoseconds(fastest()), keptBytes: leastKeptBytes }))
+        ...kept.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes + readBytes(span).own })),
+        ...again.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes }))
       ]),
       leastAddedBytes: endBytes,
       leastKeptBytes,
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
-        const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
-        const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
-        if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
+        const [keptWhole, fitting] = [firstWithin(kept, available), firstWithin(coarsest, available)]
+        const options: Option[] = []
+        if (keptWhole !== -1) options.push(kept[keptWhole]!()!)
+        if (wanted !== undefined) return options
+        if (fitting !== -1 && coarsest !== kept) options.push(coarsest[fitting]!()!)
         // Tiles of a variant that fits whole are slower than that, but for what passes beside
         // computing.
-        const fitting = coarsest.findIndex(fits)
         const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
-        const tiled = fastestTiles(
-          isLimited ? coarsest.length : end,
-          available,
-          Math.min(tiledNanoseconds, whole[1]?.nanoseconds() ?? Infinity)
-        )
-        return [...new Set([...whole, tiled])].flatMap((option) => option ?? [])
+        const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
+        const tiled = fastestTiles(isLimited ? coarsest.length : end, available, slowest)
+        if (tiled !== undefined) options.push(tiled)
+        return options
       }
     }
   }
