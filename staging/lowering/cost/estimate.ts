@@ -11,7 +11,7 @@ import { createModelScope } from '../segment/create-scope'
 import { createBytesBuilder, type SegmentBytes } from './bytes-builder'
 import { emitSegment } from './emit-segment'
 import { segmentKeys } from './segment-keys'
-import { segmentTimes } from './segment-times'
+import { forwardTimes, segmentTimes } from './segment-times'
 
 /**
  * Bytes and time are each found out when first asked for: a search needs both of a few segments
@@ -21,6 +21,8 @@ export interface SegmentEstimate {
   readonly bytes: () => SegmentBytes
   /** Exact: its share of what the simulator says of a step that runs launch by launch. */
   readonly nanoseconds: () => number
+  /** Of running it forward once more, for nothing but what leaves it; of whole tensors. */
+  readonly forwardNanoseconds: () => number
 }
 
 const size = (run: TileRun): number => [...run.held.values()].reduce((sum, { from, to }) => sum + to - from, 0)
@@ -47,7 +49,7 @@ export const segmentEstimator = (
   device: DeviceModel
 ): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
   const scope = createModelScope(graph, device, createPool())
-  const timeOf = segmentTimes(scope)
+  const [timeOf, timeForward] = [segmentTimes(scope), forwardTimes(scope)]
   const keyOf = segmentKeys(scope)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
@@ -65,7 +67,8 @@ export const segmentEstimator = (
         key,
         tiling && {
           bytes: lazy(() => bytesOf(scope, segment, tiling, streamed)),
-          nanoseconds: lazy(() => timeOf(segment, tiling, streamed))
+          nanoseconds: lazy(() => timeOf(segment, tiling, streamed)),
+          forwardNanoseconds: lazy(() => timeForward(segment, tiling))
         }
       )
     }

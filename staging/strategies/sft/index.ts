@@ -1,6 +1,7 @@
 import type { ModelScope } from '../../lowering/scope/scope'
 import { createPool } from '../../lowering/ir/builder'
 import { createModelScope } from '../../lowering/segment/create-scope'
+import { createPasses } from '../../lowering/tile/pass'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
 import { gathersStatistics } from '../../graph/statistics'
@@ -68,7 +69,8 @@ export const fastestWithin = (
     firstTrainable: firstTrainable(scope),
     reorders,
     leastWeights: leastWeights(scope),
-    readBytes: readBytesEstimator(scope)
+    readBytes: readBytesEstimator(scope),
+    runsAgain: (span) => createPasses(scope, span)('recompute').runs
   })
 
   /**
@@ -80,11 +82,11 @@ export const fastestWithin = (
     labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of route.positions)
       for (const to of route.from(from)) {
-        const { minNanoseconds, leastNanoseconds, leastKeptBytes, within } = segmentOptions({ from, to })
+        const { aboutNanoseconds, leastNanoseconds, leastKeptBytes, within } = segmentOptions({ from, to })
         const [tiles, after] = [mayTile(from), labels.get(to)!]
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - least(to, before.savedBytes + leastKeptBytes)
-          if (slack < 0 || minNanoseconds() > slack) continue
+          if (slack < 0 || aboutNanoseconds() > slack) continue
           const available = target - persistentBytes - before.savedBytes
           if (leastNanoseconds(available) > slack) continue
           for (const { segment, keptBytes, nanoseconds } of within(available, tiles ? slack : -Infinity)) {

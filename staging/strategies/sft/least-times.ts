@@ -41,14 +41,23 @@ const pricesOf = ({ positions, optionsOf }: Route): readonly number[] => {
   return Array.from({ length: priceCount }, (_, index) => low * (high / low) ** (index / (priceCount - 1)))
 }
 
+/** What a segment costs, at least: by what is known of it anyway, and by itself. */
+interface Cost {
+  readonly about: number
+  readonly least: () => number
+}
+
 /** From each position to the end the least sum of what segments cost. */
-const leastSums = ({ positions, from }: Route, costOf: (from: number, to: number, before: number) => number): ReadonlyMap<number, number> => {
+const leastSums = ({ positions, from }: Route, costOf: (from: number, to: number) => Cost): ReadonlyMap<number, number> => {
   const sums = new Map([[positions[positions.length - 1]!, 0]])
-  for (const start of [...positions.slice(0, -1)].reverse())
-    sums.set(
-      start,
-      from(start).reduce((least, to) => Math.min(least, costOf(start, to, sums.get(to)!)), Infinity)
-    )
+  for (const start of [...positions.slice(0, -1)].reverse()) {
+    let sum = Infinity
+    for (const to of from(start)) {
+      const [{ about, least }, after] = [costOf(start, to), sums.get(to)!]
+      if (about + after < sum) sum = Math.min(sum, least() + after)
+    }
+    sums.set(start, sum)
+  }
   return sums
 }
 
@@ -59,14 +68,19 @@ const leastSums = ({ positions, from }: Route, costOf: (from: number, to: number
 export const leastTimes = (route: Route, { bytes, from, holdsKept }: Room): LeastTime => {
   const { positions, optionsOf } = route
   const end = positions[positions.length - 1]!
-  const alone = leastSums(route, (start, to, after) => optionsOf(start, to).leastNanoseconds(from(start)) + after)
+  const alone = leastSums(route, (start, to) => {
+    const { aboutNanoseconds, leastNanoseconds } = optionsOf(start, to)
+    return { about: aboutNanoseconds(), least: () => leastNanoseconds(from(start)) }
+  })
   if (!holdsKept) return (position) => alone.get(position)!
   const priced = pricesOf(route).map((price) => {
     const costOf = ({ nanoseconds, keptBytes }: LeastCost): number => nanoseconds + price * keptBytes
-    const sums = leastSums(route, (start, to, after) => {
-      const { minNanoseconds, leastCosts, leastAddedBytes } = optionsOf(start, to)
+    const sums = leastSums(route, (start, to) => {
+      const { aboutNanoseconds, minNanoseconds, leastCosts, leastAddedBytes, leastKeptBytes } = optionsOf(start, to)
       // Nothing need be kept of the last one, but it must fit.
-      return after + (to === end ? minNanoseconds() + price * leastAddedBytes : Math.min(...leastCosts().map(costOf)))
+      return to === end
+        ? { about: aboutNanoseconds() + price * leastAddedBytes, least: () => minNanoseconds() + price * leastAddedBytes }
+        : { about: aboutNanoseconds() + price * leastKeptBytes, least: () => Math.min(...leastCosts().map(costOf)) }
     })
     return { price, sums }
   })

@@ -21,6 +21,8 @@ export interface LeastCost {
 
 /** How the nodes between two positions may run as one segment. */
 export interface SegmentOptions {
+  /** About none takes less, by the parts of the span. */
+  readonly aboutNanoseconds: () => number
   /** Nanoseconds of the fastest option; infinitely many where there is none. */
   readonly minNanoseconds: () => number
   /** No option that adds no more than `available` bytes takes less; no tile is looked at for that. */
@@ -54,6 +56,8 @@ export interface Boundaries {
   /** Bytes of weights and their gradients that backward cannot do without. */
   readonly leastWeights: (span: Span, variant: Variant) => LeastWeights
   readonly readBytes: (span: Span) => ReadBytes
+  /** Whether an op runs forward again, in a segment that is computed again. */
+  readonly runsAgain: (span: Span) => (position: number) => boolean
 }
 
 /**
@@ -61,6 +65,12 @@ export interface Boundaries {
  * verified.
  */
 const maxPrefetchTiles = 4096
+
+/**
+ * A segment takes at least this share of what its parts take: less than all, since of what strides
+ * leave out it computes nothing.
+ */
+const aboutShare = 0.94
 
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
   options
@@ -75,7 +85,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 export const createSegmentOptions = (
   { graph, device, estimate, variants: createVariants }: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, onHost, firstTrainable, reorders, leastWeights, readBytes }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstTrainable, reorders, leastWeights, readBytes, runsAgain }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
   const end = graph.nodes.length
   const tiled = requestedTiles(graph)
@@ -209,6 +219,7 @@ export const createSegmentOptions = (
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     const minNanoseconds = lazy(() => Math.min(...[kept, again].map(([fastest]) => nanosecondsOf(fastest?.()))))
     return {
+      aboutNanoseconds: lazy(() => (keepable && !isLast ? minNanoseconds() : aboutNanoseconds(span))),
       minNanoseconds,
       leastNanoseconds: (available) => {
         if (endBytes > available) return Infinity
@@ -240,11 +251,29 @@ export const createSegmentOptions = (
       }
     }
   }
-  const known = new Map<string, SegmentOptions>()
-  return (span) => {
-    const key = `${span.from},${span.to}`
-    const options = known.get(key) ?? open(span)
-    known.set(key, options)
+  const known = new Map<number, SegmentOptions>()
+  const optionsOf = (span: Span): SegmentOptions => {
+    const key = span.from * (end + 1) + span.to
+    let options = known.get(key)
+    if (options === undefined) known.set(key, (options = open(span)))
     return options
   }
+  /** Nanoseconds between two neighbours among the positions: at least, and forward once more. */
+  const parts = lazy(() =>
+    positions.slice(1).map((to, index) => {
+      const span = { from: positions[index]!, to }
+      const least = optionsOf(span).minNanoseconds()
+      const [fastest] = createVariants(span)
+      const forward = estimate({ ...span, grid: untiled, recompute: true, reorder: 'once', ...fastest })?.forwardNanoseconds() ?? 0
+      return { ...span, least: Number.isFinite(least) ? least : 0, forward }
+    })
+  )
+  const aboutNanoseconds = (span: Span): number => {
+    const inside = parts().filter(({ from, to }) => span.from <= from && to <= span.to)
+    const runs = span.to === end ? () => false : runsAgain(span)
+    const isRun = ({ from, to }: Span): boolean => Array.from({ length: to - from }, (_, index) => from + index).every(runs)
+    const again = inside.slice(0, -1).filter(isRun)
+    return aboutShare * (inside.reduce((sum, { least }) => sum + least, 0) + again.reduce((sum, { forward }) => sum + forward, 0))
+  }
+  return optionsOf
 }
