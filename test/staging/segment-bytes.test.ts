@@ -49,8 +49,9 @@ test('the bytes of a segment are those that live at once in the code of its larg
         : withRematerialization(draw, graph, randomSegments(draw, graph))
       const streamed = new Set(drawn.flatMap(({ hostTensors = [] }) => hostTensors.map((position) => position + 1)))
       for (const segment of withLoading(draw, graph, drawn)) {
-        const scope = createModelScope(graph, device, createPool())
-        const builder = createBuilder(createPool())
+        const pool = createPool()
+        const scope = createModelScope(graph, device, pool)
+        const builder = createBuilder(pool)
         const tiling = segmentTiling(graph, segment, segment.grid)!
         const inBands = endsOnHost(graph, segment, streamed).length > 0
         const count = (code: ReturnType<typeof builder.code>): number =>
@@ -72,7 +73,11 @@ test('the bytes of a segment are those that live at once in the code of its larg
           across.reduce((sum, one) => sum + one.bytes, 0),
           text
         )
-        assert.is(bytes.refusedKernel !== undefined, local.some(({ buffer }) => buffer.identity.kind === 'refused-scratch'), text)
+        assert.is(
+          bytes.refusedKernel !== undefined,
+          local.some(({ buffer }) => buffer.identity.kind === 'refused-scratch'),
+          text
+        )
         tiled += Number(tileCount(segment.grid) > 1 && !inBands)
         banded += Number(inBands)
         refused += Number(bytes.refusedKernel !== undefined)

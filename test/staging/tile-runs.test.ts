@@ -53,7 +53,9 @@ test('each tile of a run holds what it would by itself', () => {
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), (seed) => {
       const draw = drawsOf(seed)
       const { model, input } =
-        draw(0, 3) > 0 ? { model: { name: 'windows', layers: windows(draw) }, input: [1, 2, draw(60, 400), 40] } : randomNet(draw, netKind(seed))
+        draw(0, 3) > 0
+          ? { model: { name: 'windows', layers: windows(draw) }, input: [1, 2, draw(60, 400), 40] }
+          : randomNet(draw, netKind(seed))
       const built = buildGraph(model, input)
       if (isLeft(built)) return
       const graph = built.right

@@ -77,7 +77,13 @@ export const fastestWithin = (
    * The label of least time at the end that takes no more than `limit`; tiled are only segments
    * that start where `mayTile` says.
    */
-  const fastest = (target: number, route: Route, least: LeastTime, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
+  const fastest = (
+    target: number,
+    route: Route,
+    least: LeastTime,
+    limit: number,
+    mayTile: (from: number) => boolean
+  ): Label | undefined => {
     const labels = new Map(route.positions.map((position): [number, Label[]] => [position, []]))
     labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of route.positions)

@@ -229,7 +229,9 @@ export const createSegmentOptions = (
         return Math.min(...[kept[place], coarsest[computed]].map((option) => nanosecondsOf(option?.())))
       },
       leastCosts: lazy(() => [
-        ...kept.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes + readBytes(span).own })),
+        ...kept
+          .slice(0, 1)
+          .map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes + readBytes(span).own })),
         ...again.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes }))
       ]),
       leastAddedBytes: endBytes,
