@@ -21,6 +21,7 @@ import {
   runTraceOption,
   seedOption,
   setupOptions,
+  searchingOption,
   signalOption,
   watchingOptions
 } from './setup-options'
@@ -90,6 +91,7 @@ export const compareOptions = {
   /** The strategies to compare; all where absent. */
   strategies: withDefault(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
   ...reportOption,
+  ...searchingOption,
   ...signalOption
 }
 
