@@ -58,7 +58,7 @@ export const withInterrupt =
   () =>
     interruption().during((signal, keep) => use(signal, keep)())
 
-/** Runs what only plans, and says how far it is: where it measures first, Ctrl-C stops it softly. */
+/** Runs what only plans, and says how far it is; where it measures first, Ctrl-C stops that. */
 export const withMeasuring = <O extends Watching & { readonly measure?: boolean }>(
   options: O,
   words: Words,

@@ -204,7 +204,7 @@ export const signalOption = {
 
 /** Watches what plans. */
 export const searchingOption = {
-  /** Called each second while a plan is searched: the numbers of plans and segments looked at so far. */
+  /** Called each second while a plan is searched: how many plans and segments were looked at. */
   onSearch: fromJavaScript(callback<NonNullable<Watching['onSearch']>>())
 }
 

@@ -228,8 +228,8 @@ const isClear = (nodes: readonly Node[], axis: TileAxis, { readings }: AxisTile,
   })
 
 /**
- * Whether tiles that are cut short nowhere lie alike where they advance by so much: what an op reads
- * is then where its output is, multiplied and shifted.
+ * Whether tiles that are cut short nowhere lie alike where they advance by so much: what an op
+ * reads is then where its output is, multiplied and shifted.
  */
 const advancesEvenly = (nodes: readonly Node[], axis: TileAxis, advanceOf: (index: number) => number): boolean =>
   nodes.every(({ access }, index) => {
@@ -252,8 +252,8 @@ export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number
   const runs: TileRun[] = []
   /**
    * The last of the tiles that join a run like its first two: where nothing is cut short, and what
-   * is held begins at the lesser, and ends at the larger, of amounts that grow evenly, those between
-   * two that are alike are like them.
+   * is held begins at the lesser, and ends at the larger, of amounts that grow evenly, those
+   * between two that are alike are like them.
    */
   const lastAlike = (index: number, tile: AxisTile, key: string): { readonly index: number; readonly tile: AxisTile } | undefined => {
     const { advances } = runs[runs.length - 1]!

@@ -9,7 +9,7 @@ import type { Variant } from '../strategy'
 
 /** Bytes that backward of a segment cannot do without, however small its tiles are. */
 export interface LeastWeights {
-  /** Without tiles: one layer's gradient, and its weights as that of its input reads them. */
+  /** Without tiles: a layer's gradient, or its weights as that of its input reads them. */
   readonly whole: number
   /** In tiles: all gradients, and beside them a layer's of one tile, and its weights. */
   readonly tiled: number
@@ -47,7 +47,7 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       sums += sum
       copies += copy
       own = Math.max(own, gradients)
-      whole = Math.max(whole, sum + copy)
+      whole = Math.max(whole, sum, copy)
       beside = Math.max(beside, gradients + copy)
     }
     return { whole, tiled: sums + beside, shared: sums + copies + own }

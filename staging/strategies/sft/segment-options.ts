@@ -25,7 +25,9 @@ export interface SegmentOptions {
   readonly aboutNanoseconds: () => number
   /** Nanoseconds of the fastest option; infinitely many where there is none. */
   readonly minNanoseconds: () => number
-  /** No option that adds no more than `available` bytes takes less; no tile is looked at for that. */
+  /**
+   * No option that adds no more than `available` bytes takes less; no tile is looked at for that.
+   */
   readonly leastNanoseconds: (available: number) => number
   /** Of those that are kept, and of those that are computed again, in tiles or not. */
   readonly leastCosts: () => readonly LeastCost[]
