@@ -26,7 +26,7 @@ export interface RanSteps {
   }
 }
 
-/** Of a crop that was validated: bytes, and the classes of labelled images. */
+/** Of a crop that was validated: bytes, and of labelled images the classes in words. */
 interface Crop {
   readonly name: string
   readonly height: number
@@ -34,15 +34,14 @@ interface Crop {
   readonly rgb: Uint8Array
   readonly target?: Uint8Array
   readonly predicted?: Uint8Array
-  readonly label?: number
-  readonly guess?: { readonly label: number; readonly probability: number }
+  readonly text?: string
 }
 
 const base64 = (bytes: Uint8Array | undefined): string | null => (bytes === undefined ? null : Buffer.from(bytes).toString('base64'))
 
-const cropPart = ({ name, height, width, rgb, target, predicted, label, guess }: Crop): CropPart => ({
+const cropPart = ({ name, height, width, rgb, target, predicted, text = '' }: Crop): CropPart => ({
   ...{ name: basename(name), height, width, rgb: base64(rgb) ?? '', target: base64(target), predicted: base64(predicted) },
-  text: guess === undefined ? '' : `class ${label}; predicted ${guess.label}, probability ${guess.probability.toFixed(2)}`
+  text
 })
 
 type Line = LineChart['lines'][number]

@@ -13,9 +13,8 @@ export interface SeenCrop {
   /** [height, width] of classes, 255 where none counts; of a network that scores pixels. */
   readonly target?: Uint8Array
   readonly predicted?: Uint8Array
-  /** The class, and the one that is predicted; of a network that scores images. */
-  readonly label?: number
-  readonly guess?: { readonly label: number; readonly probability: number }
+  /** In words the class, and the one that is predicted; of a network that scores images. */
+  readonly text?: string
 }
 
 /** Crops that are shown, and the longest side of each. */
@@ -65,11 +64,12 @@ const smallClasses = (classes: ArrayLike<number>, row: number, height: number, w
   return Uint8Array.from(sampled(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
 }
 
-/** The class with the highest score, and its probability (softmax). */
-const guessOf = (scores: ArrayLike<number>, row: number, classes: number): NonNullable<SeenCrop['guess']> => {
+/** The class, and that with the highest score with its probability (softmax). */
+const classText = (label: number, scores: ArrayLike<number>, row: number, classes: number): string => {
   const own = Array.from({ length: classes }, (_, index) => scores[row * classes + index]!)
   const highest = Math.max(...own)
-  return { label: own.indexOf(highest), probability: 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0) }
+  const probability = 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0)
+  return `class ${label}; predicted ${own.indexOf(highest)}, probability ${probability.toFixed(2)}`
 }
 
 interface SeenBatch {
@@ -94,7 +94,7 @@ export const pictureCrops = async (
     thumbnails.flatMap((thumbnail, row): readonly SeenCrop[] => {
       if (thumbnail === undefined) return []
       const name = examples[row]!.path
-      if (kind === 'class') return [{ name, ...thumbnail, label: target[row]!, guess: guessOf(io.view('scores'), row, classes) }]
+      if (kind === 'class') return [{ name, ...thumbnail, text: classText(target[row]!, io.view('scores'), row, classes) }]
       const small = (of: ArrayLike<number>): Uint8Array => smallClasses(of, row, height, width)
       return [{ name, ...thumbnail, target: small(target), predicted: small(io.view('classes')) }]
     })
