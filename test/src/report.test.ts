@@ -89,15 +89,34 @@ test('the licence of what draws is in the page, which may ask for nothing', asyn
   assert.ok(page.length < 3e6)
 })
 
-test('an explanation has its words and other budgets in the page', async () => {
-  const { larger } = await valueOf(explain({ ...asked, report: at('explain.html') }))
-  const { budgets, binding, step } = embedded(at('explain.html'))
+/** Explains with a page; more memory is known to help. */
+const recommending = async (report: string) => {
+  const { larger, recommended } = await valueOf(explain({ ...asked, report }))
+  if (recommended === null) throw new Error('nothing is recommended')
+  return { larger, recommended }
+}
+
+test('an explanation has its words and other budgets in the page, and what it recommends beside what is', async () => {
+  const {
+    larger,
+    recommended: { budgetBytes, predictedStepMs }
+  } = await recommending(at('explain.html'))
+  const { budgets, binding, step, recommended } = embedded(at('explain.html'))
   assert.is(budgets.filter(({ isPresent }) => isPresent).length, 1)
   assert.equal(
     budgets.slice(1 + budgets.findIndex(({ isPresent }) => isPresent)).map(({ budgetBytes }) => budgetBytes),
     larger.map(({ budgetBytes }) => budgetBytes)
   )
-  assert.ok(binding!.sentences.length > 1 && step !== null)
+  assert.ok(binding!.sentences.at(-1)!.startsWith(`Recommended: --budget ${budgetBytes} `))
+  // Before and after: what the two plans are, made by themselves.
+  const drawn = (part: NonNullable<Report['step']>) => ({ milliseconds: part.nanoseconds / 1e6, offsets: part.buffers.offset })
+  const planned = async (budget: number | typeof asked.budget) => {
+    const { staged } = await valueOf(makePlan({ ...asked, budget }))
+    return { milliseconds: staged.predicted.stepMilliseconds, offsets: staged.program.buffers.map(({ offset }) => offset) }
+  }
+  assert.equal(drawn(step!), await planned(asked.budget))
+  assert.equal(drawn(recommended!.step), await planned(budgetBytes))
+  assert.ok(predictedStepMs < step!.nanoseconds / 1e6)
 })
 
 test('a comparison has a point for each strategy and budget', async () => {
