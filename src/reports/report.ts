@@ -120,7 +120,9 @@ const crop = exact({
   target: t.union([t.string, t.null]),
   predicted: t.union([t.string, t.null]),
   /** What is said of it in words. */
-  text: t.string
+  text: t.string,
+  /** The picture under a heat map, and whose. */
+  heatMap: t.union([exact({ rgb: t.string, text: t.string }), t.null])
 })
 
 /** All that a page draws: data of its own, which knows nothing of how they came about. */

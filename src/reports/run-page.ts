@@ -35,13 +35,16 @@ interface Crop {
   readonly target?: Uint8Array
   readonly predicted?: Uint8Array
   readonly text?: string
+  readonly predictedClass?: number
+  readonly heatMap?: Uint8Array
 }
 
 const base64 = (bytes: Uint8Array | undefined): string | null => (bytes === undefined ? null : Buffer.from(bytes).toString('base64'))
 
-const cropPart = ({ name, height, width, rgb, target, predicted, text = '' }: Crop): CropPart => ({
+const cropPart = ({ name, height, width, rgb, target, predicted, text = '', predictedClass, heatMap }: Crop): CropPart => ({
   ...{ name: basename(name), height, width, rgb: base64(rgb) ?? '', target: base64(target), predicted: base64(predicted) },
-  text
+  text,
+  heatMap: heatMap === undefined ? null : { rgb: base64(heatMap)!, text: `what speaks for class ${predictedClass}` }
 })
 
 type Line = LineChart['lines'][number]

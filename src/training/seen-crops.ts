@@ -15,6 +15,9 @@ export interface SeenCrop {
   readonly predicted?: Uint8Array
   /** In words the class, and the one that is predicted; of a network that scores images. */
   readonly text?: string
+  readonly predictedClass?: number
+  /** [height, width, 3]: the picture under the heat map of that class. */
+  readonly heatMap?: Uint8Array
 }
 
 /** Crops that are shown, and the longest side of each. */
@@ -64,12 +67,13 @@ const smallClasses = (classes: ArrayLike<number>, row: number, height: number, w
   return Uint8Array.from(sampled(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
 }
 
-/** The class, and that with the highest score with its probability (softmax). */
-const classText = (label: number, scores: ArrayLike<number>, row: number, classes: number): string => {
+/** The class with the highest score, and in words beside the truth with its probability (softmax). */
+const answerOf = (label: number, scores: ArrayLike<number>, row: number, classes: number): Pick<SeenCrop, 'text' | 'predictedClass'> => {
   const own = Array.from({ length: classes }, (_, index) => scores[row * classes + index]!)
   const highest = Math.max(...own)
   const probability = 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0)
-  return `class ${label}; predicted ${own.indexOf(highest)}, probability ${probability.toFixed(2)}`
+  const predictedClass = own.indexOf(highest)
+  return { text: `class ${label}; predicted ${predictedClass}, probability ${probability.toFixed(2)}`, predictedClass }
 }
 
 interface SeenBatch {
@@ -94,7 +98,7 @@ export const pictureCrops = async (
     thumbnails.flatMap((thumbnail, row): readonly SeenCrop[] => {
       if (thumbnail === undefined) return []
       const name = examples[row]!.path
-      if (kind === 'class') return [{ name, ...thumbnail, text: classText(target[row]!, io.view('scores'), row, classes) }]
+      if (kind === 'class') return [{ name, ...thumbnail, ...answerOf(target[row]!, io.view('scores'), row, classes) }]
       const small = (of: ArrayLike<number>): Uint8Array => smallClasses(of, row, height, width)
       return [{ name, ...thumbnail, target: small(target), predicted: small(io.view('classes')) }]
     })
