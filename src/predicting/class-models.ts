@@ -16,7 +16,7 @@ import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { frozenModel } from '../model/model-layers'
 import type { Numbers, StepIo } from '../running/step-io'
-import { readWeights } from '../weights/weights'
+import { type WeightSource, readWeights } from '../weights/weights'
 
 /** What a container holds, as far as a head may lie in one. */
 interface Holder {
@@ -101,7 +101,7 @@ type Weighted = Pick<Graph, 'model' | 'parameters'>
 
 /** Fills the weights of a model of one class: the file's, and of the head the row of the class. */
 export const weightsOfClass =
-  (path: string, scoring: Weighted, ofClass: Weighted, classIndex: number) =>
+  (weights: WeightSource, scoring: Weighted, ofClass: Weighted, classIndex: number) =>
   (io: StepIo): Outcome<void> => {
     const shapes = new Map(ofClass.parameters.map(({ name, shape }) => [name, shape]))
     const heads = new Map<string, Numbers>(
@@ -110,7 +110,7 @@ export const weightsOfClass =
         .map(({ name, shape }) => [name, new Float64Array(shape.reduce((product, extent) => product * extent, 1))])
     )
     return pipe(
-      readWeights({ path }, scoring, 0, { ...io, view: (name) => heads.get(name) ?? io.view(name) }),
+      readWeights(weights, scoring, 0, { ...io, view: (name) => heads.get(name) ?? io.view(name) }),
       TE.map(() => {
         for (const [name, all] of heads) {
           const row = io.view(name)

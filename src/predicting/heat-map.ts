@@ -12,6 +12,7 @@ import type { HeatMapKind } from '../results/formats'
 import type { HeatMap } from '../results/overlay'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { centreCrop } from '../training/batches'
+import type { WeightSource } from '../weights/weights'
 import { activationModel, scoreModel, weightsOfClass } from './class-models'
 import { type Input, heldBytes } from './input'
 import { evaluation, planSetup, setupFor } from './plan-images'
@@ -21,7 +22,7 @@ import { type ReadRows, fillNormalised } from './normalised-input'
 export interface HeatMapRequest {
   readonly kind: HeatMapKind
   readonly setup: RunnableSetup
-  readonly weights: string
+  readonly weights: WeightSource
   /** The class, by its name or number. */
   readonly of: string
   readonly names?: readonly string[] | undefined

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import sharp from 'sharp'
 import { type Outcome, inputFailure, reasonOf } from '../failure'
 import { palette } from '../results/colours'
-import type { SeenCrop } from '../training/seen-crops'
+import type { SeenCrop } from '../images/seen-crop'
 
 /** A picture under a name, as a PNG of RGB. */
 export interface Picture {

@@ -7,7 +7,7 @@ import type { Graph } from '../../staging'
 import type { Outcome } from '../failure'
 import { writeFailure } from '../files/atomic-write'
 import { makeFolder } from '../files/make-folder'
-import type { SeenCrop } from '../training/seen-crops'
+import type { SeenCrop } from '../images/seen-crop'
 import { cropPictures, cropTag } from './crop-pictures'
 import { encodeMessage } from './event-messages'
 import { tfRecord } from './records'
@@ -67,6 +67,9 @@ const sessionStart = 1
 /** The hyper-parameter plugin's success, and failure. */
 const statuses: Readonly<Record<Ending, number>> = { finished: 1, failed: 2, interrupted: 2 }
 
+/** Event files that this process has opened: a name of its own to each of one second. */
+let opened = 0
+
 /**
  * Opens a new event file of TensorBoard's in a folder, which is made where it is missing, with the
  * graph and the hyper-parameters. Each event is handed to the system at once, so that it outlives
@@ -74,7 +77,8 @@ const statuses: Readonly<Record<Ending, number>> = { finished: 1, failed: 2, int
  */
 export const openTensorBoard = (folder: string, { graph, hyperParameters, stepsBefore }: TrackedRun): Outcome<Tracker> => {
   const now = (): number => Date.now() / 1e3
-  const path = join(folder, `events.out.tfevents.${Math.floor(now())}.${hostname()}.${process.pid}.tilefold`)
+  const path = join(folder, `events.out.tfevents.${Math.floor(now())}.${hostname()}.${process.pid}.${opened}.tilefold`)
+  opened += 1
   return pipe(
     TE.tryCatch(async () => {
       await makeFolder(folder)

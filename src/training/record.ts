@@ -1,4 +1,4 @@
-import type { SeenCrop } from './seen-crops'
+import type { SeenCrop } from '../images/seen-crop'
 import { type Best, type BestBy, type Validation, findBest } from './best'
 
 /** The record of a training so far; its length in steps is `loss.length`. */

@@ -1,24 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { type Image, freePixels } from '../../native'
 import type { Example } from '../images/dataset'
+import type { SeenCrop } from '../images/seen-crop'
 import type { StepIo } from '../running/step-io'
-
-/** A crop of a validation, made small, beside what the network says of it. */
-export interface SeenCrop {
-  readonly name: string
-  readonly height: number
-  readonly width: number
-  /** [height, width, 3]. */
-  readonly rgb: Uint8Array
-  /** [height, width] of classes, 255 where none counts; of a network that scores pixels. */
-  readonly target?: Uint8Array
-  readonly predicted?: Uint8Array
-  /** In words the class, and the one that is predicted; of a network that scores images. */
-  readonly text?: string
-  readonly predictedClass?: number
-  /** [height, width, 3]: the picture under the heat map of that class. */
-  readonly heatMap?: Uint8Array
-}
 
 /** Crops that are shown, and the longest side of each. */
 const [maxCrops, maxExtent] = [4, 192]

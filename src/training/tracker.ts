@@ -1,6 +1,6 @@
 import type { Outcome } from '../failure'
 import type { Validation } from './best'
-import type { SeenCrop } from './seen-crops'
+import type { SeenCrop } from '../images/seen-crop'
 import type { StepReport } from './step-report'
 
 /** How a training ended. */

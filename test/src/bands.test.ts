@@ -93,6 +93,18 @@ test('a 16-bit PNG, and bands of an 8-bit one, are decoded as they are stored', 
   assert.equal([...(last.pixels as Uint8Array)], [40, 100, 160, 220])
 })
 
+test('the four inks of a CMYK JPEG reach a network of four channels', async () => {
+  const red = Uint8Array.from({ length: 3 * 16 * 16 }, (_, index) => (index % 3 === 0 ? 255 : 0))
+  await sharp(red, { raw: { width: 16, height: 16, channels: 3 } })
+    .toColourspace('cmyk')
+    .jpeg({ quality: 100 })
+    .toFile(at('inks.jpg'))
+  const { pixels } = await valueOf(decodeImage(at('inks.jpg'), { height: 1, width: 1 }, undefined, { level: 0, channels: 4 }))
+  const inks = pixels as Uint8Array
+  assert.is(inks.length, 4 * 16 * 16)
+  inks.forEach((ink, index) => assert.ok(Math.abs(ink - [0, 255, 255, 0][index % 4]!) < 8, `${index}: ${ink}`))
+})
+
 /** The kernels of the first convolution, of so many channels. */
 const kernelsOf = async (name: string, channels: number): Promise<Float32Array> => {
   const file = await valueOf(openWeightFile(at(name)))

@@ -87,7 +87,7 @@ const mapOf = async (kind: HeatMapKind, of: number, name: Model, budget?: string
   const size = budget === undefined ? {} : { budget: { kind: 'ofPlain', fraction: Number(budget) } as const }
   return valueOf(
     computeHeatMap({
-      ...{ kind, of: `${of}`, weights: at(`${name.name}.safetensors`), watching: {} },
+      ...{ kind, of: `${of}`, weights: { path: at(`${name.name}.safetensors`) }, watching: {} },
       setup: { ...common, model: name, ...size },
       input: await valueOf(readInput(source, finest)),
       normalisation: imageSource,

@@ -9,8 +9,8 @@ import * as assert from 'uvu/assert'
 import { type ReadDatasetOptions, type TrainOptions, readDataset, train } from '../../src'
 import type { Mask } from '../../src/images/masks'
 import { decodeAnnotationXml } from '../../src/images/annotation-xml'
-import { decodeGeojson } from '../../src/images/geojson'
-import { type PolygonMap, countPainted, paintWindow, rankPolygon } from '../../src/images/polygons'
+import { decodeGeoJson } from '../../src/images/annotation-geojson'
+import { type PolygonMap, countPainted, paintWindow, rankPolygon } from '../../src/images/paint-polygons'
 import { findSelfCrossing } from '../../src/images/self-crossing'
 import { propertyRuns } from '../property-runs'
 import { writePng } from './image-files'
@@ -191,7 +191,7 @@ const imageScope = `<Annotations MicronsPerPixel="0.5">
   </Regions></Annotation>
 </Annotations>`
 
-const cornersOf = (decoded: ReturnType<typeof decodeGeojson>) =>
+const cornersOf = (decoded: ReturnType<typeof decodeGeoJson>) =>
   E.isLeft(decoded)
     ? decoded.left
     : decoded.right.map(({ className, outer, holes }) => [className, [...outer], holes.map((hole) => [...hole])])
@@ -201,8 +201,8 @@ test('the same polygons from GeoJSON, ASAP and ImageScope', () => {
     ['stroma', box(20, 8, 44, 30).flat(), []],
     ['tumour', box(4, 4, 40, 40).flat(), [box(8, 20, 16, 36).flat()]]
   ]
-  assert.equal(cornersOf(decodeGeojson(collection(...drawn.slice(0, 2)))), wanted)
-  assert.equal(cornersOf(decodeGeojson(JSON.stringify(drawn.slice(0, 2)))), wanted)
+  assert.equal(cornersOf(decodeGeoJson(collection(...drawn.slice(0, 2)))), wanted)
+  assert.equal(cornersOf(decodeGeoJson(JSON.stringify(drawn.slice(0, 2)))), wanted)
   assert.equal(cornersOf(decodeAnnotationXml(imageScope)), wanted)
   assert.equal(
     cornersOf(
@@ -211,12 +211,12 @@ test('the same polygons from GeoJSON, ASAP and ImageScope', () => {
     [wanted[0], ['tumour & rim', box(4, 4, 40, 40).flat(), []]]
   )
   const parts = { type: 'MultiPolygon', coordinates: [[closed(box(0, 0, 2, 2))], [closed(box(4, 4, 6, 6))]] }
-  assert.equal(cornersOf(decodeGeojson(JSON.stringify({ type: 'Feature', geometry: parts, properties: { classification: null } }))), [
+  assert.equal(cornersOf(decodeGeoJson(JSON.stringify({ type: 'Feature', geometry: parts, properties: { classification: null } }))), [
     [undefined, box(0, 0, 2, 2).flat(), []],
     [undefined, box(4, 4, 6, 6).flat(), []]
   ])
   assert.equal(
-    cornersOf(decodeGeojson(collection({ type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: {} }))),
+    cornersOf(decodeGeoJson(collection({ type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: {} }))),
     []
   )
 })

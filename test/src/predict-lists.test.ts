@@ -56,7 +56,7 @@ test('a folder: each image scores as it does alone, planned once an extent, and 
       ...scoring,
       data: at('images'),
       out: at('scores.csv'),
-      classNames: ['healthy, or so', 'tumour'],
+      classNames: ['healthy, or so', 'tumour', 'tumour=T'],
       onPlan: (planned) => plans.push(planned),
       onImage: ({ path }) => seen.push(path)
     })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model, named, relu, seq } from '../../dsl'
-import { type StartingWeights, type TrainOptions, predict, train, writeTensorFile } from '../../src'
+import { type StartingWeights, type TrainOptions, gradients, predict, train, writeTensorFile } from '../../src'
 import type { TensorData } from '../../src/weights/safetensors'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
@@ -130,6 +130,23 @@ test('what does not fit names the option that draws it anew', async () => {
     predict({ model: network('net', 2), weights: at('ten'), image: join(at('images'), 'dark', '0.png'), device: 'reference', threads: 1 })
   )
   assert.is(message, `${ofTen}: give --classes 10, or the weights of 2 classes`)
+})
+
+test('gradients too say that names are taken without what they all begin with', async () => {
+  await valueOf(
+    writeTensorFile(
+      at('wrapped'),
+      ofClasses(2).map((one) => ({ ...one, name: `module.${one.name}` }))
+    )
+  )
+  const target: TensorData = { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(0n, 1n) }
+  await valueOf(writeTensorFile(at('batch'), [tensor('input', [2, 3, 16, 16]), target]))
+  const said: string[] = []
+  const files = { weights: at('wrapped'), batch: at('batch'), out: at('gradients') }
+  await valueOf(
+    gradients({ model: network('net', 2), device: 'reference', threads: 1, ...files, onNotice: (sentence) => said.push(sentence) })
+  )
+  assert.equal(said, [`${at('wrapped')}: the names of its tensors are taken without "module.", with which they all begin`])
 })
 
 test('safetensors are not written over the file of torch.save that they come from', async () => {

@@ -196,7 +196,6 @@ test('a training that goes on says from which step, and writes a file of its own
   const state = { state: at('state'), tensorboard: at('resumed') }
   await valueOf(train({ ...training(), ...state, steps: 2 }))
   const before = readdirSync(at('resumed'))
-  await new Promise((resolve) => setTimeout(resolve, 1001))
   await valueOf(train({ ...training(), ...state, steps: 4, resume: true }))
   assert.is(readdirSync(at('resumed')).length, before.length + 1)
   // SessionLog.status 1 is START.
@@ -205,6 +204,12 @@ test('a training that goes on says from which step, and writes a file of its own
     [1, 1],
     [3, 1]
   ])
+})
+
+test('two trainings at once write two files', async () => {
+  const both = { ...training(), steps: 1, tensorboard: at('both') }
+  await Promise.all([valueOf(train(both)), valueOf(train(both))])
+  assert.is(readdirSync(at('both')).length, 2)
 })
 
 test('a folder that cannot be written is refused before the first step', async () => {
