@@ -181,7 +181,7 @@ const addHeatMaps = async ({ request, planned, channels }: PreparedTraining, rec
   const asked = {
     kind,
     setup,
-    weights,
+    weights: { path: weights },
     normalisation,
     crop: cropExtent(planned.staged.program),
     reading: resolution,
