@@ -23,7 +23,7 @@ import { hostTensorsOf } from './plans/host-tensors'
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
 export interface LiveBytes {
   readonly what: 'parameters' | 'optimizer state' | 'gradients of parameters' | 'tensors' | 'workspace'
-  /** Of what is a layer's own; absent for what is of all, or of none. */
+  /** The layer that the bytes are of; absent where they are of all layers, or of none. */
   readonly layer?: string
   readonly bytes: number
   /** The largest part of it, and its bytes. */

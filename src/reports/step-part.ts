@@ -84,7 +84,7 @@ export const stepPart = (
   const spanText = ({ what, buffer }: EngineSpan): string => (buffer === undefined ? what : `${what}: ${buffers[buffer]!.name}`)
   return {
     nanoseconds,
-    addressBytes: program.chunks?.addressBytes ?? program.peakBytes,
+    addressBytes: program.pages?.addressBytes ?? program.peakBytes,
     peakBytes: program.peakBytes,
     budgetBytes: budget ?? null,
     plainPeakBytes: predicted.plainPeakBytes,

@@ -1,12 +1,11 @@
 /** Validated crops on the page of a training: the pixels, the truth, and what the network says. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TrainOptions, predict, train } from '../../src'
-import { type Report, reportCodec } from '../../src/reports/report'
+import type { Report } from '../../src/reports/report'
+import { embeddedReport } from './embedded-report'
 import { writeImages, writeMasks } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
@@ -24,10 +23,7 @@ const common = { device: 'reference', threads: 1, strategy: 'plain', lr: 0.05 } 
 
 const trainedPage = async (options: Omit<TrainOptions, 'model'> & Pick<TrainOptions, 'model'>, name: string) => {
   const { validations } = await valueOf(train({ ...options, report: at(name) }))
-  const [, json] = /<script type="application\/json" id="report">(.*?)<\/script>/s.exec(readFileSync(at(name), 'utf8'))!
-  const decoded = reportCodec.decode(JSON.parse(json!))
-  if (E.isLeft(decoded)) throw new Error('the page does not hold a report')
-  return { crops: decoded.right.crops, last: validations!.at(-1)! }
+  return { crops: embeddedReport(at(name)).crops, last: validations!.at(-1)! }
 }
 
 const bytes = (text: string | null): Buffer => Buffer.from(text!, 'base64')
