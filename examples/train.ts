@@ -7,6 +7,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import {
+  type PlanOptions,
   type PlanReport,
   type TrainOptions,
   type TrainReport,
@@ -27,13 +28,11 @@ const averaged = 6
 const progress = trainingProgress()
 const stop = new AbortController()
 
+const network: PlanOptions = { model: 'vgg16', classes: 2, input: [batch, 3, crop, crop], budget: '20%', momentum: 0 }
+
 const options: TrainOptions = {
-  model: 'vgg16',
-  classes: 2,
+  ...network,
   data: join(__dirname, 'data'),
-  input: [batch, 3, crop, crop],
-  budget: '20%',
-  momentum: 0,
   lr: 0.02,
   steps,
   seed: 1,
@@ -68,7 +67,7 @@ const main = async (): Promise<void> => {
   process.once('SIGINT', () => stop.abort())
   const result = await pipe(
     TE.Do,
-    TE.bind('planned', () => plan(options)),
+    TE.bind('planned', () => plan(network)),
     TE.bind('trained', () => train(options))
   )()
   progress.stop()

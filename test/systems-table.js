@@ -8,23 +8,36 @@ const { join } = require('node:path')
 const path = join(__dirname, '..', 'docs', 'systems.md')
 const git = (...args) => execFileSync('git', args, { cwd: __dirname, encoding: 'utf8' }).trim()
 
-const row = ({ name, passed, failed, skipped, cpuSeconds }) =>
-  `| \`${name}\` | ${passed} | ${failed} | ${skipped} | ${cpuSeconds?.toFixed(0) ?? '-'} |`
-
 /** In the place of the results that stand below this heading. */
 const heading = '## Last results'
 
+const head = [
+  '| file | day | commit | passed | failed | skipped | CPU seconds | machine |',
+  '| --- | --- | --- | --: | --: | --: | --: | --- |'
+]
+
+/** The rows that stand there, by their files. */
+const rowsOf = (text) => new Map([...text.matchAll(/^\| (`[^`]+`) .*$/gm)].map(([row, file]) => [file, row]))
+
+const commitHere = () => {
+  const changed = git('status', '--porcelain', '--untracked-files=no', ':/', ':(top,exclude)docs/systems.md') === '' ? '' : ', with changes'
+  return `${git('rev-parse', '--short=8', 'HEAD')}${changed}`
+}
+
+/** As it is when the tests begin, which take long. */
+const commit = commitHere()
+
+/** Takes the rows of the files that ran, and leaves those of others as they are. */
 exports.write = async (results) => {
-  const changed = git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ', with changes'
   const machine = `${cpus().length} x ${cpus()[0].model}, Linux ${release()}`
-  const text = [
-    `\`npm run test:systems\` on ${new Date().toISOString().slice(0, 10)}, commit ${git('rev-parse', '--short=7', 'HEAD')}${changed}, ${machine}:`,
-    '',
-    '| file | passed | failed | skipped | CPU seconds |',
-    '| --- | --: | --: | --: | --: |',
-    ...[...results].sort((a, b) => (a.name < b.name ? -1 : 1)).map(row)
-  ].join('\n')
-  const before = readFileSync(path, 'utf8').split(heading)[0]
+  const [day] = new Date().toISOString().split('T')
+  const row = ({ name, passed, failed, skipped, cpuSeconds }) => [
+    `\`${name}\``,
+    `| \`${name}\` | ${day} | ${commit} | ${passed} | ${failed} | ${skipped} | ${cpuSeconds?.toFixed(0) ?? '-'} | ${machine} |`
+  ]
+  const [before, last = ''] = readFileSync(path, 'utf8').split(heading)
+  const rows = [...new Map([...rowsOf(last), ...results.map(row)])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
+  const text = ['`npm run test:systems`, or `node test/run.js --systems NAME`, whose rows alone are new:', '', ...head, ...rows].join('\n')
   const prettier = require('prettier')
   const options = await prettier.resolveConfig(path)
   writeFileSync(path, await prettier.format(`${before}${heading}\n\n${text}\n`, { ...options, filepath: path }))

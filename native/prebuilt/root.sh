@@ -9,6 +9,11 @@ command -v debootstrap >/dev/null || { echo "a root of $suite needs debootstrap:
 roots=$(dirname "$root")
 mkdir -p "$roots"
 
+reach() {
+  curl --fail --silent --location --output /dev/null "$1/dists/$suite/Release" ||
+    { echo "a root of $suite needs $1, which cannot be reached: name another mirror in DEBIAN_MIRROR or UBUNTU_MIRROR" >&2; exit 3; }
+}
+
 # Debian has no package of the keys with which Ubuntu signs; that of Ubuntu is pinned.
 ubuntu_keyring() {
   local keyring=$roots/ubuntu-archive-keyring.gpg package=ubuntu-keyring_2023.11.28.1_all.deb
@@ -28,9 +33,13 @@ options=(--variant=minbase)
 case $suite in
   jammy | noble)
     mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+    reach "$mirror"
     options+=(--components=main,universe "--keyring=$(ubuntu_keyring "$mirror")")
     ;;
-  *) mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} ;;
+  *)
+    mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+    reach "$mirror"
+    ;;
 esac
 how=()
 # An older debootstrap knows how, but not the name; all Ubuntus are made alike.

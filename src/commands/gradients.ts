@@ -86,7 +86,7 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
   'gradients',
   gradientsOptions,
   (options) => {
-    const { weights, batch, out, onPlan, signal } = options
+    const { weights, batch, out, onPlan, onNotice, signal } = options
     return pipe(
       checkPaths({
         reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
@@ -103,7 +103,7 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
       TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
       tap(({ planned }) => onPlan?.(planned)),
       TE.chain(({ file, setup: { device }, planned }) =>
-        withNetwork({ planned, device, weights: { path: weights }, seed: 0 }, (network) =>
+        withNetwork({ planned, device, weights: { path: weights, onNotice }, seed: 0 }, (network) =>
           pipe(
             fillBatch(file, planned, network),
             TE.chain(() => withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),

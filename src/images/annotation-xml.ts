@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { SaxesParser } from 'saxes'
-import type { DrawnPolygon, Ring } from './polygons'
+import type { DrawnPolygon, Ring } from './paint-polygons'
 
 type Attributes = Readonly<Record<string, string>>
 

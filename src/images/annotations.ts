@@ -6,14 +6,14 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { decodeAnnotationXml } from './annotation-xml'
 import { type AnnotationRules, type ClassList, classListText, ignoredLabel } from './class-list'
-import { decodeGeojson } from './geojson'
-import { type DrawnPolygon, type PolygonMap, boundsOf, rankPolygon } from './polygons'
+import { decodeGeoJson } from './annotation-geojson'
+import { type DrawnPolygon, type PolygonMap, boundsOf, rankPolygon } from './paint-polygons'
 import { type Extent2, extentText } from './resolution'
 import { findSelfCrossing } from './self-crossing'
 
 const decoders: Readonly<Record<string, (text: string) => E.Either<string, readonly DrawnPolygon[]>>> = {
-  '.geojson': decodeGeojson,
-  '.json': decodeGeojson,
+  '.geojson': decodeGeoJson,
+  '.json': decodeGeoJson,
   '.xml': decodeAnnotationXml
 }
 

@@ -26,28 +26,30 @@ export interface AnnotationRules {
 }
 
 /** The name of what does not count. */
-export const ignoredName = 'ignored'
+const ignoredName = 'ignored'
 
 /** A mask holds classes as bytes, of which one is the ignored one. */
 export const maxNamedClasses = ignoredLabel
 
 /**
  * Classes in order, each `name`, or `name=called` where files call it otherwise; a class may stand
- * there several times, and `ignored=called` does not count.
+ * there several times, and `ignored=called` does not count. Left is what is wrong, such as more
+ * classes than `most`.
  */
-export const parseClassList = (entries: readonly string[]): E.Either<string, ClassList> => {
+export const parseClassList = (entries: readonly string[], most: number): E.Either<string, ClassList> => {
   const parts = entries.map((entry) => {
     const [name = '', ...called] = entry.split('=').map((part) => part.trim())
     return { name, called: called.length === 0 ? name : called.join('=') }
   })
   const names = [...new Set(parts.map(({ name }) => name))].filter((name) => name !== ignoredName)
-  const valueOf = (name: string): number => (name === ignoredName ? ignoredLabel : names.indexOf(name))
-  const twice = parts.find(({ called }, index) => parts.findIndex((other) => other.called === called) < index)
+  const valueOf = new Map([[ignoredName, ignoredLabel], ...names.map((name, value) => [name, value] as const)])
+  const firstCalled = new Map(parts.map(({ called }, index) => [called, index] as const).reverse())
+  const twice = parts.find(({ called }, index) => firstCalled.get(called)! < index)
   if (parts.some(({ name, called }) => name === '' || called === '')) return E.left('one of the names is empty')
   if (twice !== undefined) return E.left(`"${twice.called}" stands there twice`)
   if (names.length === 0) return E.left('it names no class')
-  if (names.length > maxNamedClasses) return E.left(`it has ${names.length} classes, over the ${maxNamedClasses} that have a name`)
-  return E.right({ names, aliases: parts.map(({ name, called }) => ({ name: called, value: valueOf(name) })) })
+  if (names.length > most) return E.left(`it has ${names.length} classes, over the ${most} that have a name`)
+  return E.right({ names, aliases: parts.map(({ name, called }) => ({ name: called, value: valueOf.get(name)! })) })
 }
 
 /** The classes of names that are found in files: in their order. */

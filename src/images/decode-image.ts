@@ -57,7 +57,7 @@ export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.
 
 /** The bands of an image as they are stored; one that is smaller is refused. */
 const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcome<DecodedImage> => {
-  const { height, width, samples } = header
+  const { height, width, samples, colourSpace = 'srgb' } = header
   const { elementType, channels, bands = [] } = samples
   if (height < least.height || width < least.width)
     return TE.left(
@@ -72,11 +72,8 @@ const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcom
     )
   return pipe(
     TE.tryCatch(async () => {
-      const image = loadSharp()(path, sharpOptions)
-      const isWide = elementType === 'uint16'
-      const { isGrey } = await image.metadata().then(({ space }) => ({ isGrey: space === 'b-w' || space === 'grey16' }))
-      const kept = image.toColourspace(isGrey ? (isWide ? 'grey16' : 'b-w') : isWide ? 'rgb16' : 'srgb')
-      return kept.raw({ depth: isWide ? 'ushort' : 'uchar' }).toBuffer({ resolveWithObject: true })
+      const stored = loadSharp()(path, sharpOptions).pipelineColourspace(colourSpace).toColourspace(colourSpace)
+      return stored.raw({ depth: elementType === 'uint16' ? 'ushort' : 'uchar' }).toBuffer({ resolveWithObject: true })
     }, readFailure(path)),
     TE.map(({ data, info }): DecodedImage => {
       const stored = asElements(elementType, ownPixels(data))
@@ -119,21 +116,19 @@ export const decodeImage = (
       : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
   const decodeColours = (header: ImageHeader): Outcome<DecodedImage> =>
     pipe(
-      TE.Do,
-      TE.let('stored', () => header),
-      TE.bind('wanted', ({ stored }) => TE.fromEither(upscaledExtent(`the image ${path}`, stored, least))),
-      TE.chain(({ stored, wanted }) => {
+      TE.fromEither(upscaledExtent(`the image ${path}`, header, least)),
+      TE.chain((wanted) => {
         const bytes = decodedBytes(wanted)
         const pixels: Outcome<DecodedImage['pixels']> =
           bytes <= inMemory
             ? pipe(
-                decode(stored, wanted, decoderPixels),
+                decode(header, wanted, decoderPixels),
                 TE.chainFirstEitherK(({ info }) => checkChannels(info)),
                 TE.map(({ data }) => ownPixels(data))
               )
             : withDiskSpace(`the image ${path}`, bytes, (file) =>
                 pipe(
-                  decode(stored, wanted, (image) => image.toFile(file), true),
+                  decode(header, wanted, (image) => image.toFile(file), true),
                   TE.chainEitherK(checkChannels),
                   TE.chainEitherK(() => mapPixelFile(file, bytes))
                 )

@@ -9,7 +9,7 @@ import { tap } from '../tasks/tap'
 import { openAnnotations } from './inspect-annotations'
 import { type ClassMap, type Mask, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
-import { type PolygonMap, polygonBytes } from './polygons'
+import { type PolygonMap, polygonBytes } from './paint-polygons'
 import { type Extent2, extentText, finest } from './resolution'
 import type { Reading } from './samples'
 

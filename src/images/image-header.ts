@@ -28,6 +28,8 @@ export interface ImageHeader extends Extent2 {
   readonly hasAlpha: boolean
   /** As in EXIF, 1 where there is none; not applied. */
   readonly orientation: number
+  /** What sharp calls the colours of a file that it decodes, such as `grey16`. */
+  readonly colourSpace?: string
   /** Of a slide that OpenSlide reads. */
   readonly slide?: Slide
   /** Where the view lies on the ground; absent where the file does not say it. */
@@ -93,6 +95,7 @@ const headerOf = (path: string, { metadata, directories }: Found, reading: Readi
       pages: Math.max(1, pages - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
       hasAlpha: stored === undefined && (hasAlpha || channels > (coloursOf[space] ?? channels)),
       orientation,
+      colourSpace: space,
       ...(ground && { ground: groundAt(ground, levels[0]!, view) })
     }))
   )

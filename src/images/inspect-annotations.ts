@@ -5,7 +5,7 @@ import { mapOf, readAnnotations } from './annotations'
 import type { AnnotationRules } from './class-list'
 import type { ImageHeader } from './image-header'
 import type { Mask } from './masks'
-import { type PolygonMap, countPainted } from './polygons'
+import { type PolygonMap, countPainted } from './paint-polygons'
 import type { Extent2 } from './resolution'
 
 /** The polygons of a mask, over an image of its extent. */

@@ -10,7 +10,7 @@ import { windowBytes } from './image-windows'
 import { inspectAnnotations, openAnnotations } from './inspect-annotations'
 import { type Mask, decodeMask, inspectMask, openMask } from './masks'
 import type { TiledMask } from './mask-windows'
-import { type PolygonMap, forEachRun } from './polygons'
+import { type PolygonMap, forEachRun } from './paint-polygons'
 
 /** Takes a run of pixels of one value: [from, to) of a row. */
 type MarkRun = (row: number, from: number, to: number, value: number) => void

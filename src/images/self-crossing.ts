@@ -1,4 +1,4 @@
-import type { Ring } from './polygons'
+import type { Ring } from './paint-polygons'
 
 interface Edge {
   readonly x0: number

@@ -7,6 +7,7 @@ import { callback, decoderCodec, listOf, failureCodec, oneOf as oneOfCodec, text
 import { type GivenSize, commaList, flag, notAChoice, oneOf, path, size, whole, textKind } from '../options/kinds'
 import { maxBudgets, maxClasses, maxSteps } from '../options/limits'
 import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { classNames } from './data-options'
 import { resolutionOptions } from './image-options'
 import { type HeatMapKind, type ResultFormat, heatMapKinds, resultFormats } from '../results/formats'
 import { optimizerOptions } from './optimizer-options'
@@ -30,6 +31,11 @@ import { type Size, parseSize } from '../options/sizes'
 const planWatching = {
   /** Called once with the plan, before anything runs. */
   onPlan: fromJavaScript(callback<(planned: Planned) => void>())
+}
+
+const noticeOption = {
+  /** Called with one sentence that the user should see. */
+  onNotice: fromJavaScript(callback<(sentence: string) => void>())
 }
 
 export const planOptions = {
@@ -107,7 +113,8 @@ export const gradientsOptions = {
   batch: required(path('file'), 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]'),
   /** The safetensors file to write. */
   out: required(path('file'), 'safetensors to write'),
-  ...planWatching
+  ...planWatching,
+  ...noticeOption
 }
 
 export interface GradientsOptions extends OptionsOf<typeof gradientsOptions>, BudgetOptions {}
@@ -126,8 +133,6 @@ const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFor
   (text) => E.fromNullable(notAChoice(resultFormats))(resultFormats.find((name) => name === text)),
   resultFormats.length
 )
-
-const names: Kind<readonly string[]> = commaList<string, string>('names', listOf(textCodec, 1, maxClasses), E.right, maxClasses)
 
 /** What is known of an image once it is predicted. */
 export interface ImagePrediction {
@@ -172,8 +177,8 @@ export const predictOptions = {
   ),
   /** With `data`: what masks are written as; ['tif'] where absent. */
   formats: optional(formats, `with --data, what masks are written as: some of ${resultFormats.join(',')}`, { otherwise: 'tif' }),
-  /** Names of the classes, in their order, for scores and polygons. */
-  classNames: optional(names, 'names of the classes, in their order, such as normal,tumour', { otherwise: 'their numbers' }),
+  /** Names of the classes in order, as of `train`, for scores and polygons. */
+  classNames: optional(classNames(maxClasses), 'names of the classes in order, as of train', { otherwise: 'their numbers' }),
   /** Whether a *.tif has the colours of the classes beside them; 8-bit grey where not. */
   palette: withDefault(flag, 'give the classes colours in a *.tif; else it is 8-bit grey', false),
   /** The name or number of a class of which a *.geojson has no polygons. */
@@ -191,8 +196,7 @@ export const predictOptions = {
   /** Whether an image that cannot be read or predicted is left out, and counted. */
   skipBad: withDefault(flag, 'leave out images that cannot be read or predicted, and count them', false),
   ...planWatching,
-  /** Called with one sentence that the user should see. */
-  onNotice: fromJavaScript(callback<(sentence: string) => void>()),
+  ...noticeOption,
   /** Called after each image. */
   onImage: fromJavaScript(callback<(prediction: ImagePrediction) => void>())
 }

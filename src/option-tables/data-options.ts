@@ -1,19 +1,22 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { decodeAs } from '../../staging/decoding/decode'
-import { type ClassList, parseClassList } from '../images/class-list'
+import { type ClassList, maxNamedClasses, parseClassList } from '../images/class-list'
 import type { DataRules } from '../images/data-rules'
 import { decoderCodec, listOf, text as textCodec } from '../options/codecs'
 import { path, textKind } from '../options/kinds'
 import { type DecodedOptions, type Kind, optional } from '../options/option'
 
-const parseNames = (text: string): E.Either<string, ClassList> => parseClassList(text.split(','))
-
-const classNames: Kind<readonly string[] | string, ClassList> = {
-  codec: decoderCodec('names of classes', (value) =>
-    typeof value === 'string' ? parseNames(value) : pipe(decodeAs('list of names', listOf(textCodec, 1))(value), E.chain(parseClassList))
-  ),
-  commandLine: { form: 'text', placeholder: 'list', parse: (text) => E.map(() => text)(parseNames(text)) }
+/** Names of classes in order, at most so many: 'normal,tumour=T', or a list of such entries. */
+export const classNames = (most: number): Kind<readonly string[] | string, ClassList> => {
+  const parseEntries = (entries: readonly string[]) => parseClassList(entries, most)
+  const parseText = (text: string) => parseEntries(text.split(','))
+  return {
+    codec: decoderCodec('names of classes', (value) =>
+      typeof value === 'string' ? parseText(value) : pipe(decodeAs('list of names', listOf(textCodec, 1))(value), E.chain(parseEntries))
+    ),
+    commandLine: { form: 'text', placeholder: 'list', parse: (text) => E.map(() => text)(parseText(text)) }
+  }
 }
 
 const text: Kind<string> = textKind('text', textCodec, E.right)
@@ -22,7 +25,7 @@ const text: Kind<string> = textKind('text', textCodec, E.right)
 export const dataOptions = {
   /** Names of the classes in order: 'normal,tumour', or a list; 'tumour=T' where files say T. */
   classNames: optional(
-    classNames,
+    classNames(maxNamedClasses),
     'names of the classes in order, such as normal,tumour=T where files say T; later ones cover earlier where polygons overlap (docs/labels.md)',
     { otherwise: 'numbers; folders and polygons by their names, sorted' }
   ),

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
-import type { Resolution } from '../images/resolution'
+import type { Reading } from '../images/samples'
 import { type NetworkOptions, type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { centreCrop } from '../training/batches'
 import { type Input, readInput } from './input'
@@ -20,7 +20,7 @@ export interface PredictedImage<S> {
 
 export interface ImageRun<S> extends Pick<NetworkOptions, 'planned' | 'device' | 'weights'> {
   readonly images: readonly S[]
-  readonly resolution: Resolution
+  readonly reading: Reading
   readonly signal?: AbortSignal | undefined
   /** Takes what it needs before the next image. */
   readonly onPredicted: (predicted: PredictedImage<S>) => Outcome<unknown>
@@ -37,12 +37,12 @@ export interface Opened {
 type Stop = { readonly at: number; readonly failure?: Failure }
 
 const predictImage = <S extends Opened>(
-  { planned, resolution, signal }: ImageRun<S>,
+  { planned, reading, signal }: ImageRun<S>,
   network: RunningNetwork,
   image: S
 ): Outcome<PredictedImage<S>> =>
   pipe(
-    readInput(image.source, resolution),
+    readInput(image.source, reading),
     TE.bindTo('input'),
     TE.bind('milliseconds', ({ input }) =>
       withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...input, ...centreCrop(input)(input) }]))

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import type { SeenCrop } from '../images/seen-crop'
 import type { Planned } from '../plans/plan-network'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { planPage } from './plan-page'
@@ -12,7 +13,7 @@ export interface RanSteps {
   /** Of an update; pixels that it reads count once. */
   readonly images: number
   /** Of each step and after each validation; absent where nothing is learned. */
-  readonly crops?: readonly Crop[]
+  readonly crops?: readonly SeenCrop[]
   readonly learned?: {
     readonly loss: readonly number[]
     readonly learningRate: readonly number[]
@@ -26,23 +27,12 @@ export interface RanSteps {
   }
 }
 
-/** Of a crop that was validated: bytes, and the classes of labelled images. */
-interface Crop {
-  readonly name: string
-  readonly height: number
-  readonly width: number
-  readonly rgb: Uint8Array
-  readonly target?: Uint8Array
-  readonly predicted?: Uint8Array
-  readonly label?: number
-  readonly guess?: { readonly label: number; readonly probability: number }
-}
-
 const base64 = (bytes: Uint8Array | undefined): string | null => (bytes === undefined ? null : Buffer.from(bytes).toString('base64'))
 
-const cropPart = ({ name, height, width, rgb, target, predicted, label, guess }: Crop): CropPart => ({
+const cropPart = ({ name, height, width, rgb, target, predicted, text = '', predictedClass, heatMap }: SeenCrop): CropPart => ({
   ...{ name: basename(name), height, width, rgb: base64(rgb) ?? '', target: base64(target), predicted: base64(predicted) },
-  text: guess === undefined ? '' : `class ${label}; predicted ${guess.label}, probability ${guess.probability.toFixed(2)}`
+  text,
+  heatMap: heatMap === undefined ? null : { rgb: base64(heatMap)!, text: `what speaks for class ${predictedClass}` }
 })
 
 type Line = LineChart['lines'][number]

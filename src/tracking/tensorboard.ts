@@ -7,6 +7,8 @@ import type { Graph } from '../../staging'
 import type { Outcome } from '../failure'
 import { writeFailure } from '../files/atomic-write'
 import { makeFolder } from '../files/make-folder'
+import type { SeenCrop } from '../images/seen-crop'
+import { cropPictures, cropTag } from './crop-pictures'
 import { encodeMessage } from './event-messages'
 import { tfRecord } from './records'
 import type { Ending, Tracker } from '../training/tracker'
@@ -41,12 +43,32 @@ const hparams = (tag: string, data: object): object => ({
   value: [{ tag, metadata: { pluginData: { pluginName: 'hparams', content: encodeMessage('HparamsPluginData', data) } } }]
 })
 
-const scalars = (values: readonly Scalar[]): object => ({ value: values.map(({ tag, value }) => ({ tag, simpleValue: value })) })
+const scalarValues = (values: readonly Scalar[]): readonly object[] => values.map(({ tag, value }) => ({ tag, simpleValue: value }))
+
+/** DT_STRING of TensorFlow's types. */
+const stringType = 7
+
+/** Pictures of crops, and of labelled ones the classes in words. */
+const cropValues = (crops: readonly SeenCrop[]): Outcome<readonly object[]> =>
+  pipe(
+    cropPictures(crops),
+    TE.map((pictures) => [
+      ...pictures.map(({ tag, height, width, png }) => ({ tag, image: { height, width, colorspace: 3, encodedImageString: png } })),
+      ...crops.flatMap((crop, index) => {
+        if (crop.text === undefined) return []
+        const tensor = { dtype: stringType, stringVal: [Buffer.from(crop.text)] }
+        return [{ tag: `${cropTag(crop, index)}/class`, metadata: { pluginData: { pluginName: 'text' } }, tensor }]
+      })
+    ])
+  )
 
 /** SessionLog's START: what an earlier file of the folder has from this step on does not count. */
 const sessionStart = 1
 /** The hyper-parameter plugin's success, and failure. */
 const statuses: Readonly<Record<Ending, number>> = { finished: 1, failed: 2, interrupted: 2 }
+
+/** Event files that this process has opened: a name of its own to each of one second. */
+let opened = 0
 
 /**
  * Opens a new event file of TensorBoard's in a folder, which is made where it is missing, with the
@@ -55,7 +77,8 @@ const statuses: Readonly<Record<Ending, number>> = { finished: 1, failed: 2, int
  */
 export const openTensorBoard = (folder: string, { graph, hyperParameters, stepsBefore }: TrackedRun): Outcome<Tracker> => {
   const now = (): number => Date.now() / 1e3
-  const path = join(folder, `events.out.tfevents.${Math.floor(now())}.${hostname()}.${process.pid}.tilefold`)
+  const path = join(folder, `events.out.tfevents.${Math.floor(now())}.${hostname()}.${process.pid}.${opened}.tilefold`)
+  opened += 1
   return pipe(
     TE.tryCatch(async () => {
       await makeFolder(folder)
@@ -65,8 +88,14 @@ export const openTensorBoard = (folder: string, { graph, hyperParameters, stepsB
       const write = (step: number, what: object): Outcome<void> =>
         TE.tryCatch(() => file.writeFile(tfRecord(encodeMessage('Event', { wallTime: now(), step, ...what }))), writeFailure(path))
       const tracker: Tracker = {
-        step: (report) => write(report.step + 1, { summary: scalars(scalarsOfStep(report)) }),
-        validation: (validation) => write(validation.step, { summary: scalars(scalarsOfValidation(validation)) }),
+        step: (report) => write(report.step + 1, { summary: { value: scalarValues(scalarsOfStep(report)) } }),
+        validation: (validation, crops) =>
+          pipe(
+            cropValues(crops),
+            TE.chain((values) =>
+              write(validation.step, { summary: { value: [...scalarValues(scalarsOfValidation(validation)), ...values] } })
+            )
+          ),
         close: async (ending) => {
           const sessionEndInfo = { status: statuses[ending], endTimeSecs: now() }
           await write(0, { summary: hparams('_hparams_/session_end_info', { sessionEndInfo }) })()

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Failure, Outcome } from '../failure'
 import { isNormalised } from '../../staging'
+import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
@@ -17,7 +18,6 @@ import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { restoreState } from './state'
-import type { SeenCrop } from './seen-crops'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import { validate } from './validation'
@@ -72,8 +72,9 @@ const trainOn =
     })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
-    const { report, live } = request.options
-    const onCrops = report === undefined && live === undefined ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
+    const { report, live, tensorboard } = request.options
+    const isSeen = [report, live, tensorboard].some((shown) => shown !== undefined)
+    const onCrops = !isSeen ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
     const run = runUpdates({
       request,
       network,

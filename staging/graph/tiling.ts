@@ -135,13 +135,11 @@ interface AxisTile {
  */
 export interface TileRun {
   readonly count: number
-  /** Of the first tile: what each op of the segment reads of its inputs, in order. */
+  /** What each op of the segment reads of its inputs in the first tile, in order. */
   readonly readings: readonly Reading[]
-  /** Of the first tile, by tensor: the hull of what ops read of it and of what is owned of it. */
+  /** By tensor, the hull of what the first tile reads of it and owns of it. */
   readonly held: ReadonlyMap<number, Interval>
-  /**
-   * Of the first tile: its part of each tensor that leaves the segment, and of each that is summed.
-   */
+  /** The first tile's part of each tensor that leaves the segment, and of each that is summed. */
   readonly owned: ReadonlyMap<number, Interval>
   /** How far the tile's part of each tensor moves from one tile to the next. */
   readonly advances: ReadonlyMap<number, number>

@@ -202,4 +202,18 @@ test('the table of models has all that are built in', () =>
     Object.keys(builtIn).sort()
   ))
 
+/** Calls, flags and headers that other systems have not. */
+const ofLinux =
+  /\b(?:memfd_create|eventfd|fallocate|MAP_POPULATE|epoll_\w+|sched_[gs]etaffinity|pthread_setaffinity_np|prctl|mremap|syscall|accept4|pipe2|gettid)\b|<sys\/(?:eventfd|epoll|inotify|prctl|sendfile|syscall|sysinfo)\.h>|<linux\/|\bproc\/(?:self|cpuinfo|meminfo)/
+
+test("the table of what is Linux's alone has every file that is", () => {
+  const files = ['native/src', 'native/addon', 'native/session', 'native/system', 'src', 'staging'].flatMap(codeOf)
+  const code = (path: string): string => read(path).replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
+  const named = rowsOf('docs/systems-native.md', 'file').map(([file]) => quoted(file!)[0])
+  for (const path of files) {
+    const found = ofLinux.exec(code(path))?.[0]
+    assert.is(named.includes(path), found !== undefined || /_linux\.[ch]pp$/.test(path), `${path}: ${found ?? 'nothing'}`)
+  }
+})
+
 test.run()

@@ -1,5 +1,5 @@
 /** Whatever a program gives for options: a sentence with the code input, and nothing thrown. */
-import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -32,10 +32,7 @@ import { temporaryFolder } from './temporary-folder'
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
 
-test.before(async () => {
-  mkdirSync(at('images'))
-  await writeImages(at('images'))
-})
+test.before(() => writeImages(at('images')))
 
 const functions: Readonly<Record<string, (options: never) => Outcome<unknown>>> = {
   bench,

@@ -26,12 +26,16 @@ const refused = ({ status, stdout, stderr }: Ended, sentence: RegExp): void => {
   assert.equal([stdout, status], ['', 2])
 }
 
-test('two files are all that is installed, and none of them is TypeScript to be run or builds anything', () => {
+test('two files are all that is installed: JavaScript with maps to its sources, and nothing that is built', () => {
   assert.match(said, /added 2 packages/)
   const own = at('node_modules', 'tilefold')
   // Bundled packages may bring the sources of what they compiled.
   const sources = filesBelow(own).filter((path) => /(?<!\.d)\.[cm]?ts$/.test(path) && !path.startsWith(join(own, 'node_modules')))
   assert.equal(sources, [])
+  // Those that were compiled; some of dist/ is JavaScript already.
+  const mapped = filesBelow(join(own, 'dist')).filter((path) => /^\/\/# sourceMappingURL=/m.test(readFileSync(path, 'utf8')))
+  assert.ok(mapped.includes(join(own, 'dist', 'src', 'index.js')))
+  for (const path of mapped) assert.match(JSON.parse(readFileSync(`${path}.map`, 'utf8')).sourcesContent[0], /\S/, path)
   // Built with CUDA it has another name.
   const addons = readdirSync(at('node_modules', '@tilefold'))
   assert.is(addons.length, 1)

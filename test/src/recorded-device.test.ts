@@ -27,7 +27,7 @@ import {
 } from '../../staging'
 import { gpuModel } from '../../staging/devices/gpu-model'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
-import { must } from '../golden/execute'
+import { must } from '../must'
 import { gpuDouble } from '../staging/gpu-answers'
 import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'

@@ -1,13 +1,13 @@
 /** Weights that a training starts from: of other classes, with parameters drawn anew. */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model, named, relu, seq } from '../../dsl'
-import { type StartingWeights, type TrainOptions, predict, train, writeTensorFile } from '../../src'
+import { type StartingWeights, type TrainOptions, gradients, predict, train, writeTensorFile } from '../../src'
 import type { TensorData } from '../../src/weights/safetensors'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
+import { filledTensor } from './filled-tensor'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 import { weightsOf } from './weights-of'
@@ -31,12 +31,7 @@ const network = (name: string, classes: number, extra = false) =>
     ]
   })
 
-const tensor = (name: string, shape: readonly number[], value = 0.25): TensorData => ({
-  name,
-  type: 'F32',
-  shape,
-  data: new Float32Array(shape.reduce((product, extent) => product * extent, 1)).fill(value)
-})
+const tensor = (name: string, shape: readonly number[]): TensorData => filledTensor(name, shape, 0.25)
 const features = [0, 2].flatMap((index) => [
   tensor(`features.${index}.weight`, [4, index === 0 ? 3 : 4, 3, 3]),
   tensor(`features.${index}.bias`, [4])
@@ -59,7 +54,6 @@ const assertClose = (found: Float64Array, expected: Float64Array): void => {
 }
 
 test.before(async () => {
-  mkdirSync(at('images'))
   await writeImages(at('images'))
   await valueOf(writeTensorFile(at('ten'), ofClasses(10)))
   await valueOf(writeTensorFile(at('two'), ofClasses(2)))
@@ -130,6 +124,23 @@ test('what does not fit names the option that draws it anew', async () => {
     predict({ model: network('net', 2), weights: at('ten'), image: join(at('images'), 'dark', '0.png'), device: 'reference', threads: 1 })
   )
   assert.is(message, `${ofTen}: give --classes 10, or the weights of 2 classes`)
+})
+
+test('gradients too say that names are taken without what they all begin with', async () => {
+  await valueOf(
+    writeTensorFile(
+      at('wrapped'),
+      ofClasses(2).map((one) => ({ ...one, name: `module.${one.name}` }))
+    )
+  )
+  const target: TensorData = { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(0n, 1n) }
+  await valueOf(writeTensorFile(at('batch'), [tensor('input', [2, 3, 16, 16]), target]))
+  const said: string[] = []
+  const files = { weights: at('wrapped'), batch: at('batch'), out: at('gradients') }
+  await valueOf(
+    gradients({ model: network('net', 2), device: 'reference', threads: 1, ...files, onNotice: (sentence) => said.push(sentence) })
+  )
+  assert.equal(said, [`${at('wrapped')}: the names of its tensors are taken without "module.", with which they all begin`])
 })
 
 test('safetensors are not written over the file of torch.save that they come from', async () => {

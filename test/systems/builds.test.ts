@@ -1,7 +1,7 @@
 /** Fresh clones on other systems, which `npm start` and `npm test` begin by making ready. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Root, testIn } from './roots'
+import { type Root, cloneInto, testIn } from './roots'
 
 /** Systems' own Node may be too old; this one needs no newer glibc than that of Debian 10. */
 const node = { path: process.execPath, place: '/var/tmp/node/node' }
@@ -28,6 +28,13 @@ for (const { name, release, compiler, packages } of systems)
     assert.match(run(root, versions), /"library":"oneDNN","version":"3\./)
     assert.match(run(root, tests), /\n[1-9]\d* passed, 0 failed/)
   })
+
+/** Debian's own Node and npm, and nothing else: both commands install the rest. */
+testIn('debian13-clone', 'trixie', ['nodejs', 'npm'], 'debian13: npm start and npm test of a fresh clone need nothing first', (root) => {
+  const clone = cloneInto(root)
+  assert.match(root.run(`cd ${clone} && npm start`), /peak, measured .* of plain[^]*loss, last \d+ steps/)
+  assert.match(root.run(`cd ${clone} && npm test`), /\n[1-9]\d* passed, 0 failed\n$/)
+})
 
 testIn('ubuntu22.04', 'jammy', [], 'ubuntu22.04: its oneDNN 2.2 is too old, which a clone says', (root) => {
   const said = run(root, `${setUp('c++')} 2>&1 || true`)

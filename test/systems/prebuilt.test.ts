@@ -61,6 +61,11 @@ else {
       const tests = 'node test/run.js native/convolutions golden/operations'
       assert.match(offline(root, `${addon} ${tests}`), /\n[1-9]\d* passed, 0 failed/)
     })
+  testIn('debian13-old-processor', 'trixie', ['qemu-user'], 'a processor without AVX2 is refused in a sentence', (root) => {
+    offline(root, install)
+    const command = `cd ${stranger} && qemu-x86_64 -cpu Nehalem ${node}/node node_modules/.bin/tilefold plan vgg11 --input 1x3x64x64`
+    assert.match(offline(root, `{ ${command} || echo "status $?"; } 2>&1`), /^[^\n]* AVX2 and FMA \(x86-64-v3\), [^\n]*\nstatus \d\n$/)
+  })
 }
 
 test.run()

@@ -1,5 +1,6 @@
 // Other systems in folders: roots of Debian and Ubuntu, made by debootstrap and entered by chroot.
 import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -10,8 +11,14 @@ export const checkout = join(__dirname, '..', '..')
 /** Where roots are kept from one run to the next. */
 const roots = process.env['TILEFOLD_ROOTS'] ?? join(homedir(), '.cache', 'tilefold', 'roots')
 
-const run = (command: string, args: readonly string[]) =>
-  spawnSync(command, args, { cwd: checkout, encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'pipe'] })
+const run = (command: string, args: readonly string[], env = process.env) =>
+  spawnSync(command, args, { cwd: checkout, encoding: 'utf8', env, maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'pipe'] })
+
+/** What this run of tests is told must not reach one in a root. */
+const inRoot = (): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TILEFOLD_')))
+
+/** Whom this machine trusts beside whom Node does: a root's npm asks the registry too. */
+const certificates = [process.env['NODE_EXTRA_CA_CERTS'] ?? []].flat()
 
 /** What a script cannot do here: it ends with this status, and says why last. */
 const impossible = 3
@@ -38,6 +45,16 @@ export const script = (path: string, args: readonly string[]): { readonly output
   return { output: stdout }
 }
 
+/** A clone of what is committed here, alone in its folder; answers with its place in the root. */
+export const cloneInto = (root: Root): string => {
+  const place = '/work/clone'
+  const path = join(root.path, place)
+  rmSync(path, { recursive: true, force: true })
+  const { status, stderr } = run('git', ['clone', '--quiet', '--depth=1', `file://${checkout}`, path])
+  assert.is(status, 0, stderr)
+  return place
+}
+
 /**
  * A test in a root of a release of Debian or Ubuntu with packages; skipped with a sentence where
  * none can be made.
@@ -54,9 +71,9 @@ export const testIn = (name: string, release: string, packages: readonly string[
     body({
       path,
       run: (command, { seen = [], isOffline = false } = {}) => {
-        const places = seen.map((one) => (typeof one === 'string' ? one : `${one.path}=${one.place}`))
+        const places = [...certificates, ...seen].map((one) => (typeof one === 'string' ? one : `${one.path}=${one.place}`))
         const args = [...(isOffline ? ['--offline'] : []), path, command, ...places]
-        const { status, stdout, stderr } = run('bash', ['test/systems/in-root.sh', ...args])
+        const { status, stdout, stderr } = run('bash', ['test/systems/in-root.sh', ...args], inRoot())
         assert.is(status, 0, `${name}: ${command}\n${stdout}${stderr}`)
         return stdout
       }

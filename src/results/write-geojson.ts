@@ -3,7 +3,7 @@ import type { Outcome } from '../failure'
 import { replaceFileAtomic } from '../files/atomic-write'
 import { colourOfClass } from './colours'
 import type { PixelRows } from './pixel-rows'
-import { type TracedPolygon, tracePolygons } from './polygons'
+import { type TracedPolygon, tracePolygons } from './trace-polygons'
 
 export interface GeoJsonOptions {
   /** Names of the classes; their numbers where absent. */

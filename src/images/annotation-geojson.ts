@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { predicateCodec } from '../options/codecs'
-import type { DrawnPolygon, Ring } from './polygons'
+import type { DrawnPolygon, Ring } from './paint-polygons'
 
 type Position = readonly [x: number, y: number]
 
@@ -81,7 +81,7 @@ const featuresOf = (value: unknown): E.Either<string, readonly unknown[]> => {
  * `properties.classification.name`. Points and lines mark nothing. Left is what is wrong with which
  * feature.
  */
-export const decodeGeojson = (text: string): E.Either<string, readonly DrawnPolygon[]> =>
+export const decodeGeoJson = (text: string): E.Either<string, readonly DrawnPolygon[]> =>
   pipe(
     E.tryCatch(
       () => JSON.parse(text) as unknown,

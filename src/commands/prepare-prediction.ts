@@ -1,0 +1,63 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Outcome } from '../failure'
+import { type NamedPath, checkPaths, namedPaths } from '../files/paths'
+import { removeLeftovers } from '../images/mapped-image-file'
+import type { Reading } from '../images/samples'
+import type { predictOptions } from '../option-tables/command-options'
+import { resolutionOf } from '../option-tables/image-options'
+import type { DecodedOptions } from '../options/option'
+import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
+import type { RunnableSetup } from '../plans/setup'
+import { setupReads } from '../plans/setup-files'
+import { readingAsTrained } from '../predicting/input-channels'
+import type { TrainedChannels } from '../weights/channel-metadata'
+import type { WeightSource } from '../weights/weights'
+
+export type DecodedPredictOptions = DecodedOptions<typeof predictOptions>
+
+/** What predicts, and how images are read for it. */
+export interface PreparedPrediction {
+  readonly setup: RunnableSetup
+  readonly reading: Reading
+  /** What the weights say of their channels. */
+  readonly trained?: TrainedChannels
+  readonly weights: WeightSource
+}
+
+/** Weights are read for each plan; what is said of them, once. */
+const weightSource = ({ weights, onNotice }: DecodedPredictOptions): WeightSource => {
+  const told = new Set<string>()
+  return { path: weights, onNotice: (sentence) => void (told.has(sentence) || (told.add(sentence), onNotice?.(sentence))) }
+}
+
+/**
+ * What comes before any prediction: no file is read and written at once, the device is there, what
+ * killed runs left on disk is gone, and `checkOut` has seen that results can be written.
+ */
+export const preparePrediction = (
+  options: DecodedPredictOptions,
+  images: readonly string[],
+  writes: readonly NamedPath[],
+  checkOut: Outcome<void>
+): Outcome<PreparedPrediction> => {
+  const { weights, data } = options
+  return pipe(
+    checkPaths({
+      reads: [
+        ...setupReads(options),
+        ...namedPaths('--weights', weights),
+        ...namedPaths('--data', data),
+        ...images.flatMap((path) => namedPaths('--image', path))
+      ],
+      writes
+    }),
+    TE.chain(() => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
+    TE.bindTo('setup'),
+    TE.chainFirstTaskK(() => removeLeftovers),
+    TE.chainFirst(() => checkOut),
+    TE.bind('asked', () => TE.fromEither(resolutionOf(options))),
+    TE.bind('read', ({ asked }) => readingAsTrained(weights, asked)),
+    TE.map(({ setup, read }) => ({ setup, ...read, weights: weightSource(options) }))
+  )
+}
