@@ -5,8 +5,8 @@
  *
  * Files are id,lower,upper,size rows (default: those of the tests). The Programs train networks
  * (batch 1, SGD with momentum) on the reference device's layouts, by each strategy at five budgets
- * from its least to what plain needs. `virtual` has pages as chunks for files; Programs are lowered
- * for it, with chunks of 64 KiB and of what CUDA maps at least.
+ * from its least to what plain needs. `virtual` has the smallest pages for files; Programs are
+ * lowered for it, with pages of 64 KiB and of what CUDA maps at least.
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -20,7 +20,7 @@ import { formatBytes, formatMilliseconds } from '../src/text/format'
 import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLive, referenceModel, unusableFreeSpace } from '../staging'
 import { lower, type Lowered } from '../staging/lowering'
 import { alignment } from '../staging/placement/placement'
-import { minCudaChunk } from '../staging/placement/virtual'
+import { minCudaPage } from '../staging/placement/virtual'
 import { createPlanSearches } from '../staging/search'
 import { decide, type Decision } from '../staging/decide'
 import { planners, type Planner } from '../staging/strategies'
@@ -34,8 +34,8 @@ interface Instance {
   readonly name: string
   readonly lifetimes: readonly Lifetime[]
   readonly alignment: number
-  /** Bytes of a chunk where the placement is `virtual`. */
-  readonly chunkBytes: number
+  /** Bytes of a page where the placement is `virtual`. */
+  readonly pageBytes: number
 }
 
 interface Row {
@@ -59,7 +59,7 @@ const fromFile = async (path: string): Promise<Instance> => ({
   name: basename(path, '.csv'),
   lifetimes: must(await readBuffers(path)()),
   alignment: 1,
-  chunkBytes: defaultPageSize
+  pageBytes: defaultPageSize
 })
 
 const ratioOf = (bytes: number, lifetimes: readonly Lifetime[]): number => bytes / maxLive(lifetimes, alignment).bytes
@@ -81,7 +81,7 @@ interface ProgramRow {
   readonly optimal: boolean
 }
 
-const chunkSizes = { 'virtual 64 KiB': 2 ** 16, 'virtual 2 MiB': minCudaChunk } as const
+const pageSizes = { 'virtual 64 KiB': 2 ** 16, 'virtual 2 MiB': minCudaPage } as const
 const ways = ['best-fit', 'gtbm', 'virtual 64 KiB', 'virtual 2 MiB', 'static'] as const
 type Way = (typeof ways)[number]
 
@@ -98,8 +98,8 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, { graph,
   const [lifetimes, peakBytes] = [chosen.lifetimes(), chosen.peakBytes()]
   const placed = (name: 'best-fit' | 'gtbm') => allocators[name](lifetimes, { alignment })
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
-  const inChunks = (chunkBytes: number): number =>
-    ratioOf(lower(graph, { ...chosen.plan, placement: { allocator: 'virtual', pageBytes: chunkBytes } }, device).peakBytes(), lifetimes)
+  const inPages = (pageBytes: number): number =>
+    ratioOf(lower(graph, { ...chosen.plan, placement: { allocator: 'virtual', pageBytes } }, device).peakBytes(), lifetimes)
   const ratio = ratioOf(peakBytes, lifetimes)
   const isOptimal = (): boolean => {
     const searched = allocators.static(lifetimes, { alignment })
@@ -111,8 +111,8 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, { graph,
     ratios: {
       'best-fit': ratioOf(bestFit.peakBytes, lifetimes),
       gtbm: ratioOf(gtbm.peakBytes, lifetimes),
-      'virtual 64 KiB': inChunks(chunkSizes['virtual 64 KiB']),
-      'virtual 2 MiB': inChunks(chunkSizes['virtual 2 MiB']),
+      'virtual 64 KiB': inPages(pageSizes['virtual 64 KiB']),
+      'virtual 2 MiB': inPages(pageSizes['virtual 2 MiB']),
       static: ratio
     },
     unusableFreeSpace: {
@@ -144,9 +144,9 @@ function* programRows(network: string, size: number, chosen: readonly Planner[])
   }
 }
 
-const measure = ({ name, lifetimes, alignment, chunkBytes }: Instance, placement: AllocatorName): Row => {
+const measure = ({ name, lifetimes, alignment, pageBytes }: Instance, placement: AllocatorName): Row => {
   const started = performance.now()
-  const placed = allocators[placement](lifetimes, { alignment, chunkBytes, ...(name.endsWith(`.${capacity}`) && { capacity }) })
+  const placed = allocators[placement](lifetimes, { alignment, pageBytes, ...(name.endsWith(`.${capacity}`) && { capacity }) })
   const ms = performance.now() - started
   const most = maxLive(lifetimes, alignment).bytes
   return {

@@ -12,15 +12,9 @@ export type { PlanGrid, PlanPlacement, PlanSegment, PlanSwapInterval } from './p
 export { planStrategies, type PlanFigures, type PlanFileSegment, type PlanStrategy } from './plan/plan-file'
 export { earlierNames } from './plan/earlier-names'
 export { isBroadcast } from './ops/joins'
-export {
-  validateHostRows,
-  checkPlan,
-  validateOrder,
-  validateRematerializations,
-  validateSegments,
-  type PlannedLayer,
-  type UnnamedSegment
-} from './plan/rules'
+export { type PlannedLayer } from './plan/planned-layer'
+export { checkPlan, validateOrder } from './plan/rules'
+export { validateHostRows, validateRematerializations, validateSegments, type UnnamedSegment } from './plan/segment-rules'
 export { type ShapeRule } from './shapes/shape'
 export { shapeRules } from './shapes/shape-rules'
 export { trace, type TracedLayer } from './flat/trace'

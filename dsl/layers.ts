@@ -86,29 +86,30 @@ export const pad = layerMaker('pad')
 export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
 
 /**
- * Of scores [B, N]: the mean over the rows, by their class's weight, of a sum of losses such as
- * 'cross-entropy:smoothing=0.1' or '0.5*cross-entropy+focal:gamma=2'. The targets are classes.
+ * A loss of scores [B, N]: the mean over the rows, by their class's weight, of a sum of losses such
+ * as 'cross-entropy:smoothing=0.1' or '0.5*cross-entropy+focal:gamma=2'. The targets are classes.
  */
 export const classLoss = layerMaker('classLoss')
 
 /**
- * Of scores [B, N, H, W]: the mean over the pixels that count, by their class's weight, of a sum of
- * losses such as 'focal:gamma=1.5'. Of binary losses each channel is its class against all others,
- * and a single channel is class 1 against class 0.
+ * A loss of scores [B, N, H, W]: the mean over the pixels that count, by their class's weight, of a
+ * sum of losses such as 'focal:gamma=1.5'. Of binary losses each channel is its class against all
+ * others, and a single channel is class 1 against class 0.
  */
 export const pixelLoss = layerMaker('pixelLoss')
 
 /**
- * Of scores [B, N, H, W]: Dice or Tversky, the mean over all images and classes of 1 minus an index
- * of the sums over the pixels of one image that count, and perhaps losses of pixels beside, as in
- * 'dice+0.5*cross-entropy'. Probabilities are by softmax, or beside binary losses, and of a single
- * channel, by a sigmoid. A segment that is tiled must end before it.
+ * A loss of scores [B, N, H, W]: Dice or Tversky, the mean over all images and classes of 1 minus
+ * an index of the sums over the pixels of one image that count, and perhaps losses of pixels
+ * beside, as in 'dice+0.5*cross-entropy'. Probabilities are by softmax, or beside binary losses,
+ * and of a single channel, by a sigmoid. A segment that is tiled must end before it.
  */
 export const overlapLoss = layerMaker('overlapLoss')
 
 /**
- * Of predictions and targets of the same shape: the mean over the elements whose target is not NaN
- * of a sum of losses such as 'binary-cross-entropy' (several labels a row) or 'huber:delta=2'.
+ * A loss of predictions and targets of the same shape: the mean over the elements whose target is
+ * not NaN of a sum of losses such as 'binary-cross-entropy' (several labels a row) or
+ * 'huber:delta=2'.
  */
 export const valueLoss = layerMaker('valueLoss')
 

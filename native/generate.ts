@@ -5,7 +5,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { absentFields, kernelFields, type Fields, type FieldType } from '../staging/kernels/kernel-fields'
-import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels/kernels'
+import type { KernelRow, Use } from '../staging/kernels/kernel-row'
+import { kernelKinds, rowOf } from '../staging/kernels/kernels'
 import { compiledExpressions, operandCount, operations, type Operation } from '../staging/pointwise/compiled'
 import { stepNumbers } from '../staging/pointwise/encode'
 
@@ -26,12 +27,15 @@ const structs: readonly Struct[] = [
   ...rows.flatMap(([kind, { fields }]): readonly Struct[] => (shared.some(isHeldBy(fields)) ? [] : [[kind, fields]]))
 ]
 
-const types: { readonly [T in FieldType]: string } = {
-  integer: 'std::int64_t',
-  number: 'double',
-  flag: 'bool',
-  layout: 'Layout',
-  numbers: 'std::vector<double>'
+/** A field's type in C++, and the method of FieldReader that reads it. */
+const readers: { readonly [T in FieldType]: { readonly type: string; readonly method: string } } = {
+  integer: { type: 'std::int64_t', method: 'integer' },
+  size: { type: 'std::int64_t', method: 'integer' },
+  number: { type: 'double', method: 'number' },
+  multiplier: { type: 'double', method: 'number' },
+  flag: { type: 'bool', method: 'flag' },
+  layout: { type: 'Layout', method: 'layout' },
+  numbers: { type: 'std::vector<double>', method: 'numbers' }
 }
 
 const capitalise = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
@@ -65,7 +69,7 @@ const members = (fields: readonly string[]): readonly (readonly [name: string, c
   }, [])
 
 const ownMembers = (fields: Fields): ReturnType<typeof members> => members(Object.keys(fields).slice(lengthOf(baseOf(fields)?.[1] ?? {})))
-const typeOf = (fields: Fields, member: string): FieldType => fields[member] ?? fields[`${member}0`]!
+const readerOf = (fields: Fields, member: string) => readers[fields[member] ?? fields[`${member}0`]!]
 
 const struct = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
@@ -73,7 +77,7 @@ const struct = ([name, fields]: Struct): string => {
     `struct ${capitalise(name)}${base === undefined ? '' : ` : ${capitalise(base[0])}`} {`,
     `  explicit ${capitalise(name)}(FieldReader& f);`,
     ...ownMembers(fields).map(([member, count]) => {
-      const type = types[typeOf(fields, member)]
+      const { type } = readerOf(fields, member)
       return `  ${count === 1 ? type : `std::array<${type}, ${count}>`} ${member};`
     }),
     '};'
@@ -84,10 +88,10 @@ const struct = ([name, fields]: Struct): string => {
 const constructor = ([name, fields]: Struct): string => {
   const base = baseOf(fields)
   const last = Object.keys(fields).at(-1)!
-  const read = (member: string): string =>
-    member === last && mayEndBefore(fields)
-      ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(fields, member)}()`
-      : `f.${typeOf(fields, member)}()`
+  const read = (member: string): string => {
+    const value = `f.${readerOf(fields, member).method}()`
+    return member === last && mayEndBefore(fields) ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : ${value}` : value
+  }
   const initialisers = [
     ...(base === undefined ? [] : [`${capitalise(base[0])}(f)`]),
     ...ownMembers(fields).map(([member, count]) =>

@@ -142,16 +142,16 @@ export interface OpArguments {
    */
   readonly pixelCrossEntropy: PixelCrossEntropyArguments
   readonly meanSquaredError: NoOptions
-  /** Of scores [B, N] and a class for each row: a weighted sum of losses. */
+  /** A weighted sum of losses of scores [B, N] and a class for each row. */
   readonly classLoss: ClassLossArguments
-  /** Of scores [B, N, H, W] and a class for each pixel: a weighted sum of losses. */
+  /** A weighted sum of losses of scores [B, N, H, W] and a class for each pixel. */
   readonly pixelLoss: PixelLossArguments
   /**
    * Of scores [B, N, H, W] and a class for each pixel: Dice or Tversky, of each image by itself,
    * and perhaps what pixelLoss has beside.
    */
   readonly overlapLoss: PixelLossArguments
-  /** Of predictions and values of their shape: a weighted sum of losses of single elements. */
+  /** A weighted sum of losses of single elements, of predictions and values of their shape. */
   readonly valueLoss: ValueLossArguments
 }
 

@@ -75,7 +75,7 @@ const unsizedOperand = ({ kind }: Kernel): number =>
   Object.keys(kernelTable[kind].operands).findIndex((name) => name === 'scratch' || name === 'indices')
 
 /**
- * Of each kernel, the bytes that its scratch or indices may take in any launch: what its buffer
+ * For each kernel the bytes that its scratch or indices may take in any launch: what its buffer
  * has, where it is in one.
  */
 const workspacesOf = ({ kernels, buffers, ...sections }: Program): Float64Array => {
@@ -100,10 +100,10 @@ export interface EncodedProgram {
   readonly hostBytes: number
   readonly peakBytes: number
   /**
-   * Bytes of a chunk under virtual addressing; 0 where there is none, as in the two fields that
+   * Bytes of a page under virtual addressing; 0 where there is none, as in the two fields that
    * follow.
    */
-  readonly chunkBytes: number
+  readonly pageBytes: number
   readonly addressBytes: number
   readonly residentBytes: number
   readonly input: Float64Array
@@ -117,7 +117,7 @@ export const encodeProgram = (program: Program): EncodedProgram => ({
   threads: program.threads,
   hostBytes: program.hostBytes,
   peakBytes: program.peakBytes,
-  ...(program.chunks ?? { chunkBytes: 0, addressBytes: 0, residentBytes: 0 }),
+  ...(program.pages ?? { pageBytes: 0, addressBytes: 0, residentBytes: 0 }),
   input: Float64Array.from(program.input),
   kernels: encodeKernels(program.kernels),
   workspaces: workspacesOf(program),

@@ -20,7 +20,7 @@ export interface ImageWindow {
 
 /** Pixels that are read while a section runs: each window when a kernel needs it, one at a time. */
 export interface ReadPixels {
-  /** Of a window, unless one row is more. */
+  /** Bytes of a window, unless one row is more. */
   readonly windowBytes: number
   /**
    * [height, width, channels] of the window, which are freed then, or one sentence, which fails the

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "memory/chunked_arena.hpp"
+#include "memory/paged_arena.hpp"
 #include "tests.hpp"
 
 namespace tilefold::test {
@@ -27,23 +27,23 @@ bool dies(const Memory& arena, std::size_t offset) {
   return WIFSIGNALED(status);
 }
 
-int checkChunkedArena() {
+int checkPagedArena() {
   int failures = 0;
   const auto expect = [&](bool truth, const char* what) {
     if (truth) return;
     ++failures;
-    std::printf("arena of chunks: %s\n", what);
+    std::printf("arena of pages: %s\n", what);
   };
   const std::size_t page = 4096;
   // Memory of a resident page and two more, with a rest that is no whole page, behind five pages of
   // addresses.
-  ChunkedArena arena({page, 5 * page, page}, 3 * page + 100);
+  PagedArena arena({page, 5 * page, page}, 3 * page + 100);
   std::byte* const bytes = arena.data();
   arena.map(2 * page, page, 2 * page);
   expect(arena.highestChangedByte() == 0, "is changed from the start");
   bytes[2 * page] = ~bytes[2 * page];
   const std::byte written = bytes[2 * page];
-  expect(arena.highestChangedByte() == 2 * page, "does not show the highest chunk that changed");
+  expect(arena.highestChangedByte() == 2 * page, "does not show the highest page that changed");
   // A process that lives leaves a byte in the memory, which is shared.
   expect(!dies(arena, 0) && !dies(arena, page - 1), "residents cannot be written");
   expect(dies(arena, page) && dies(arena, 5 * page - 1) && dies(arena, 5 * page), "can be written where nothing is mapped");
@@ -62,7 +62,7 @@ int checkChunkedArena() {
 }  // namespace
 
 int checkArena() {
-  int failures = checkChunkedArena();
+  int failures = checkPagedArena();
   const auto expect = [&](bool truth, const char* what, std::size_t bytes) {
     if (truth) return;
     ++failures;

@@ -74,7 +74,7 @@ void edit(EncodedProgram& program, Bytes& bytes) {
   EncodedSection& section = program.sections[bytes.below(program.sections.size())];
   double* const figures[] = {&program.arenaBytes, &program.peakBytes, &program.hostBytes, &section.exchangeBytes,
                              &program.input[0],   &program.input[1],  &program.input[2],  &program.input[3],
-                             &program.chunkBytes, &program.addressBytes, &program.residentBytes};
+                             &program.pageBytes, &program.addressBytes, &program.residentBytes};
   switch (bytes.below(8)) {
     case 0: {
       double& figure = *figures[bytes.below(std::size(figures))];

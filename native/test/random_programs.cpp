@@ -43,7 +43,7 @@ class Maker {
     encoded.peakBytes = static_cast<double>(arena_);
     encoded.arenaBytes = static_cast<double>(arena_ + number(random_, 0, 200));
     encoded.hostBytes = static_cast<double>(host_);
-    if (number(random_, 0, 1) == 0) putInChunks(encoded);
+    if (number(random_, 0, 1) == 0) putInPages(encoded);
   }
 
  private:
@@ -97,28 +97,28 @@ class Maker {
 
   // The same addresses with memory behind them in another order, which each section maps anew but
   // for what is resident.
-  void putInChunks(EncodedProgram& encoded) {
-    // What a GPU maps, of which arenas as small as these have few; and a page.
-    const std::int64_t chunk = device_.properties() ? 1 << 21 : 4096, spare = device_.properties() ? number(random_, 0, 3) : 0;
-    const std::int64_t count = (arena_ + chunk - 1) / chunk + spare, resident = number(random_, 0, std::max<std::int64_t>(count - 1, 0));
+  void putInPages(EncodedProgram& encoded) {
+    // What a GPU maps, of which arenas as small as these have few; and the system's least.
+    const std::int64_t page = device_.properties() ? 1 << 21 : 4096, spare = device_.properties() ? number(random_, 0, 3) : 0;
+    const std::int64_t count = (arena_ + page - 1) / page + spare, resident = number(random_, 0, std::max<std::int64_t>(count - 1, 0));
     if (count == 0) return;
-    encoded.chunkBytes = static_cast<double>(chunk);
-    encoded.addressBytes = encoded.peakBytes = static_cast<double>(count * chunk);
+    encoded.pageBytes = static_cast<double>(page);
+    encoded.addressBytes = encoded.peakBytes = static_cast<double>(count * page);
     encoded.arenaBytes = encoded.peakBytes + static_cast<double>(number(random_, 0, 200));
-    encoded.residentBytes = static_cast<double>(resident * chunk);
+    encoded.residentBytes = static_cast<double>(resident * page);
     for (EncodedSection& section : encoded.sections) {
       std::vector<double> code;
       for (std::int64_t from = resident; from < count;) {
         const std::int64_t to = number(random_, from + 1, count), memory = resident + count - to;
-        for (const std::int64_t value : {std::int64_t{7}, from * chunk, memory * chunk, (to - from) * chunk})
+        for (const std::int64_t value : {std::int64_t{7}, from * page, memory * page, (to - from) * page})
           code.push_back(static_cast<double>(value));
         from = to;
       }
       // All engines begin once everything is mapped, and are done before it goes.
       append(code, {4, 0, 100, 5, 1, 100, 5, 2, 100});
       append(code, section.code);
-      append(code, {4, 1, 101, 5, 0, 101, 4, 2, 102, 5, 0, 102, 8, static_cast<double>(resident * chunk),
-                    static_cast<double>((count - resident) * chunk)});
+      append(code, {4, 1, 101, 5, 0, 101, 4, 2, 102, 5, 0, 102, 8, static_cast<double>(resident * page),
+                    static_cast<double>((count - resident) * page)});
       section.code = code;
     }
   }

@@ -3,9 +3,9 @@ import type { HeatMapReport } from '../predicting/write-heat-map'
 
 /** What a run over images took, and of a single one what came of it. */
 export interface PredictReport extends Partial<ImagePrediction> {
-  /** Of the last plan. */
+  /** The strategy of the last plan. */
   readonly strategy: string
-  /** Of all forward passes. */
+  /** Milliseconds of all forward passes. */
   readonly milliseconds: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number

@@ -1,7 +1,7 @@
 import type { Extent2 } from './resolution'
 
 /** Most cells along the longer side of an image. */
-export const maxCells = 512
+const maxCells = 512
 
 /** Square cells over an image: blocks of so many pixels of an extent. */
 export interface Grid {

@@ -26,7 +26,7 @@ export interface AnnotationRules {
 }
 
 /** The name of what does not count. */
-export const ignoredName = 'ignored'
+const ignoredName = 'ignored'
 
 /** A mask holds classes as bytes, of which one is the ignored one. */
 export const maxNamedClasses = ignoredLabel

@@ -61,7 +61,7 @@ const fields = exactly<Dataset>(
 )
 
 /** A dataset that `readDataset` gave, or one that was made like it. */
-export const datasetCodec: t.Type<Dataset> = decoderCodec('a dataset', (value) =>
+const datasetCodec: t.Type<Dataset> = decoderCodec('a dataset', (value) =>
   pipe(
     decodeAs('dataset', fields)(value),
     E.filterOrElse(

@@ -74,7 +74,7 @@ export const freeBytes: Outcome<number> = pipe(
 )
 
 /** Lets `use` make and read a file *.v in the user's cache folder, and removes it. */
-export const withPixelFile = <A>(use: (file: string) => Outcome<A>): Outcome<A> =>
+const withPixelFile = <A>(use: (file: string) => Outcome<A>): Outcome<A> =>
   TE.bracket(TE.map((path: string) => join(path, `${randomUUID()}.v`))(folder), use, (file) =>
     TE.tryCatch(() => rm(file, { force: true }), cacheFailure)
   )

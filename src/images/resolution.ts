@@ -27,7 +27,7 @@ export interface View extends Extent2 {
 }
 
 /** A level this near to what is asked for is taken as it is. */
-export const nearEnough = 0.01
+const nearEnough = 0.01
 
 /** How many times finer than the finest level an image may be read. */
 const mostEnlarged = 2

@@ -66,7 +66,7 @@ const samplesText = ({ elementType, channels }: Samples): string =>
   `${channels} ${channels === 1 ? 'channel' : 'channels'} of ${elementType}`
 
 /** The bands that are asked for, or all; as many as the network has channels. */
-export const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading): E.Either<Failure, Samples> => {
+const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading): E.Either<Failure, Samples> => {
   const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`the image ${path} has ${samplesText(stored)} ${fault}`))
   const beyond = bands?.find((band) => band > stored.channels)
   if (beyond !== undefined) return fail(`and no band ${beyond}: bands are counted from 1; give other --bands`)

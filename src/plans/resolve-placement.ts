@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { PlanFile } from '../../dsl'
 import type { DeviceName } from '../../native'
-import { type DeviceFile, type PlanPlacement, isRecorded, minCudaChunk } from '../../staging'
+import { type DeviceFile, type PlanPlacement, isRecorded, minCudaPage } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { DecodedOptions } from '../options/option'
 import type { planningOptions } from '../option-tables/setup-options'
@@ -22,7 +22,7 @@ interface Pages {
  * buffer's last (docs/benchmarks.md).
  */
 const cpuPages: Pages = { min: 4096, usual: 2 ** 16, name: 'a page, such as 64KiB' }
-const gpuPages: Pages = { min: minCudaChunk, usual: minCudaChunk, name: 'the least that an NVIDIA GPU maps, such as 2MiB' }
+const gpuPages: Pages = { min: minCudaPage, usual: minCudaPage, name: 'the least that an NVIDIA GPU maps, such as 2MiB' }
 
 const maxPageBytes = 2 ** 40
 
@@ -46,9 +46,9 @@ export const resolvePlacement = (
 ): E.Either<Failure, PlanPlacement | undefined> => {
   const isCuda = typeof device === 'string' ? device === 'cuda' : isRecorded(device)
   const planned = plan?.placement?.pageBytes
-  if (isCuda && planned !== undefined && planned % minCudaChunk !== 0)
+  if (isCuda && planned !== undefined && planned % minCudaPage !== 0)
     return E.left(
-      inputFailure(`--plan: its pages of ${planned} bytes are no multiple of the ${minCudaChunk} that an NVIDIA GPU maps; plan for cuda`)
+      inputFailure(`--plan: its pages of ${planned} bytes are no multiple of the ${minCudaPage} that an NVIDIA GPU maps; plan for cuda`)
     )
   if (placement !== 'virtual') return pageSize === undefined ? E.right(undefined) : E.left(noPages('static'))
   return E.map((bytes: number): PlanPlacement => ({ allocator: 'virtual', pageBytes: bytes }))(

@@ -12,7 +12,7 @@ import { type TiffTag, type TiffWriter, createTiffWriter, tag, textTag } from '.
 export interface PyramidOptions {
   /** Colours of 256 values; absent of grey and of pictures. */
   readonly palette?: readonly Colour[]
-  /** Of the finest level, where it is known. */
+  /** Micrometres a pixel of the finest level, where they are known. */
   readonly micronsPerPixel?: number | undefined
   /** Tags of the finest level that keep the place. */
   readonly ground?: readonly TiffTag[]

@@ -4,9 +4,11 @@ export type ConfusionMatrix = readonly (readonly number[])[]
 /** What a confusion matrix says of a validation set; null where that divides by 0. */
 export interface ConfusionMeasures {
   readonly confusion: ConfusionMatrix
-  /** Of each class, |labelled and predicted| / |labelled or predicted|. */
+  /**
+   * The intersection over union of each class: |labelled and predicted| / |labelled or predicted|.
+   */
   readonly classIou: readonly (number | null)[]
-  /** Of each class, 2 |labelled and predicted| / (|labelled| + |predicted|). */
+  /** The Dice score of each class: 2 |labelled and predicted| / (|labelled| + |predicted|). */
   readonly classDice: readonly (number | null)[]
   /** Mean over the classes that are labelled or predicted somewhere. */
   readonly dice: number | null

@@ -8,7 +8,7 @@ interface ResumeRequest {
   readonly folder: string
   readonly resume: boolean
   readonly fingerprint: ResumeFingerprint
-  /** The same choices under the names that layers had in earlier versions. */
+  /** The fingerprint of the same choices under the names that layers had in earlier versions. */
   readonly earlierFingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly notice: (sentence: string) => void

@@ -14,9 +14,9 @@ export interface GrowingRecord extends TrainingRecord {
   readonly loss: number[]
   readonly stepMs: number[]
   readonly validations: Validation[]
-  /** Of the device's memory; absent before the first step of this run. */
+  /** Peak of the device's memory, in bytes; absent before the first step of this run. */
   peakDeviceBytes?: number
-  /** Of the latest validation, where they are to be seen. */
+  /** Crops of the latest validation, where they are to be seen. */
   crops?: readonly SeenCrop[]
 }
 

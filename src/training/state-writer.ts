@@ -22,7 +22,7 @@ interface StateWriterOptions {
   readonly rates: ResumeFingerprint
   /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
   readonly resumedAfter: number
-  /** Of files of weights. */
+  /** The metadata of the files of weights. */
   readonly metadata: Metadata
 }
 

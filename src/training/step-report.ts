@@ -10,7 +10,7 @@ export interface StepReport {
   readonly learningRate: number
   /** L2 norm of the gradients before clipping; where gradients are clipped. */
   readonly gradientNorm?: number
-  /** Of the step by itself, without reading its images. */
+  /** Milliseconds of the step by itself, without reading its images. */
   readonly milliseconds: number
   /** Images of the step, and pixels that the network saw of them. */
   readonly images: number

@@ -8,7 +8,7 @@ interface Renamed {
   readonly notice?: string
 }
 
-/** The same file with other names; `rename` must give no two tensors the same. */
+/** Returns a file under other names; `rename` must give no two tensors the same. */
 const withNames = (file: WeightFile, rename: (name: string) => string): WeightFile => {
   const stored = new Map([...file.tensors.keys()].map((name) => [rename(name), name] as const))
   return {

@@ -18,7 +18,7 @@ interface Layer {
   readonly cameFrom: Int32Array
 }
 
-const openLayer = (capacity: number): Layer & { length: number } => ({
+const createLayer = (capacity: number): Layer & { length: number } => ({
   length: 0,
   kept: new Int32Array(capacity),
   deltaF: new Int32Array(capacity),
@@ -29,7 +29,7 @@ const openLayer = (capacity: number): Layer & { length: number } => ({
 
 /** Every state's two successors: 2s keeps x_i of state s, 2s + 1 offloads it. */
 const successorsOf = (layer: Layer, chain: SlotChain, i: number): Layer => {
-  const all = openLayer(2 * layer.length)
+  const all = createLayer(2 * layer.length)
   const [x, roomF, roomB, moveF, moveB] = [chain.x[i]!, chain.roomF[i]!, chain.roomB[i]!, chain.moveF[i]!, chain.moveB[i]!]
   const least = -longest(chain)
   for (let state = 0; state < layer.length; state++) {
@@ -86,7 +86,7 @@ const inOrder = (states: Layer, chain: SlotChain, room: number): Float64Array =>
  * that are as short. It comes first in `order`.
  */
 const undominated = (states: Layer, order: Float64Array): Layer => {
-  const best = openLayer(order.length)
+  const best = createLayer(order.length)
   let [length, first] = [0, 0]
   for (let place = 0; place < order.length; place++) {
     const state = order[place]!
@@ -161,7 +161,7 @@ interface LeastIdle {
 export const minimizeIdle = (chain: SlotChain): LeastIdle => {
   const rooms = roomsOf(chain)
   const stages = chain.x.length
-  let layer: Layer = { ...openLayer(1), length: 1 }
+  let layer: Layer = { ...createLayer(1), length: 1 }
   const cameFrom: Int32Array[] = []
   for (let i = 0; i < stages; i++) {
     const successors = successorsOf(layer, chain, i)

@@ -35,7 +35,7 @@ interface Phase {
 }
 
 /** Transfers in the order in which the link makes them. */
-const openLink = (millisecondsPerByte: number, release: Release) => {
+const createLink = (millisecondsPerByte: number, release: Release) => {
   const sums: number[] = []
   const ends: number[] = []
   return {
@@ -72,7 +72,7 @@ const phase = (
   excess: readonly number[],
   readyWhen: 'produced' | 'done'
 ): Phase | undefined => {
-  const link = openLink(1000 / chain.beta, release)
+  const link = createLink(1000 / chain.beta, release)
   const ends: number[] = []
   const transferred: (number | undefined)[] = []
   let clock = 0

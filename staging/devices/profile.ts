@@ -1,13 +1,13 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
-import { familyOf } from '../kernels/kernel-family'
+import { configurationKey } from '../kernels/kernel-configuration'
 import type { FieldType } from '../kernels/kernel-fields'
 import { kernelTable, keyOfKernel, rowOf, type Kernel, type KernelKind } from '../kernels/kernels'
 import { milliseconds, rate } from '../decoding/magnitudes'
 
 const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
 
-/** Of single launches. `kernel`: its kind and its fields by name. */
+/** Times of single launches. `kernel`: its kind and its fields by name. */
 export const profileTimes = t.readonlyArray(
   t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number, t.readonlyArray(t.number)]))), milliseconds }))
 )
@@ -33,7 +33,7 @@ export const profile = t.readonly(
 export type Profile = t.TypeOf<typeof profile>
 
 /**
- * How a kernel's time was found: measured; from others of its family, of about its size
+ * How a kernel's time was found: measured; from others of its configuration, of about its size
  * (interpolated) or not (extrapolated); by the roofline alone.
  */
 export type TimeSource = 'measured' | 'interpolated' | 'extrapolated' | 'roofline'
@@ -42,8 +42,8 @@ export type TimeSource = 'measured' | 'interpolated' | 'extrapolated' | 'rooflin
 const nearSize = 0.1
 
 /**
- * A kernel is measured for all of its family whose sizes are this close: between measured ones lie
- * factors of 1.14 to 1.3.
+ * A kernel is measured for all of its configuration whose sizes are this close: between measured
+ * ones lie factors of 1.14 to 1.3.
  */
 const sampledSize = Math.log(1.3) / 2
 
@@ -73,7 +73,7 @@ const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMa
 export interface ProfiledModel extends DeviceModel {
   readonly sourceOf: (kernel: Kernel) => TimeSource
   /**
-   * Of kernels, those that matter most first, which ones to measure so that the others' times
+   * Given kernels, those that matter most first: which ones to measure so that the others' times
    * follow from them and what was measured.
    */
   readonly sample: <K extends Kernel>(kernels: readonly K[]) => readonly K[]
@@ -90,8 +90,8 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
 
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
- * roofline) says, times the ratio of measured to modelled time of its family at its size, or of all
- * kernels of its kind where none of its family was measured.
+ * roofline) says, times the ratio of measured to modelled time of its configuration at its size, or
+ * of all kernels of its kind where none of its configuration was measured.
  */
 export const withProfile = (
   base: DeviceModel,
@@ -114,11 +114,11 @@ export const withProfile = (
         group.map(({ point }) => point).sort((a, b) => a.size - b.size)
       ])
     )
-  const [families, kinds] = [pointsBy(familyOf), pointsBy(({ kind }) => kind)]
+  const [byConfiguration, kinds] = [pointsBy(configurationKey), pointsBy(({ kind }) => kind)]
   const known = new Map<string, number>()
   const nearTime = (kernel: Kernel): number => {
     const modelled = base.milliseconds(kernel)
-    const points = families.get(familyOf(kernel)) ?? kinds.get(kernel.kind)
+    const points = byConfiguration.get(configurationKey(kernel)) ?? kinds.get(kernel.kind)
     return points === undefined ? modelled : modelled * interpolate(points, Math.log(modelled))
   }
   return {
@@ -133,7 +133,7 @@ export const withProfile = (
     },
     sourceOf: (kernel) => {
       if (exact.has(keyOfKernel(kernel))) return 'measured'
-      const points = families.get(familyOf(kernel))
+      const points = byConfiguration.get(configurationKey(kernel))
       const size = Math.log(base.milliseconds(kernel))
       return points === undefined
         ? 'roofline'
@@ -142,12 +142,12 @@ export const withProfile = (
           : 'extrapolated'
     },
     sample: (kernels) => {
-      const covered = new Map([...families].map(([family, points]) => [family, points.map(({ size }) => size)]))
+      const covered = new Map([...byConfiguration].map(([configuration, points]) => [configuration, points.map(({ size }) => size)]))
       return kernels.filter((kernel) => {
-        const [family, size] = [familyOf(kernel), Math.log(base.milliseconds(kernel))]
-        const sizes = covered.get(family) ?? []
+        const [configuration, size] = [configurationKey(kernel), Math.log(base.milliseconds(kernel))]
+        const sizes = covered.get(configuration) ?? []
         if (sizes.some((other) => Math.abs(other - size) <= sampledSize)) return false
-        covered.set(family, [...sizes, size])
+        covered.set(configuration, [...sizes, size])
         return true
       })
     }

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { gpuModel, representative, withoutRectifier, type GpuAnswers, type GpuPrecision } from './gpu-model'
-import { familyOf } from '../kernels/kernel-family'
+import { configurationKey } from '../kernels/kernel-configuration'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from '../kernels/kernels'
 import { layouts, type Layout } from '../kernels/layout'
 import { memoize } from '../memoize'
@@ -83,12 +83,12 @@ export const createRecording = (answers: GpuAnswers): Recording => {
   }
 }
 
-/** Output elements: what scratch grows with among kernels of one family. */
+/** Output elements: what scratch grows with among kernels of one configuration. */
 const sizeOf = ({ batch, outHeight, outWidth }: ConvolutionKernel): number => batch * outHeight * outWidth
 
 /**
- * Returns the recorded answer of a family for the nearest size, or none where one no larger was
- * refused.
+ * Returns the recorded answer of a configuration for the nearest size, or none where one no larger
+ * was refused.
  */
 const nearest = <A>(
   rows: readonly { readonly kernel: ConvolutionKernel; readonly answer: A | undefined }[],
@@ -104,15 +104,15 @@ const nearest = <A>(
   return { answer: best.answer, growth: Math.max(1, size / sizeOf(best.one)) }
 }
 
-const byFamily = <R extends { readonly kernel: ConvolutionKernel }>(rows: readonly R[]): ReadonlyMap<string, readonly R[]> => {
-  const families = new Map<string, R[]>()
+const groupByConfiguration = <R extends { readonly kernel: ConvolutionKernel }>(rows: readonly R[]): ReadonlyMap<string, readonly R[]> => {
+  const byConfiguration = new Map<string, R[]>()
   for (const row of rows) {
-    const family = familyOf(row.kernel)
-    const found = families.get(family)
-    if (found === undefined) families.set(family, [row])
+    const configuration = configurationKey(row.kernel)
+    const found = byConfiguration.get(configuration)
+    if (found === undefined) byConfiguration.set(configuration, [row])
     else found.push(row)
   }
-  return families
+  return byConfiguration
 }
 
 /** A padded copy of the source is about what direct kernels take. */
@@ -121,8 +121,8 @@ const copyBytes = (k: ConvolutionKernel, elementBytes: number): number =>
 
 /**
  * Replays a recorded GPU's answers. A convolution that it was not asked about takes what the
- * nearest one of its family has, with scratch in proportion where it is larger; one without a
- * family runs by its direct kernel, with room for a padded copy of its source.
+ * nearest one of its configuration has, with scratch in proportion where it is larger; one without
+ * a configuration runs by its direct kernel, with room for a padded copy of its source.
  */
 const replayAnswers = (file: RecordedDevice): GpuAnswers => {
   const lists = file.algorithms.map(({ kernel, listed }) => ({ kernel, answer: listed.length === 0 ? undefined : listed }))
@@ -131,7 +131,7 @@ const replayAnswers = (file: RecordedDevice): GpuAnswers => {
     new Map(lists.map((row) => [keyOfKernel(row.kernel), row])),
     new Map(bytes.map((row) => [keyOfKernel(row.kernel), row]))
   ]
-  const [listFamilies, byteFamilies] = [byFamily(lists), byFamily(bytes)]
+  const [listsByConfiguration, bytesByConfiguration] = [groupByConfiguration(lists), groupByConfiguration(bytes)]
   const { activationBytes } = elementSizes(storedPrecision(file.precision))
   return {
     precision: file.precision,
@@ -140,14 +140,14 @@ const replayAnswers = (file: RecordedDevice): GpuAnswers => {
     algorithms: (kernel) => {
       const exact = exactLists.get(keyOfKernel(kernel))
       if (exact !== undefined) return exact.answer ?? []
-      const found = nearest(listFamilies.get(familyOf(kernel)) ?? [], kernel)
+      const found = nearest(listsByConfiguration.get(configurationKey(kernel)) ?? [], kernel)
       if (found === undefined || found === 'refused') return []
       return found.answer.map(({ algorithm, scratchBytes }) => ({ algorithm, scratchBytes: Math.ceil(scratchBytes * found.growth) }))
     },
     scratchBytes: (kernel) => {
       const exact = exactBytes.get(keyOfKernel(kernel))
       if (exact !== undefined) return exact.answer
-      const found = nearest(byteFamilies.get(familyOf(kernel)) ?? [], kernel)
+      const found = nearest(bytesByConfiguration.get(configurationKey(kernel)) ?? [], kernel)
       return found === 'refused'
         ? undefined
         : found === undefined

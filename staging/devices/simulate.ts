@@ -117,7 +117,7 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
   return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))
 }
 
-/** The same where each launch names its nanoseconds in place of a kernel. */
+/** Predicted nanoseconds of code in which each launch names its own in place of a kernel. */
 export const simulatedTimes = (code: readonly Timed[], device: DeviceModel): number => {
   const { engines, owed } = enginesAfter(code, (time) => time, device, 0)
   return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))

@@ -43,14 +43,14 @@ interface NodeOf<P extends Op> {
   readonly args: ArgsOf<P>
   /** The tensors that it reads, in the order of its operands. */
   readonly inputs: readonly number[]
-  /** Of the first of them; others have the same height and width, or are broadcast. */
+  /** Extents of the first input; others have the same height and width, or are broadcast. */
   readonly input: Extents
   /** Whether the second of them is one value for each image and channel. */
   readonly broadcast: boolean
   readonly output: Extents
   readonly access: AccessMap
   readonly parameters: readonly Parameter[]
-  /** Of forward, per element of its output; on average, where these differ. */
+  /** Multiply-adds of forward per element of its output; on average, where these differ. */
   readonly multiplyAdds: number
   /** By what it normalises its input; undefined where it does not. */
   readonly statistics: Statistics | undefined
@@ -75,10 +75,10 @@ export interface Graph {
   readonly input: Extents
   /** In execution order; the last one is the loss. */
   readonly nodes: readonly Node[]
-  /** Of each tensor: the positions of the nodes that read it, in order. */
+  /** The positions of the nodes that read each tensor, in order. */
   readonly readers: readonly (readonly number[])[]
   readonly directives: readonly Directive[]
-  /** Of all nodes, in order. */
+  /** The parameters of all nodes, in order. */
   readonly parameters: readonly Parameter[]
 }
 

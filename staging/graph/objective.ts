@@ -14,7 +14,7 @@ export type Optimizer =
 
 /** How the parameters with a prefix are trained; the group with the longest prefix decides. */
 export interface ParameterGroup {
-  /** Of parameter names, whole dotted parts: 'features', 'features.0.weight'; '' for all. */
+  /** The first dotted parts of parameters' names: 'features', 'features.0.weight'; '' for all. */
   readonly prefix: string
   /** Times the learning rate; 1 where absent. */
   readonly rate?: number

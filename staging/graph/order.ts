@@ -61,7 +61,7 @@ const withExchanges = (graph: Graph, order: Order): readonly Node[] =>
     return { ...node, inputs: [at], input: output, output }
   })
 
-/** The same ops on the same tensors, which are numbered as they are made. */
+/** Returns the nodes in another order, with tensors numbered as they are then made. */
 const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): readonly Node[] =>
   order.map((position) => {
     const node = nodes[position]!

@@ -1,9 +1,11 @@
 /**
  * What a field may be: a whole number, any number, 0 or 1, a layout's code
  * (staging/kernels/layout.ts), or a list of numbers with its length before it, which is a kernel's
- * last field.
+ * last field. A `size` is a whole number that says only how much there is to do, where it lies, or
+ * what is drawn, and a `multiplier` a number that only multiplies: kernels that agree in all other
+ * fields run at about the same rate (kernel-configuration.ts).
  */
-export type FieldType = 'integer' | 'number' | 'flag' | 'layout' | 'numbers'
+export type FieldType = 'integer' | 'size' | 'number' | 'multiplier' | 'flag' | 'layout' | 'numbers'
 
 /** A kernel's fields in order, each with what it may be. */
 export type Fields = { readonly [field: string]: FieldType }
@@ -12,40 +14,32 @@ const ofType =
   <T extends FieldType>(type: T) =>
   <const N extends readonly string[]>(...names: N) =>
     Object.fromEntries(names.map((name) => [name, type])) as { readonly [F in N[number]]: T }
-const [integers, reals, flags, layouts] = [ofType('integer'), ofType('number'), ofType('flag'), ofType('layout')]
+const [integers, sizes, reals, multipliers] = [ofType('integer'), ofType('size'), ofType('number'), ofType('multiplier')]
+const [flags, layouts] = [ofType('flag'), ofType('layout')]
 
-const tile = { ...integers('batch', 'channels', 'height', 'width'), ...layouts('layout') }
-const stridedTile = { ...tile, ...integers('strideBatch', 'strideChannel', 'strideHeight') }
+const tile = { ...sizes('batch'), ...integers('channels'), ...sizes('height', 'width'), ...layouts('layout') }
+const stridedTile = { ...tile, ...sizes('strideBatch', 'strideChannel', 'strideHeight') }
 const channelGroups = { ...tile, ...integers('groups') }
 const groupedTile = { ...channelGroups, ...flags('perImage') }
-const placedTile = { ...tile, ...integers('fullHeight', 'fullWidth') }
+const placedTile = { ...tile, ...sizes('fullHeight', 'fullWidth') }
 /**
  * Of an expression over a tile: whether `second` is one value an image and channel, and parameters
  * one a channel.
  */
 const pointwiseTile = { ...tile, ...flags('broadcast', 'weightPerChannel', 'biasPerChannel') }
-const window = integers(
-  'batch',
-  'inChannels',
-  'inHeight',
-  'inWidth',
-  'outHeight',
-  'outWidth',
-  'kernelHeight',
-  'kernelWidth',
-  'strideHeight',
-  'strideWidth',
-  'dilationHeight',
-  'dilationWidth',
-  'padTop',
-  'padBottom',
-  'padLeft',
-  'padRight'
-)
+const window = {
+  ...sizes('batch'),
+  ...integers('inChannels'),
+  ...sizes('inHeight', 'inWidth', 'outHeight', 'outWidth'),
+  ...integers('kernelHeight', 'kernelWidth', 'strideHeight', 'strideWidth', 'dilationHeight', 'dilationWidth'),
+  ...sizes('padTop', 'padBottom', 'padLeft', 'padRight')
+}
 const resampled = {
-  ...integers('batch', 'channels', 'inHeight', 'inWidth', 'outHeight', 'outWidth'),
+  ...sizes('batch'),
+  ...integers('channels'),
+  ...sizes('inHeight', 'inWidth', 'outHeight', 'outWidth'),
   ...layouts('layout'),
-  ...integers('fullInHeight', 'fullInWidth', 'fullOutHeight', 'fullOutWidth')
+  ...sizes('fullInHeight', 'fullInWidth', 'fullOutHeight', 'fullOutWidth')
 }
 
 /**
@@ -53,20 +47,20 @@ const resampled = {
  * and one whose fields begin with another's derives from it.
  */
 export const kernelFields = {
-  count: integers('count'),
+  count: sizes('count'),
   /** What is not positive is multiplied by `slope`; 1 leaves it. */
-  rectifier: { ...integers('count'), ...reals('slope') },
-  clipGradient: { ...integers('count'), ...reals('maxNorm') },
+  rectifier: { ...sizes('count'), ...multipliers('slope') },
+  clipGradient: { ...sizes('count'), ...reals('maxNorm') },
   /** `rate` multiplies the step's learning rate. */
-  optimizer: { ...integers('count'), ...reals('rate', 'weightDecay') },
-  sgd: { ...integers('count'), ...reals('rate', 'weightDecay', 'momentum') },
-  adam: { ...integers('count'), ...reals('rate', 'weightDecay', 'beta1', 'beta2', 'epsilon'), ...flags('decoupled') },
-  zero: integers('bytes'),
+  optimizer: { ...sizes('count'), ...reals('rate', 'weightDecay') },
+  sgd: { ...sizes('count'), ...reals('rate', 'weightDecay', 'momentum') },
+  adam: { ...sizes('count'), ...reals('rate', 'weightDecay', 'beta1', 'beta2', 'epsilon'), ...flags('decoupled') },
+  zero: sizes('bytes'),
   channelCount: integers('channels'),
   updateRunning: { ...integers('channels'), ...reals('momentum') },
   normaliseParameters: integers('images', 'channels'),
-  linear: integers('batch', 'inFeatures', 'outFeatures'),
-  crossEntropy: integers('batch', 'classes', 'fullBatch'),
+  linear: { ...sizes('batch'), ...integers('inFeatures', 'outFeatures') },
+  crossEntropy: { ...sizes('batch'), ...integers('classes'), ...sizes('fullBatch') },
   /**
    * A sliding window over a tile that is padded by exactly these amounts, already clipped to the
    * tensor.
@@ -89,13 +83,18 @@ export const kernelFields = {
     ...integers('outChannels', 'groups'),
     ...layouts('sourceLayout', 'destinationLayout', 'weightLayout'),
     ...integers('algorithm'),
-    ...reals('slope')
+    ...multipliers('slope')
   },
   weightReorder: {
     ...integers('outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups'),
     ...layouts('sourceLayout', 'destinationLayout')
   },
-  activationReorder: { ...integers('batch', 'channels', 'height', 'width'), ...layouts('sourceLayout', 'destinationLayout') },
+  activationReorder: {
+    ...sizes('batch'),
+    ...integers('channels'),
+    ...sizes('height', 'width'),
+    ...layouts('sourceLayout', 'destinationLayout')
+  },
   tile,
   pointwiseTile,
   /** `expression`: as staging/pointwise/encode.ts writes it. */
@@ -105,8 +104,8 @@ export const kernelFields = {
    * channels.
    */
   pointwiseSum: { ...pointwiseTile, ...integers('rows'), expression: 'numbers' },
-  globalAveragePool: { ...tile, ...reals('scale') },
-  dropout: { ...tile, ...integers('fullChannels', 'fullHeight', 'fullWidth', 'layerKey'), ...reals('rate') },
+  globalAveragePool: { ...tile, ...multipliers('scale') },
+  dropout: { ...tile, ...integers('fullChannels'), ...sizes('fullHeight', 'fullWidth', 'layerKey'), ...reals('rate') },
   /** A tile of a plane or of images of the full extents. */
   placedTile,
   pixelCrossEntropy: { ...placedTile, ...integers('ignored') },
@@ -120,15 +119,16 @@ export const kernelFields = {
     ...placedTile,
     ...integers('ignored'),
     ...flags('softmax'),
-    ...reals('alpha', 'beta', 'smooth', 'scale'),
+    ...reals('alpha', 'beta', 'smooth'),
+    ...multipliers('scale'),
     expression: 'numbers'
   },
-  overlapLoss: { ...integers('images', 'channels'), ...reals('alpha', 'beta', 'smooth', 'scale') },
+  overlapLoss: { ...integers('images', 'channels'), ...reals('alpha', 'beta', 'smooth'), ...multipliers('scale') },
   /** `normalisation`: mean and deviation of each channel in turn. */
   loadImage: { ...placedTile, normalisation: 'numbers' },
   /** Where a tile lies in a plain tensor: strides in elements. */
   stridedTile,
-  squaredError: { ...stridedTile, ...integers('count') },
+  squaredError: { ...stridedTile, ...sizes('count') },
   valueLoss: { ...stridedTile, expression: 'numbers' },
   /** Consecutive channels are a group, and all groups have as many. */
   channelGroups,
@@ -139,10 +139,11 @@ export const kernelFields = {
    */
   groupedTile,
   /** `add` 1 adds to the gradient of the input, of backward. */
-  normalise: { ...groupedTile, ...reals('epsilon', 'slope'), ...flags('add') },
+  normalise: { ...groupedTile, ...reals('epsilon'), ...multipliers('slope'), ...flags('add') },
   /** Some channels of every pixel, from one tile to another. */
   copyChannels: {
-    ...integers('batch', 'height', 'width', 'count', 'sourceChannels', 'sourceFirst'),
+    ...sizes('batch', 'height', 'width', 'count'),
+    ...integers('sourceChannels', 'sourceFirst'),
     ...layouts('sourceLayout'),
     ...integers('destinationChannels', 'destinationFirst'),
     ...layouts('destinationLayout'),
@@ -158,7 +159,7 @@ export const kernelFields = {
    * `mode` 0 pads with zeros, 1 reflects without the edge, 2 repeats the edge; what is added after
    * follows from the extents.
    */
-  pad: { ...resampled, ...integers('padTop', 'padLeft', 'mode') },
+  pad: { ...resampled, ...sizes('padTop', 'padLeft'), ...integers('mode') },
   /**
    * A fine tile [batch, channels, height, width] and a coarse one [batch, channels factor^2,
    * coarseHeight, coarseWidth]: fine (c, y, x) is coarse ((c factor + r) factor + s, Y, X), where y
@@ -166,13 +167,16 @@ export const kernelFields = {
    * `inverse` is 1 back. What has no counterpart in the other tile is zero.
    */
   pixelShuffle: {
-    ...integers('batch', 'channels', 'height', 'width', 'coarseHeight', 'coarseWidth', 'factor', 'rowsBefore', 'columnsBefore'),
+    ...sizes('batch'),
+    ...integers('channels'),
+    ...sizes('height', 'width', 'coarseHeight', 'coarseWidth'),
+    ...integers('factor', 'rowsBefore', 'columnsBefore'),
     ...layouts('sourceLayout', 'destinationLayout'),
     ...flags('inverse')
   },
   /** A box of n0 x n1 x n2 rows of n3 contiguous elements; strides in elements. */
   copyBox: {
-    ...integers(
+    ...sizes(
       'n0',
       'n1',
       'n2',

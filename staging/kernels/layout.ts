@@ -62,7 +62,7 @@ export const layoutCode = (layout: Layout): number => layouts.indexOf(layout)
 
 const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multiple) * multiple
 
-/** Of an activation of so many channels: those that lie next to each other (1 when plain). */
+/** How many of an activation's channels lie next to each other (1 when plain). */
 export const channelBlock = (layout: Layout, channels: number): number => (layout === 'nhwc' ? channels : (blocks[layout].channels ?? 1))
 
 /** Elements of an activation [B, C, ...spatial], channels padded to the layout's block. */
@@ -70,8 +70,8 @@ export const activationElements = (layout: Layout, shape: readonly number[]): nu
   shape.reduce((product, extent, axis) => product * (axis === 1 ? roundUp(extent, blocks[layout].channels) : extent), 1)
 
 /**
- * Of an activation [B, C, ...spatial]: a block of channels is shared by none but those from `first`
- * on, `count` of them, and padding.
+ * Tells whether channels of an activation [B, C, ...spatial] share no block with others: those from
+ * `first` on, `count` of them.
  */
 export const channelsAreApart = (layout: Layout, channels: number, first: number, count: number): boolean => {
   const block = blocks[layout].channels ?? 1

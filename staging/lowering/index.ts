@@ -11,7 +11,7 @@ import type { StepGraph } from '../graph/step-graph'
 import type { Plan } from '../plans/plan'
 import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
 import { simulate } from '../devices/simulate'
-import type { Insertions } from './placement/chunks'
+import type { Insertions } from './placement/pages'
 import { createPool, type Buffer } from './ir/builder'
 import { createModelScope } from './segment/create-scope'
 import { place, placeBuffers } from './placement/place'
@@ -63,7 +63,7 @@ export interface Lowered {
   readonly hostBytes: () => number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: () => string
-  /** Of all buffers, in the order of the Program's. */
+  /** Lifetimes of all buffers, in the order of the Program's. */
   readonly lifetimes: () => readonly BufferLifetime[]
   /** What is live where the most bytes are. */
   readonly liveAtPeak: () => readonly Buffer[]
@@ -72,7 +72,7 @@ export interface Lowered {
   readonly program: () => Program
 }
 
-/** The same code with what stands before instructions at its top, and at its end. */
+/** Returns the code with what stands before instructions at its top, and at its end. */
 const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
   ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
   ...(before.get(code.length) ?? [])
@@ -108,7 +108,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
   }
   const program = (): Program => {
     const lifetimes = onDevice.lifetimes()
-    const { offsets, peakBytes, chunks, before } = onDevice.placement()
+    const { offsets, peakBytes, pages, before } = onDevice.placement()
     const { offsets: hostOffsets, peakBytes: hostBytes } = onHost.placement()
     const placed: Placed = new Map([
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
@@ -123,7 +123,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       threads: device.threads,
       hostBytes,
       peakBytes,
-      ...(chunks && { chunks }),
+      ...(pages && { pages }),
       input: graph.input,
       buffers: buffersOf(graph, lifetimes, offsets),
       hostBuffers: buffersOf(graph, onHost.lifetimes(), hostOffsets),

@@ -12,7 +12,7 @@ import { weightsIn } from '../lowering/scope/parameters'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
 
-/** Of an op that slides a window. */
+/** Returns the access map of an op that slides a window. */
 export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>): AccessMap => {
   const { kernel, stride, dilation, padding } = windowOf(args)
   const [before, after] = [[padding.top, padding.left] as const, [padding.bottom, padding.right] as const]
@@ -26,7 +26,10 @@ export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>)
   }))
 }
 
-/** Of an op each of whose outputs is a product with a row of the weights. */
+/**
+ * Returns the multiply-adds per output of an op each of whose outputs is a product with a row of
+ * the weights.
+ */
 export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): number =>
   parameters[0]!.shape.slice(1).reduce((product, extent) => product * extent, 1)
 
@@ -55,7 +58,7 @@ const chosen = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: bo
   return algorithm === 0 ? direct : kernelBy(algorithm)
 }
 
-/** Of an op that always has weights. */
+/** Returns the parameters of an op that always has weights. */
 export const requireParameters = (
   parameters: NodeParameters | undefined
 ): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } => ({

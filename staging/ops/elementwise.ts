@@ -9,16 +9,16 @@ import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 /**
  * relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input.
  */
-const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) => number): OpLowering<P> => {
+const rectifier = <P extends 'relu' | 'leakyRelu'>(negativeSlope: (args: ArgsOf<P>) => number): OpLowering<P> => {
   const fields = ({ source, node }: Step) => ({
     count: activationElements(source.layout, source.extents),
-    slope: slopeOf(node.args as ArgsOf<P>)
+    slope: negativeSlope(node.args as ArgsOf<P>)
   })
   return {
     access: sameAccess,
     saves: { output: true },
     inPlace: true,
-    slope: slopeOf,
+    slope: negativeSlope,
     outputLayout: sameLayout,
     forward: ({ builder }, step) =>
       builder.launch<'rectifierForward'>(

@@ -25,11 +25,11 @@ export interface OverlapTile<N extends Node> {
  * tile and back.
  */
 export interface OpLowering<P extends Op> {
-  /** The same for all of its inputs. */
+  /** Which part of its input one output element reads; all of its inputs are read alike. */
   readonly access: AccessRule<P>
-  /** None where it is absent. */
+  /** The parameters that it learns; none where this is absent. */
   readonly parameters?: (args: ArgsOf<P>, inChannels: number) => readonly Omit<Parameter, 'name'>[]
-  /** Of forward, per element of its output, on average; 0 where it is absent. */
+  /** Multiply-adds of forward per element of its output, on average; 0 where this is absent. */
   readonly multiplyAdds?: (node: NodeFor<P>) => number
   /** By what the op normalises its input; absent where it does not. */
   readonly statistics?: (args: ArgsOf<P>, channels: number) => Statistics

@@ -1,4 +1,4 @@
-import { openHeap, replay } from './online'
+import { createHeap, replay } from './online'
 import { type Allocator, alignUp, placementOf } from './placement'
 
 /**
@@ -6,7 +6,7 @@ import { type Allocator, alignUp, placementOf } from './placement'
  * at the end.
  */
 export const bestFit: Allocator = (lifetimes, { alignment }) => {
-  const heap = openHeap()
+  const heap = createHeap()
   const offsets = lifetimes.map(() => 0)
   const bytesOf = (index: number): number => alignUp(lifetimes[index]!.bytes, alignment)
   replay(lifetimes, {

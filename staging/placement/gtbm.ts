@@ -1,4 +1,4 @@
-import { openHeap, replay } from './online'
+import { createHeap, replay } from './online'
 import { type Allocator, type Lifetime, alignUp, maxLive, placementOf } from './placement'
 
 /** The groups of a buffer by how soon its bytes can serve another (Yang 2020). */
@@ -34,10 +34,10 @@ const mobilities = (lifetimes: readonly Lifetime[], alignment: number): readonly
  */
 export const gtbm: Allocator = (lifetimes, { alignment }) => {
   const groups = mobilities(lifetimes, alignment)
-  const heaps: { readonly [M in Mobility]: ReturnType<typeof openHeap> } = {
-    movable: openHeap(),
-    temporary: openHeap(),
-    reclaimed: openHeap()
+  const heaps: { readonly [M in Mobility]: ReturnType<typeof createHeap> } = {
+    movable: createHeap(),
+    temporary: createHeap(),
+    reclaimed: createHeap()
   }
   const places = lifetimes.map(() => 0)
   const bytesOf = (index: number): number => alignUp(lifetimes[index]!.bytes, alignment)

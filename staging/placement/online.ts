@@ -20,7 +20,7 @@ interface Hole {
   readonly stop: number
 }
 
-export const openHeap = (): Heap => {
+export const createHeap = (): Heap => {
   let holes: readonly Hole[] = []
   let top = 0
   const size = ({ start, stop }: Hole): number => stop - start

@@ -8,22 +8,22 @@ export interface Lifetime {
 export interface Placement {
   /**
    * Offset of each lifetime in bytes, a multiple of the alignment; in a space of virtual addresses
-   * where there are `chunks`.
+   * where there are `pages`.
    */
   readonly offsets: readonly number[]
-  /** Highest byte in use, plus one; with `chunks`, of the memory behind the addresses. */
+  /** Highest byte in use, plus one; with `pages`, of the memory behind the addresses. */
   readonly peakBytes: number
   /** True if no placement can be lower. */
   readonly optimal: boolean
   /**
-   * Chunks of memory that each buffer's addresses are mapped to, in order; with virtual addressing
+   * Pages of memory that each buffer's addresses are mapped to, in order; with virtual addressing
    * only.
    */
-  readonly chunks?: readonly (readonly ChunkRun[])[]
+  readonly pages?: readonly (readonly PageRun[])[]
 }
 
-/** Chunks of memory that follow each other, numbered from 0. */
-export interface ChunkRun {
+/** Pages of memory that follow each other, numbered from 0. */
+export interface PageRun {
   readonly first: number
   readonly count: number
 }
@@ -37,8 +37,8 @@ export interface PlacementOptions {
   readonly capacity?: number
   /** Positions that `static` may try; its time is in proportion to them times the buffers. */
   readonly stepLimit?: number
-  /** Bytes of a chunk of memory under `virtual`, m_c of Hayakawa 2020. */
-  readonly chunkBytes?: number
+  /** Bytes of a page of memory under `virtual`, m_c of Hayakawa 2020. */
+  readonly pageBytes?: number
 }
 
 /** Gives every buffer its bytes for its lifetime. Deterministic; never fails. */

@@ -58,7 +58,7 @@ interface Attempt {
  * Searches in turn by each preference, each time four times as long: some find in moments what
  * others never would.
  */
-const openAttempts = (sought: readonly Sought[], sections: number): ((capacity: number, stepLimit: number) => Attempt) => {
+const createAttempts = (sought: readonly Sought[], sections: number): ((capacity: number, stepLimit: number) => Attempt) => {
   const orders = preferences.map((traits) => {
     const difference = (a: Sought, b: Sought): number => traits.reduce((sum, trait) => sum || b[trait] - a[trait], 0) || a.index - b.index
     const buffers = [...sought].sort(difference)
@@ -101,7 +101,7 @@ const placeLarge = (lifetimes: readonly Lifetime[], indices: readonly number[], 
     indices.map((index) => lifetimes[index]!),
     alignment
   )
-  return openAttempts(sought, sections)(bytes, stepLimit)
+  return createAttempts(sought, sections)(bytes, stepLimit)
 }
 
 /**
@@ -136,7 +136,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   })
   const indices = lifetimes.flatMap((lifetime, index) => (throughout(lifetime) || lifetime.bytes === 0 ? [] : [index]))
   const { sought, sections } = soughtOf(lifetimes, indices, alignment)
-  const attempt = openAttempts(sought, sections)
+  const attempt = createAttempts(sought, sections)
 
   let best: Placement = simple
   /** Nothing lower than `least` is possible; nothing as low as `missed` was found. */

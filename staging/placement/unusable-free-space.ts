@@ -4,10 +4,10 @@ import type { Lifetime, Placement } from './placement'
  * The unusable-free-space metric of Yang 2020, equation (1): of the bytes that are free when a
  * buffer is asked for, the share in blocks that are too small for it, counted exactly where the
  * paper counts powers of two. The mean over all requests that find something free; 0 is no
- * fragmentation. The pool is [0, peakBytes). Chunks of virtual addressing have no such blocks.
+ * fragmentation. The pool is [0, peakBytes). Pages of virtual addressing have no such blocks.
  */
-export const unusableFreeSpace = (lifetimes: readonly Lifetime[], { offsets, peakBytes, chunks }: Placement): number => {
-  if (chunks !== undefined) return 0
+export const unusableFreeSpace = (lifetimes: readonly Lifetime[], { offsets, peakBytes, pages }: Placement): number => {
+  if (pages !== undefined) return 0
   const byOffset = lifetimes.map((_, index) => index).sort((a, b) => offsets[a]! - offsets[b]! || a - b)
   const shares = lifetimes.flatMap(({ bytes, from }, wanted) => {
     let [free, unusable, end] = [0, 0, 0]

@@ -1,29 +1,29 @@
 import { replay } from './online'
-import type { Allocator, ChunkRun } from './placement'
+import type { Allocator, PageRun } from './placement'
 
-/** The smallest chunk that CUDA maps on most GPUs, in bytes. */
-export const minCudaChunk = 2 ** 21
+/** The smallest page that CUDA maps on most GPUs, in bytes. */
+export const minCudaPage = 2 ** 21
 
 /** In ascending order, with neighbours joinRuns. */
-const joinRuns = (runs: readonly ChunkRun[]): readonly ChunkRun[] =>
+const joinRuns = (runs: readonly PageRun[]): readonly PageRun[] =>
   [...runs]
     .sort((a, b) => a.first - b.first)
-    .reduce<ChunkRun[]>((before, run) => {
+    .reduce<PageRun[]>((before, run) => {
       const last = before[before.length - 1]
       if (last === undefined || last.first + last.count < run.first) before.push(run)
       else before[before.length - 1] = { first: last.first, count: last.count + run.count }
       return before
     }, [])
 
-/** Free chunks are the ones below `used` that nothing is mapped to. */
-const openChunks = () => {
-  let free: readonly ChunkRun[] = []
+/** Free pages are the ones below `used` that nothing is mapped to. */
+const createPagePool = () => {
+  let free: readonly PageRun[] = []
   let used = 0
   return {
     used: () => used,
-    /** The lowest free chunks, then new ones. */
-    take: (wanted: number): readonly ChunkRun[] => {
-      const taken: ChunkRun[] = []
+    /** The lowest free pages, then new ones. */
+    take: (wanted: number): readonly PageRun[] => {
+      const taken: PageRun[] = []
       let missing = wanted
       for (const { first, count } of free) {
         if (missing === 0) break
@@ -41,7 +41,7 @@ const openChunks = () => {
       }
       return joinRuns(taken)
     },
-    give: (runs: readonly ChunkRun[]): void => {
+    give: (runs: readonly PageRun[]): void => {
       free = joinRuns([...free, ...runs])
     }
   }
@@ -49,23 +49,23 @@ const openChunks = () => {
 
 /**
  * Virtual addressing (Hayakawa 2020, section 4): a buffer of m_r bytes takes k = ceil(m_r / m_c)
- * chunks of m_c bytes wherever they lie, mapped to consecutive addresses of its own, so nothing is
- * lost but the rest of its last chunk. A dead buffer's chunks serve the next ones; the lowest free
- * ones are taken, so that the peak is the most chunks in use at once.
+ * pages of m_c bytes wherever they lie, mapped to consecutive addresses of its own, so nothing is
+ * lost but the rest of its last page. A dead buffer's pages serve the next ones; the lowest free
+ * ones are taken, so that the peak is the most pages in use at once.
  */
-export const virtual: Allocator = (lifetimes, { chunkBytes = minCudaChunk }) => {
-  const counts = lifetimes.map(({ bytes }) => Math.ceil(bytes / chunkBytes))
+export const virtual: Allocator = (lifetimes, { pageBytes = minCudaPage }) => {
+  const counts = lifetimes.map(({ bytes }) => Math.ceil(bytes / pageBytes))
   const offsets: number[] = []
   let addresses = 0
   for (const count of counts) {
     offsets.push(addresses)
-    addresses += count * chunkBytes
+    addresses += count * pageBytes
   }
-  const memory = openChunks()
-  const chunks: (readonly ChunkRun[])[] = lifetimes.map(() => [])
+  const memory = createPagePool()
+  const pages: (readonly PageRun[])[] = lifetimes.map(() => [])
   replay(lifetimes, {
-    allocate: (index) => void (chunks[index] = memory.take(counts[index]!)),
-    free: (index) => memory.give(chunks[index]!)
+    allocate: (index) => void (pages[index] = memory.take(counts[index]!)),
+    free: (index) => memory.give(pages[index]!)
   })
-  return { offsets, peakBytes: memory.used() * chunkBytes, optimal: false, chunks }
+  return { offsets, peakBytes: memory.used() * pageBytes, optimal: false, pages }
 }

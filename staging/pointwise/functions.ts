@@ -46,7 +46,7 @@ export const validateFunction = (args: PointwiseArguments): string | undefined =
     : undefined
 }
 
-/** Of a function that is valid. */
+/** Returns the expressions of a function that is valid, and of its derivatives. */
 export const functionsOf = (args: Function): PointwiseFunctions => {
   const valid = (wanted: Wanted): readonly number[] => {
     const code = encodeFunction(args, wanted)

@@ -106,10 +106,10 @@ const bufferLines = (title: string, buffers: readonly ProgramBuffer[]): readonly
  * its addresses grow by so many bytes a tile.
  */
 export const printProgram = (program: Program): string => {
-  const { precision, threads, peakBytes, hostBytes, input, chunks } = program
+  const { precision, threads, peakBytes, hostBytes, input, pages } = program
   const header = [
     `${precision}, input ${input.join('x')}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`,
-    `arena: ${bytesText(peakBytes)}${chunks === undefined ? '' : `, in chunks of ${bytesText(chunks.chunkBytes)}`}; host pool: ${bytesText(hostBytes)}`
+    `arena: ${bytesText(peakBytes)}${pages === undefined ? '' : `, in pages of ${bytesText(pages.pageBytes)}`}; host pool: ${bytesText(hostBytes)}`
   ]
   const sections = sectionNames.flatMap((name) => (program[name] === undefined ? [] : sectionLines(program, name, program[name])))
   const lines = [...header, ...bufferLines('buffers', program.buffers), ...bufferLines('host buffers', program.hostBuffers), ...sections]

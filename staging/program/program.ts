@@ -11,7 +11,7 @@ import type { Precision } from '../kernels/precision'
  * count - 1 of `axis` copy    [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then
  * (base, three strides) on the device and on the host] record  [4, engine, event] wait    [5,
  * engine, event] load    [6, and so on as launch]: of a loadImage, on the engine `to-device` map
- * [7, address, memory, bytes]: with chunks alone, outside of loops, as unmap; on the engine
+ * [7, address, memory, bytes]: with pages alone, outside of loops, as unmap; on the engine
  * `compute` unmap   [8, address, bytes]
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
@@ -19,9 +19,9 @@ import type { Precision } from '../kernels/precision'
  * latest `record` of that event before it in program order has been reached by the engine that
  * records it; a wait for an event that nothing has recorded is an error.
  *
- * Where a Program has chunks, the arena's offsets are addresses that chunks of memory must be
+ * Where a Program has pages, the arena's offsets are addresses that pages of memory must be
  * mapped to while anything touches them: `map` puts the memory's `bytes` from `memory` on at
- * `address`, `unmap` takes what is there away. An address has one chunk at a time, and a chunk one
+ * `address`, `unmap` takes what is there away. An address has one page at a time, and a page one
  * address; sections begin and end with what is resident alone.
  *
  * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current
@@ -170,15 +170,15 @@ export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as
 export type SectionName = (typeof sectionNames)[number]
 
 /**
- * Virtual addressing (Hayakawa 2020, section 4): the arena is a range of addresses, to which chunks
+ * Virtual addressing (Hayakawa 2020, section 4): the arena is a range of addresses, to which pages
  * of memory are mapped. All in bytes.
  */
-export interface Chunks {
+export interface Pages {
   /**
-   * Bytes of a chunk; every place and length below, and those of `map` and `unmap`, are multiples
+   * Bytes of a page; every place and length below, and those of `map` and `unmap`, are multiples
    * of it.
    */
-  readonly chunkBytes: number
+  readonly pageBytes: number
   /** Bytes of the range of addresses. */
   readonly addressBytes: number
   /**
@@ -195,12 +195,12 @@ export interface Program {
   /** Bytes of the host pool that copies reach. */
   readonly hostBytes: number
   /**
-   * Highest byte that any instruction of any section touches in the arena, plus one; with `chunks`,
+   * Highest byte that any instruction of any section touches in the arena, plus one; with `pages`,
    * of the memory that is ever mapped.
    */
   readonly peakBytes: number
   /** Absent where the arena's offsets are those of its memory. */
-  readonly chunks?: Chunks
+  readonly pages?: Pages
   /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]

@@ -1,4 +1,4 @@
-import type { Access } from './accesses'
+import type { Access } from './events'
 import { repeatBoxes, runBoxes, type Coordinates, type Cover } from './boxes'
 
 /** Bytes of an access that are listed one run at a time where its repetitions make no boxes. */

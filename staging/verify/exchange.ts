@@ -1,4 +1,4 @@
-import type { Event, ProgramEvents, SectionEvents } from './accesses'
+import type { Event, ProgramEvents, SectionEvents } from './events'
 import { accessBoxes } from './access-boxes'
 import { subtract } from './boxes'
 import { fail, rangeText, type VerifierFault } from './fault'

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Program } from '../program/program'
-import { programEvents, type Event, type ProgramEvents } from './accesses'
+import type { Event, ProgramEvents } from './events'
+import { programEvents } from './program-events'
 import { proveExchanged } from './exchange'
 import { fail, catchFault, type VerifierFault } from './fault'
 import { proveInitialised, type Initialised } from './initialised'
@@ -16,7 +17,7 @@ export type { FaultKind, VerifierFault } from './fault'
 /** The figures that are proven of a Program. */
 export interface Verified {
   /**
-   * Highest byte that any section touches in the arena, plus one; with chunks, of the memory that
+   * Highest byte that any section touches in the arena, plus one; with pages, of the memory that
    * is ever mapped.
    */
   readonly peakBytes: number
@@ -72,11 +73,11 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveExchanged(events, section, written)
     proveAllRead(events, section)
   }
-  const peakBytes = program.chunks === undefined ? peakOf(events, 'arena') : mappedPeak(program.chunks, events)
+  const peakBytes = program.pages === undefined ? peakOf(events, 'arena') : mappedPeak(program.pages, events)
   if (peakBytes !== program.peakBytes)
     fail({
       kind: 'peak',
-      message: `the Program says that its peak is ${program.peakBytes} bytes, but it ${program.chunks === undefined ? 'touches' : 'maps'} ${peakBytes}.`
+      message: `the Program says that its peak is ${program.peakBytes} bytes, but it ${program.pages === undefined ? 'touches' : 'maps'} ${peakBytes}.`
     })
   const instructions = sections.reduce((sum, section) => sum + count(section.events), 0)
   return { peakBytes, hostPeakBytes: peakOf(events, 'host'), instructions }
@@ -85,7 +86,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
 /**
  * Proves, from the Program alone, that it may run: every access lies in its buffer, its space and
  * the budgeted peak; every read is of bytes that were written before; no two live buffers overlap;
- * no engine touches bytes that another may still be working on; what chunks are mapped to is used
+ * no engine touches bytes that another may still be working on; what pages are mapped to is used
  * while they are; and tiles seed each element of an output gradient once. Loops are proven for all
  * of their tiles at once. What it cannot show, it refuses.
  */

@@ -1,4 +1,4 @@
-import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents } from './accesses'
+import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents } from './events'
 import { accessBoxes } from './access-boxes'
 import { addBox, bytesOfBox, repeatBoxes, subtract, type Box } from './boxes'
 import { fail, operandFault, rangeText, type Place } from './fault'

@@ -1,10 +1,10 @@
 import type { Program } from '../program/program'
-import type { Event, Mapping, ProgramEvents, SectionEvents } from './accesses'
+import type { Event, Mapping, ProgramEvents, SectionEvents } from './events'
 import { fail, instructionFault, operandFault, rangeText } from './fault'
 
 const meet = (a: number, aBytes: number, b: number, bBytes: number): boolean => a < b + bBytes && b < a + aBytes
 
-/** The chunks that are mapped now, by address. */
+/** The pages that are mapped now, by address. */
 class Mapped {
   private readonly live: Mapping[] = []
 
@@ -19,7 +19,7 @@ class Mapped {
     return low
   }
 
-  /** Maps a chunk; returns why it cannot be mapped, in words. */
+  /** Maps a page; returns why it cannot be mapped, in words. */
   add(mapping: Mapping): string | undefined {
     const { address, memory, bytes } = mapping
     const place = this.placeOf(address)
@@ -60,12 +60,12 @@ class Mapped {
 }
 
 /**
- * Proves, of a Program with chunks, that all that a section touches is mapped then, that nothing is
+ * Proves, of a Program with pages, that all that a section touches is mapped then, that nothing is
  * mapped twice, and that it leaves mapped what it found so: what is resident.
  */
-export const proveMapped = ({ chunks, buffers }: Program, { stores }: ProgramEvents, { name, events }: SectionEvents): void => {
-  if (chunks === undefined) return
-  const { residentBytes } = chunks
+export const proveMapped = ({ pages, buffers }: Program, { stores }: ProgramEvents, { name, events }: SectionEvents): void => {
+  if (pages === undefined) return
+  const { residentBytes } = pages
   const outside = buffers.find(({ role, offset, bytes }) => role === 'persistent' && offset + bytes > residentBytes)
   if (outside !== undefined)
     fail({
@@ -110,7 +110,7 @@ export const proveMapped = ({ chunks, buffers }: Program, { stores }: ProgramEve
 }
 
 /** The end of the highest memory that any section maps, in bytes. */
-export const mappedPeak = ({ residentBytes }: NonNullable<Program['chunks']>, { sections }: ProgramEvents): number =>
+export const mappedPeak = ({ residentBytes }: NonNullable<Program['pages']>, { sections }: ProgramEvents): number =>
   sections.reduce(
     (peak, { events }) =>
       events.reduce((most, event) => (event.kind === 'map' ? Math.max(most, event.mapping.memory + event.mapping.bytes) : most), peak),

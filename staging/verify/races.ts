@@ -1,5 +1,5 @@
 import { engines, type Engine } from '../program/program'
-import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents, Store } from './accesses'
+import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents, Store } from './events'
 import { accessBoxes } from './access-boxes'
 import { meet, repeatBoxes, type Box } from './boxes'
 import { fail, instructionFault, operandFault, placeText, rangeText, type Place } from './fault'

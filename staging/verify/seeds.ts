@@ -1,5 +1,5 @@
 import type { Kernel, KernelKind } from '../kernels/kernels'
-import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents } from './accesses'
+import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents } from './events'
 import { accessBoxes } from './access-boxes'
 import { bytesOfBox, subtract, type Box } from './boxes'
 import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'

@@ -1,4 +1,4 @@
-import type { Access, Event, ProgramEvents, SectionEvents } from './accesses'
+import type { Access, Event, ProgramEvents, SectionEvents } from './events'
 import { fail, operandFault, rangeText, type Place } from './fault'
 
 /**

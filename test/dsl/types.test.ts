@@ -12,7 +12,7 @@ import { buildGraph } from '../../staging'
 import { checkTiles } from '../../staging/check-plan'
 import { inOrder } from '../../staging/graph/order'
 import { validateGrid } from '../../staging/graph/tiling'
-import { must } from '../golden/execute'
+import { must } from '../must'
 import { compile, exportedTypes } from './compile'
 import { planned } from './planned-model'
 

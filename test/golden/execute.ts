@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
 import { deviceModel, openSession, type DeviceName } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
@@ -16,6 +15,7 @@ import {
   type StrategyName
 } from '../../staging'
 import type { Precision } from '../../staging/kernels/precision'
+import { must } from '../must'
 
 /** A net, where and how it runs, and one batch of plain numbers. */
 export interface Execution {
@@ -61,12 +61,6 @@ export interface Training {
   readonly tensors: Tensors
   readonly staged: Staged
   readonly measuredPeakBytes: number
-}
-
-/** The value of what must succeed. */
-export const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
 }
 
 /** A plan of segments over the order in which the layers are written. */

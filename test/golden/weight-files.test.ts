@@ -1,15 +1,15 @@
 /** Files of weights that PyTorch and safetensors wrote; weight_files.py's docstring says which. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, batchNorm, globalAvgPool, linear, model, named } from '../../dsl'
 import { predict, train, writeTensorFile } from '../../src'
 import { openWeightFile } from '../../src/weights/open-weight-file'
-import { writeImages } from '../src/example-images'
+import { writeColours, writeImages } from '../src/example-images'
 import { failureOf, valueOf } from '../src/outcome'
 import { temporaryFolder } from '../src/temporary-folder'
+import { weightsOf } from '../src/weights-of'
+import { goldenJson } from './files'
 
 const data = join(__dirname, 'data', 'weights')
 const folder = temporaryFolder()
@@ -22,7 +22,7 @@ interface Values {
   readonly sundry: Readonly<Record<string, { readonly shape: readonly number[]; readonly values: readonly number[] }>>
   readonly checkpoint: Readonly<Record<string, readonly number[]>>
 }
-const values = JSON.parse(readFileSync(of('values.json'), 'utf8')) as Values
+const values = goldenJson<Values>('weights/values')
 
 const elements = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1)
 
@@ -30,9 +30,7 @@ test.before(async () => {
   await writeImages(at('images'))
   const [height, width] = values.image
   const pixels = Uint8Array.from({ length: height * width * 3 }, (_, index) => (index * 7919) % 251)
-  await sharp(pixels, { raw: { height, width, channels: 3 } })
-    .png()
-    .toFile(at('image.png'))
+  await writeColours(at('image.png'), pixels, { height, width })
 })
 
 for (const file of ['sundry.pt', 'sundry.safetensors'])
@@ -95,10 +93,8 @@ test('a checkpoint of DataParallel: the weights are found, and what they were ca
     `${of('checkpoint.pth')}: the weights are those under state_dict; epoch, optimizer are left out`,
     `${of('checkpoint.pth')}: the names of its tensors are taken without "module.", with which they all begin`
   ])
-  const saved = await valueOf(openWeightFile(at('saved')))
-  const first = new Float64Array(6)
-  await valueOf(saved.read('0.weight', first))
-  assert.equal([...first], values.checkpoint['0.weight'])
+  const saved = await weightsOf(at('saved'))
+  assert.equal([...saved.get('0.weight')!], values.checkpoint['0.weight'])
 })
 
 test('a module is code, and is not run; a file from before the zip format says how to save it again', async () => {

@@ -77,10 +77,10 @@ const everything: Wanted['training'] = {
 }
 
 /**
- * Of the lowest chunks that are free: whoever takes the highest touches its last one, or at least
+ * Of the lowest pages that are free: whoever takes the highest touches its last one, or at least
  * the one before.
  */
-const inChunks = { allocator: 'virtual', pageBytes: 4096 } as const
+const inPages = { allocator: 'virtual', pageBytes: 4096 } as const
 
 const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
@@ -97,10 +97,10 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
     swaps: true
   },
   {
-    ...{ device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', budget: 150e6, placement: inChunks },
+    ...{ device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', budget: 150e6, placement: inPages },
     ...{ tiled: false, swaps: true }
   },
-  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, placement: inChunks, tiled: true },
+  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, placement: inPages, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budget: 144e6, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, tiled: true },
@@ -144,7 +144,7 @@ cases.forEach((wanted) =>
     [wanted.network, 'at', `${wanted.input.join('x')},`, `${wanted.strategy},`, wanted.device].join(' ') +
       (wanted.training ? ', options' : '') +
       (wanted.segments === loadedAhead ? ', loaded ahead' : '') +
-      (wanted.placement ? ', in chunks' : ''),
+      (wanted.placement ? ', in pages' : ''),
     () => {
       const { plannedPeakBytes, measuredPeakBytes, plannedHostBytes, measuredHostBytes, heapBytes, controlBytes, tiles } = measured(wanted)
       ok(
@@ -152,7 +152,7 @@ cases.forEach((wanted) =>
         `byte ${measuredPeakBytes - 1} was changed, over the planned peak of ${plannedPeakBytes} bytes`
       )
       ok(
-        measuredPeakBytes >= plannedPeakBytes - (wanted.placement ? inChunks.pageBytes : 4095),
+        measuredPeakBytes >= plannedPeakBytes - (wanted.placement ? inPages.pageBytes : 4095),
         `the highest byte changed is ${measuredPeakBytes - 1}, far under the planned peak of ${plannedPeakBytes} bytes`
       )
       ok(

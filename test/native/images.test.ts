@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { type ElementType, type Image, type ImageWindow, type ReadPixels, type Session, mapPixels } from '../../native'
+import { type Elements, asBytes, newElements, pixelBytes } from '../../src/images/samples'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { temporaryFolder } from '../src/temporary-folder'
@@ -135,12 +136,10 @@ for (const target of targets)
           }
       })
 
-const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
-
 /** Values of the type, those at its ends among them. */
-const elementCount = (type: ElementType, length: number): ArrayLike<number> & { readonly buffer: ArrayBufferLike } => {
+const elementsOf = (type: ElementType, length: number): Elements => {
   const ends = { uint8: [0, 255], uint16: [0, 65535], int16: [-32768, 32767], float32: [-1.5e9, 3.25e-7] }[type]
-  const elements = new arrays[type](length)
+  const elements = newElements(type, length)
   for (let i = 0; i < length; i += 1)
     elements[i] = ends[i] ?? (type === 'float32' ? Math.sin(i) * 1e4 : Math.imul(i + 1, 2654435761) >>> 16)
   return elements
@@ -155,10 +154,10 @@ for (const target of targets)
       [64, 'plain']
     ] as const)
       test(`${channels} channels of ${elementType} are loaded as they are, ${layout}, ${target.device} ${target.precision}`, async () => {
-        const elements = elementCount(elementType, width * height * channels)
+        const elements = elementsOf(elementType, width * height * channels)
         const image: Image = {
           ...pixelsOf(width, height, channels, 1),
-          ...{ pixels: new Uint8Array(elements.buffer), elementType, flipHorizontal: true, quarterTurns: 1 }
+          ...{ pixels: asBytes(elements), elementType, flipHorizontal: true, quarterTurns: 1 }
         }
         const whole = { ...image, pixels: Uint8Array.from({ length: width * height * channels }, (_, i) => i % channels) } as Held
         // Where each element of the batch comes from, by an image that holds its pixels' numbers.
@@ -169,7 +168,7 @@ for (const target of targets)
         ).flat()
         const read = await loadTiles([image], layout, target)
         assert.ok(read.every((value, i) => Math.abs(value - expected[i]!) <= 1e-6 * Math.max(1, Math.abs(expected[i]!))))
-        const windows = readFrom({ ...whole, pixels: image.pixels as Uint8Array, channels: channels * bytesOf[elementType] }, 64, [])
+        const windows = readFrom({ ...whole, pixels: image.pixels as Uint8Array, channels: pixelBytes({ elementType, channels }) }, 64, [])
         assert.equal(await loadTiles([{ ...image, pixels: windows }], layout, target), read)
       })
 
@@ -182,8 +181,6 @@ for (const target of targets)
     rmSync(file)
     assert.equal(await loadTiles([mapped], 'plain', target), await loadTiles([held], 'plain', target))
   })
-
-const bytesOf = { uint8: 1, uint16: 2, int16: 2, float32: 4 } as const
 
 /** Pixels that are read as the device asks for them, and what it asked for. */
 const readFrom = ({ pixels, width: across, channels }: Held, windowBytes: number, asked: ImageWindow[]): ReadPixels => ({

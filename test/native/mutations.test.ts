@@ -110,7 +110,7 @@ const damaged = (options: EncodedSessionOptions, random: (below: number) => numb
     ...options,
     sections: options.sections.map((one, index) => (index === chosen ? { ...one, ...change(one) } : one))
   })
-  const figure = (['peakBytes', 'chunkBytes', 'addressBytes', 'residentBytes'] as const)[random(4)]!
+  const figure = (['peakBytes', 'pageBytes', 'addressBytes', 'residentBytes'] as const)[random(4)]!
   switch (random(8)) {
     case 0:
       return { ...options, [figure]: number(options[figure]) }

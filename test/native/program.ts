@@ -37,7 +37,7 @@ export const swap = (engine: Copy['engine'], bytes: number, device: Offset, host
 export const record = (engine: Engine, event: number): Instruction => ({ kind: 'record', engine, event })
 export const wait = (engine: Engine, event: number): Instruction => ({ kind: 'wait', engine, event })
 
-/** Chunks at addresses of the arena, in bytes. */
+/** Pages at addresses of the arena, in bytes. */
 export const map = (address: number, memory: number, bytes: number): Instruction => ({ kind: 'map', address, memory, bytes })
 export const unmap = (address: number, bytes: number): Instruction => ({ kind: 'unmap', address, bytes })
 
@@ -47,7 +47,7 @@ export interface Written {
   readonly exchangeBytes?: number
   readonly peakBytes?: number
   readonly hostBytes?: number
-  readonly chunks?: Program['chunks']
+  readonly pages?: Program['pages']
   readonly precision?: Precision
   readonly input?: Program['input']
   readonly buffers?: Program['buffers']
@@ -60,7 +60,7 @@ export const programOf = ({
   exchangeBytes = 0,
   peakBytes = 4096,
   hostBytes = 0,
-  chunks,
+  pages,
   precision = 'float64',
   input = [1, 1, 1, 1],
   buffers = []
@@ -69,7 +69,7 @@ export const programOf = ({
   threads: 2,
   hostBytes,
   peakBytes,
-  ...(chunks && { chunks }),
+  ...(pages && { pages }),
   input,
   kernels,
   buffers,

@@ -1,7 +1,7 @@
 import { openSession, type DeviceName, type Image } from '../../native'
 import { createStepIo } from '../../src/running/step-io'
 import type { Objective, Program, SectionName } from '../../staging'
-import { must } from '../golden/execute'
+import { must } from '../must'
 import type { RandomExecution } from './random-execution'
 
 /** Where steps from images are tried. */

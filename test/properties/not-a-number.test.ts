@@ -20,7 +20,8 @@ import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { deviceModel } from '../../native'
 import { buildGraph, type Segment } from '../../staging'
 import { fusibleTileAxes } from '../../staging/graph/tiling'
-import { classes, gradients, must } from '../golden/execute'
+import { classes, gradients } from '../golden/execute'
+import { must } from '../must'
 
 const layers: readonly AnyLayer[] = [
   conv2d({ out: 16, k: 3, p: 1 }),

@@ -3,10 +3,11 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
-import { minCudaChunk, referenceModel, stage, verify, type PlanPlacement, type Program } from '../../staging'
+import { minCudaPage, referenceModel, stage, verify, type PlanPlacement, type Program } from '../../staging'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
-import { asWritten, gradients, must } from '../golden/execute'
+import { asWritten, gradients } from '../golden/execute'
+import { must } from '../must'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
 import { randomSegments, withRematerialization, withStreams } from '../staging/random-segments'
 import { testsDevice } from '../devices'
@@ -14,26 +15,26 @@ import { propertyRuns } from '../property-runs'
 import { devices, imagesOf, outcome, training } from './image-steps'
 import { randomExecution } from './random-execution'
 
-/** Pages, and chunks that hold many of these small tensors. */
-const chunkSizes = fc.constantFrom(4096, 4096, 16384)
+/** Pages, and pages that hold many of these small tensors. */
+const pageSizes = fc.constantFrom(4096, 4096, 16384)
 
 /** A GPU, where there is one, maps larger ones. */
 const onDevices = fc.oneof(
-  fc.tuple(fc.constantFrom(...devices), chunkSizes),
-  ...(testsDevice('cuda') ? [fc.constant([{ name: 'cuda', precision: 'float32' }, minCudaChunk] as const)] : [])
+  fc.tuple(fc.constantFrom(...devices), pageSizes),
+  ...(testsDevice('cuda') ? [fc.constant([{ name: 'cuda', precision: 'float32' }, minCudaPage] as const)] : [])
 )
 
-const inChunks = (pageBytes: number): PlanPlacement => ({ allocator: 'virtual', pageBytes })
+const inPages = (pageBytes: number): PlanPlacement => ({ allocator: 'virtual', pageBytes })
 
 const assertVerified = (program: Program): void => {
   const verified = verify(program)
   assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
 }
 
-test('random nets, tiles, stays and bands on the host in chunks: verified, every number to the bit, memory as planned', async () => {
+test('random nets, tiles, stays and bands on the host in pages: verified, every number to the bit, memory as planned', async () => {
   let [stays, streams, loops] = [0, 0, 0]
   await fc.assert(
-    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom('float64', 'float32'), chunkSizes, async (seed, precision, chunk) => {
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom('float64', 'float32'), pageSizes, async (seed, precision, page) => {
       const { draw, graph, ...random } = randomExecution(seed)
       const inBands = draw(0, 1) === 1
       const segments = inBands
@@ -44,11 +45,11 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
       const swapSchedule = inBands ? [] : randomSwapSchedule(draw, buildTimeline(stepGraph, referenceModel(precision), segments))
       stays += swapSchedule.length
       const execution = { ...random, precision, segments, swapSchedule }
-      const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inChunks(chunk) })]
+      const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inPages(page) })]
       const { program, plan, predicted } = other.staged
       if (program.step.code.some(({ kind }) => kind === 'loop')) loops++
       assertVerified(program)
-      assert.equal(plan.placement, inChunks(chunk))
+      assert.equal(plan.placement, inPages(page))
       assert.is(predicted.plainPeakBytes, one.staged.predicted.plainPeakBytes)
       assert.is(other.loss, one.loss)
       assert.equal([...other.tensors], [...one.tensors])
@@ -60,9 +61,9 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
   assert.ok(stays > 0 && streams > 0 && loops > 0)
 })
 
-test('steps from images with evaluations, tiles loaded ahead or not, in chunks: every bit the same', async () => {
+test('steps from images with evaluations, tiles loaded ahead or not, in pages: every bit the same', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), onDevices, async (seed, [device, chunk]) => {
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), onDevices, async (seed, [device, page]) => {
       const execution = randomExecution(seed)
       const segments = randomSegments(execution.draw, execution.graph)
       const images = imagesOf(execution)
@@ -78,13 +79,13 @@ test('steps from images with evaluations, tiles loaded ahead or not, in chunks: 
         assertVerified(program)
         return program
       }
-      const [one, other] = [programFor(), programFor(inChunks(chunk))]
+      const [one, other] = [programFor(), programFor(inPages(page))]
       const [expected, actual] = [await outcome(device, execution, images, one), await outcome(device, execution, images, other)]
       assert.equal(actual.found, expected.found)
       // Libraries leave the ends of their scratchpads alone.
       const untouched = other.peakBytes - actual.measuredPeakBytes
       assert.ok(
-        untouched === 0 || (device.name !== 'reference' && untouched === chunk),
+        untouched === 0 || (device.name !== 'reference' && untouched === page),
         `${untouched} bytes of ${other.peakBytes} are untouched`
       )
     }),

@@ -6,13 +6,14 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRight } from 'fp-ts/Either'
-import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { type TensorData, writeTensors } from '../../src/weights/safetensors'
 import { overriding, root, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
+import { writeColours } from './example-images'
+import { filledTensor } from './filled-tensor'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -20,19 +21,16 @@ const folder = temporaryFolder()
 const { run, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
-const tensor = (name: string, shape: readonly number[]): TensorData => ({
-  name,
-  type: 'F32',
-  shape,
-  data: new Float32Array(shape.reduce((product, extent) => product * extent, 1))
-})
-const parameters = [tensor('0.weight', [4, 3, 3, 3]), tensor('0.bias', [4]), tensor('4.weight', [2, 4]), tensor('4.bias', [2])]
+const parameters = [
+  filledTensor('0.weight', [4, 3, 3, 3]),
+  filledTensor('0.bias', [4]),
+  filledTensor('4.weight', [2, 4]),
+  filledTensor('4.bias', [2])
+]
 
 test.before(async () => {
   const noise = Uint8Array.from({ length: 48 * 48 * 3 }, (_, index) => (index * 7919) % 251)
-  await sharp(noise, { raw: { width: 48, height: 48, channels: 3 } })
-    .png()
-    .toFile(at('whole.png'))
+  await writeColours(at('whole.png'), noise, { height: 48, width: 48 })
   const bytes = readFileSync(at('whole.png'))
   writeFileSync(at('cut.png'), bytes.subarray(0, bytes.length / 2))
   writeFileSync(at('text.png'), 'this is no image')
@@ -44,9 +42,9 @@ test.before(async () => {
   writeFileSync(at('huge-label.csv'), 'path,label\nwhole.png,99999999999\n')
   writeFileSync(at('empty.safetensors'), '')
   await valueOf(writeTensors(at('missing.safetensors'), parameters.slice(0, 3)))
-  await valueOf(writeTensors(at('extra.safetensors'), [...parameters, tensor('5.weight', [1])]))
-  await valueOf(writeTensors(at('misshapen.safetensors'), [tensor('0.weight', [4, 3, 5, 5]), ...parameters.slice(1)]))
-  const { data, ...first } = tensor('0.weight', [4, 3, 3, 3])
+  await valueOf(writeTensors(at('extra.safetensors'), [...parameters, filledTensor('5.weight', [1])]))
+  await valueOf(writeTensors(at('misshapen.safetensors'), [filledTensor('0.weight', [4, 3, 5, 5]), ...parameters.slice(1)]))
+  const { data, ...first } = filledTensor('0.weight', [4, 3, 3, 3])
   await valueOf(
     writeTensors(at('integer.safetensors'), [
       { ...first, type: 'I64', data: new BigInt64Array(data.byteLength / 4) },
@@ -54,7 +52,7 @@ test.before(async () => {
     ])
   )
   await valueOf(writeTensors(at('weights.safetensors'), parameters))
-  const input = tensor('input', [2, 3, 32, 32])
+  const input = filledTensor('input', [2, 3, 32, 32])
   const target = (...labels: readonly number[]): TensorData => ({
     name: 'target',
     type: 'I64',

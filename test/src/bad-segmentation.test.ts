@@ -4,14 +4,16 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isLeft } from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { buildGraph } from '../../staging'
 import { writeTensors } from '../../src/weights/safetensors'
+import { must } from '../must'
 import { compiledCommand } from './compiled-command'
+import { filledTensor } from './filled-tensor'
+import { writePng } from './image-files'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -21,29 +23,27 @@ const at = (name: string): string => join(folder, name)
 
 /** Zeros for all that a built-in network of two classes holds. */
 const writeZeros = async (name: string): Promise<void> => {
-  const graph = buildGraph(builtIn[name]!({ classes: 2 }), [2, 3, 64, 64])
-  if (isLeft(graph)) throw new Error(graph.left.message)
-  const tensors = graph.right.parameters.map(({ name, shape }) => ({
-    name,
-    type: 'F32' as const,
-    shape,
-    data: new Float32Array(shape.reduce((product, extent) => product * extent, 1))
-  }))
-  await valueOf(writeTensors(at(`${name}.safetensors`), tensors))
+  const { parameters } = must(buildGraph(builtIn[name]!({ classes: 2 }), [2, 3, 64, 64]))
+  await valueOf(
+    writeTensors(
+      at(`${name}.safetensors`),
+      parameters.map(({ name, shape }) => filledTensor(name, shape))
+    )
+  )
 }
 
 test.before(async () => {
-  const grey = (height: number, width: number, value: number) =>
-    sharp(new Uint8Array(height * width).fill(value), { raw: { height, width, channels: 1 } }).toColourspace('b-w')
+  const mask = (name: string, width: number, value: number): void =>
+    writePng(at(name), new Uint8Array(64 * width).fill(value), { height: 64, width, bitDepth: 8 })
   await sharp({ create: { width: 64, height: 64, channels: 3, background: 'brown' } })
     .png()
     .toFile(at('image.png'))
-  await grey(64, 64, 1).png().toFile(at('right.png'))
-  await grey(64, 60, 1).png().toFile(at('narrow.png'))
-  await grey(64, 64, 7).png().toFile(at('seven.png'))
-  await grey(64, 64, 255).png().toFile(at('ignored.png'))
-  for (const mask of ['right', 'narrow', 'seven', 'ignored', 'image'])
-    writeFileSync(at(`${mask}.csv`), `path,mask\nimage.png,right.png\nimage.png,${mask}.png\n`)
+  mask('right.png', 64, 1)
+  mask('narrow.png', 60, 1)
+  mask('seven.png', 64, 7)
+  mask('ignored.png', 64, 255)
+  for (const name of ['right', 'narrow', 'seven', 'ignored', 'image'])
+    writeFileSync(at(`${name}.csv`), `path,mask\nimage.png,right.png\nimage.png,${name}.png\n`)
   writeFileSync(at('only-ignored.csv'), 'path,mask\nimage.png,ignored.png\n')
   await Promise.all(['resnet18', 'resnet34'].map(writeZeros))
 })

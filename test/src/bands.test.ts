@@ -9,17 +9,18 @@ import type { ElementType } from '../../native'
 import { type TrainOptions, predict, train } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
 import { openImage } from '../../src/images/image-source'
-import { asElements } from '../../src/images/samples'
-import { openWeightFile } from '../../src/weights/open-weight-file'
+import { asBytes, asElements, newElements } from '../../src/images/samples'
+import { writeColours } from './example-images'
+import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
-import { type TiledTiffOptions, writeTiledTiff } from './tiled-tiff'
+import { type TiledTiffOptions, noDataTag, writeTiledTiff } from './tiled-tiff'
+import { weightsOf } from './weights-of'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
 const [height, width] = [70, 50]
-const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
 
 /** A value of every pixel and band, negative ones among those that may be. */
 const valueAt = (type: ElementType, index: number): number => {
@@ -27,10 +28,10 @@ const valueAt = (type: ElementType, index: number): number => {
   return { uint8: value & 255, uint16: value, int16: value - 32768, float32: Math.fround((value - 20000) / 7) }[type]
 }
 const write = (name: string, type: ElementType, channels: number, options: Partial<TiledTiffOptions> = {}, first?: number): void => {
-  const elements = new arrays[type](height * width * channels)
+  const elements = newElements(type, height * width * channels)
   for (let i = 0; i < elements.length; i += 1) elements[i] = valueAt(type, i)
   if (first !== undefined) elements[0] = first
-  writeTiledTiff(at(name), [{ height, width, pixels: new Uint8Array(elements.buffer) }], {
+  writeTiledTiff(at(name), [{ height, width, pixels: asBytes(elements) }], {
     ...{ tile: 32, channels, elementType: type },
     ...options
   })
@@ -63,8 +64,7 @@ test('what holds nothing is read as 0', async () => {
     ['float32', NaN, 'nan'],
     ['float32', Math.fround(-3.4e38), '-3.4e+38']
   ] as const) {
-    const tags = [[42113, 2, [...Buffer.from(`${tag}\0`)]]] as const
-    write('nothing.tif', type, 2, { tags }, value)
+    write('nothing.tif', type, 2, { tags: [noDataTag(tag)] }, value)
     const { read } = await valueOf(openImage(at('nothing.tif')))
     const found = asElements(type, await valueOf(read!({ top: 0, left: 0, height: 1, width: 1 })))
     assert.equal([...found], [0, valueAt(type, 1)])
@@ -88,7 +88,7 @@ test('a 16-bit PNG, and bands of an 8-bit one, are decoded as they are stored', 
   assert.equal([...(single.pixels as Uint8Array)], [...grey])
   assert.is((await valueOf(decodeImage(at('grey.png'), one))).channels, 3)
   const colours = Uint8Array.from({ length: 12 }, (_, index) => 20 * index)
-  await sharp(colours, { raw: { width: 2, height: 2, channels: 3 } }).toFile(at('colours.png'))
+  await writeColours(at('colours.png'), colours, { height: 2, width: 2 })
   const last = await valueOf(decodeImage(at('colours.png'), one, undefined, { level: 0, bands: [3] }))
   assert.equal([...(last.pixels as Uint8Array)], [40, 100, 160, 220])
 })
@@ -105,13 +105,8 @@ test('the four inks of a CMYK JPEG reach a network of four channels', async () =
   inks.forEach((ink, index) => assert.ok(Math.abs(ink - [0, 255, 255, 0][index % 4]!) < 8, `${index}: ${ink}`))
 })
 
-/** The kernels of the first convolution, of so many channels. */
-const kernelsOf = async (name: string, channels: number): Promise<Float32Array> => {
-  const file = await valueOf(openWeightFile(at(name)))
-  const kernels = new Float32Array(8 * channels * 9)
-  await valueOf(file.read('stem.0.weight', kernels))
-  return kernels
-}
+/** The kernels of the first convolution. */
+const kernelsOf = async (name: string): Promise<Float64Array> => (await weightsOf(at(name))).get('stem.0.weight')!
 
 const options = { model: segmenting, input: [2, 4, 32, 16], device: 'reference', threads: 1, seed: 5, steps: 3 } as const
 const losses = async (more: Partial<TrainOptions> & Pick<TrainOptions, 'data'>) => valueOf(train({ ...options, ...more }))
@@ -119,10 +114,7 @@ const losses = async (more: Partial<TrainOptions> & Pick<TrainOptions, 'data'>) 
 const writeData = async (type: ElementType): Promise<void> => {
   write('data.tif', type, 6, deflate)
   const classes = Uint8Array.from({ length: height * width }, (_, index) => (index >> 3) % 3)
-  await sharp(classes, { raw: { height, width, channels: 1 } })
-    .toColourspace('b-w')
-    .png()
-    .toFile(at('mask.png'))
+  writePng(at('mask.png'), classes, { height, width, bitDepth: 8 })
   writeFileSync(at('data.csv'), 'path,mask\ndata.tif,mask.png\ndata.tif,mask.png\n')
 }
 
@@ -171,21 +163,16 @@ test('bands that are not there, or not as many as the network reads, are refused
   assert.match(await refusal({ bands: [1, 2, 3, 4], mean: [1] }), /^--mean and --deviation belong together: give both$/)
   const jitter = { input: [2, 3, 32, 16], bands: [1, 2, 3], colourJitter: '0.2,0.2,0.2,0.05' } as const
   assert.match(await refusal(jitter), /^--colour-jitter changes red, green and blue of 8 bits/)
+  write('damaged.tif', 'uint16', 6, deflate)
+  const { read } = await valueOf(openImage(at('damaged.tif')))
+  // Directories stand last: what is cut there is seen at once, so a tile is overwritten instead.
+  writeFileSync(at('damaged.tif'), readFileSync(at('damaged.tif')).fill(0xff, 32, 3000))
+  assert.match(
+    (await failureOf(read!({ top: 0, left: 0, height: 20, width: 20 }))).message,
+    /damaged\.tif cannot be read at rows 0 to 19, columns 0 to 19: .*; it is cut or damaged there/
+  )
   for (const compress of [{}, deflate]) {
-    write('cut.tif', 'uint16', 6, { ...compress, isBig: false })
-    const { read } = await valueOf(openImage(at('cut.tif')))
-    // Directories stand last: what is cut there is seen at once, so a tile is overwritten instead.
-    const bytes = readFileSync(at('cut.tif'))
-    const damaged = Buffer.from(bytes)
-    damaged.fill(0xff, 32, 3000)
-    if (compress === deflate) {
-      writeFileSync(at('cut.tif'), damaged)
-      assert.match(
-        (await failureOf(read!({ top: 0, left: 0, height: 20, width: 20 }))).message,
-        /cut\.tif cannot be read at rows 0 to 19, columns 0 to 19: .*; it is cut or damaged there/
-      )
-    }
-    writeFileSync(at('cut.tif'), bytes)
+    write('cut.tif', 'uint16', 6, compress)
     truncateSync(at('cut.tif'), 2000)
     assert.match((await failureOf(openImage(at('cut.tif')))).message, /^the image .*cut\.tif/)
   }
@@ -195,7 +182,8 @@ test('kernels of 3 channels start a network of n: their planes in turn, scaled b
   await writeData('uint16')
   const start = { data: at('data.csv'), input: [2, 3, 32, 16], bands: [1, 2, 3], steps: 1, lr: 1e-30 } as const
   await losses({ ...start, save: at('three.safetensors') })
-  const three = await kernelsOf('three.safetensors', 3)
+  // Kernels of 3 channels are read in float32.
+  const three = Float32Array.from(await kernelsOf('three.safetensors'))
   for (const [bands, planes] of [
     [
       [1, 2, 3, 4],
@@ -209,14 +197,14 @@ test('kernels of 3 channels start a network of n: their planes in turn, scaled b
       ...{ ...start, input: [2, n, 32, 16], bands, weights: at('three.safetensors'), reset: ['norm'], save: at('more.safetensors') },
       onNotice: (sentence) => notices.push(sentence)
     })
-    const more = await kernelsOf('more.safetensors', n)
+    const more = await kernelsOf('more.safetensors')
     const from = (kernel: number, plane: number, place: number) => three[(kernel * 3 + plane) * 9 + place]!
     for (let kernel = 0; kernel < 8; kernel += 1)
       for (let channel = 0; channel < n; channel += 1)
         for (let place = 0; place < 9; place += 1) {
           const sum = from(kernel, 0, place) + from(kernel, 1, place) + from(kernel, 2, place)
           const expected = n === 1 ? sum : (from(kernel, planes[channel]!, place) * 3) / n
-          assert.is(more[(kernel * n + channel) * 9 + place], Math.fround(expected))
+          assert.is(more[(kernel * n + channel) * 9 + place], expected)
         }
     const said =
       n === 1 ? /its planes are added up for the one of the input$/ : /its planes are repeated for the 4 of the input, and scaled by 3\/4$/

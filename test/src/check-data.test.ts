@@ -12,7 +12,7 @@ import { readDataset } from '../../src/commands/read-dataset'
 import { type TrainOptions, train } from '../../src'
 import { runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
-import { writeImages } from './example-images'
+import { writeImages, writeColours } from './example-images'
 import { writePng, writeTiff } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
@@ -170,9 +170,7 @@ test('what is no ordinary file is refused by name without opening it', async () 
 
 test('masks of which no pixel counts, or all are of one class, are told', async () => {
   const noise = Uint8Array.from({ length: 32 * 32 * 3 }, (_, index) => (index * 7919) % 251)
-  await sharp(noise, { raw: { height: 32, width: 32, channels: 3 } })
-    .png()
-    .toFile(at('image.png'))
+  await writeColours(at('image.png'), noise, { height: 32, width: 32 })
   const mask = (name: string, value: (index: number) => number): void =>
     writePng(
       at(name),

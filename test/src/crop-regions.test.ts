@@ -11,12 +11,14 @@ import { findTissue, otsuThreshold, saturation } from '../../src/images/tissue'
 import { type CropRules, findCropRegions } from '../../src/training/crop-regions'
 import { createSampler, drawAnew } from '../../src/training/sampling'
 import { propertyRuns } from '../property-runs'
+import { writeColours } from './example-images'
+import { box, collection, feature } from './geojson'
 import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
-import { writeTiledTiff } from './tiled-tiff'
+import { noDataTag, writeTiledTiff } from './tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -70,10 +72,8 @@ const slide = (scale: number) => {
 }
 
 test.before(async () => {
-  writeTiledTiff(at('slide.tif'), [slide(1), slide(2), slide(4)].slice(0, 2), { tile: 64, channels: 3 })
-  await sharp(Buffer.from(slide(1).pixels), { raw: { height, width, channels: 3 } })
-    .png()
-    .toFile(at('slide.png'))
+  writeTiledTiff(at('slide.tif'), [slide(1), slide(2)], { tile: 64, channels: 3 })
+  await writeColours(at('slide.png'), slide(1).pixels, { height, width })
   await sharp({ create: { width: 64, height: 64, channels: 3, background: 'white' } })
     .png()
     .toFile(at('glass.png'))
@@ -84,26 +84,7 @@ test.before(async () => {
   writePng(at('mask.png'), classes, { height, width, bitDepth: 8 })
   writePng(at('nothing.png'), new Uint8Array(height * width).fill(255), { height, width, bitDepth: 8 })
   writeTiledTiff(at('mask.tif'), [{ height, width, pixels: classes }], { tile: 64, channels: 1 })
-  const ring = [
-    [100, 300],
-    [400, 300],
-    [400, 900],
-    [100, 900],
-    [100, 300]
-  ]
-  const corner = [
-    [0, 0],
-    [30, 0],
-    [30, 20],
-    [0, 20],
-    [0, 0]
-  ]
-  const feature = (name: string, coordinates: readonly (readonly number[])[]) => ({
-    type: 'Feature',
-    geometry: { type: 'Polygon', coordinates: [coordinates] },
-    properties: { classification: { name } }
-  })
-  writeFileSync(at('mask.json'), JSON.stringify({ type: 'FeatureCollection', features: [feature('b', ring), feature('c', corner)] }))
+  writeFileSync(at('mask.json'), collection(feature('b', box(100, 300, 400, 900)), feature('c', box(0, 0, 30, 20))))
   for (const mask of ['mask.png', 'mask.tif', 'mask.json', 'nothing.png'])
     writeFileSync(at(`${mask}.csv`), `path,mask\nslide.tif,${mask}\n`)
   writeFileSync(at('labels.csv'), 'path,label\nslide.tif,0\nslide.png,0\nslide.png,1\n')
@@ -142,7 +123,7 @@ test('of other than 8-bit RGB, cells with data are taken: what holds nothing is 
   const elements = new Float32Array(high * wide * 2).fill(-9999)
   for (let row = 30; row < 50; row += 1)
     for (let column = 10; column < 40; column += 1) elements[(row * wide + column) * 2 + 1] = row - 40.5
-  const tags = [[42113, 2, [...Buffer.from('-9999\0')]]] as const
+  const tags = [noDataTag('-9999')]
   const pixels = new Uint8Array(elements.buffer)
   writeTiledTiff(at('bands.tif'), [{ height: high, width: wide, pixels }], { tile: 32, channels: 2, elementType: 'float32', tags })
   const { numbers, grid } = await valueOf(findTissue(at('bands.tif'), { channels: 2 }))

@@ -2,7 +2,6 @@
  * ResNets and Inception had their linear layer under another name: weights, states and plans of
  * then still load, and one line says so. Small networks stand for them, under their name.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -30,10 +29,7 @@ const training = (options: Partial<TrainOptions>): TrainOptions => ({
 })
 const rate = (prefix: string) => ({ paramGroup: [`${prefix}:rate=2`] })
 
-test.before(async () => {
-  mkdirSync(at('images'))
-  await writeImages(at('images'))
-})
+test.before(() => writeImages(at('images')))
 
 test('the ResNets of today have the name of torchvision', () =>
   assert.equal(

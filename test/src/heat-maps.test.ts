@@ -3,7 +3,6 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -30,6 +29,7 @@ import { type ComputedHeatMap, computeHeatMap } from '../../src/predicting/heat-
 import { readInput } from '../../src/predicting/input'
 import { rowReader } from '../../src/predicting/normalised-input'
 import type { HeatMapKind } from '../../src/results/formats'
+import { writeColours } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -58,10 +58,7 @@ const smooth: Model = model({
 const peaked: Model = model({ name: 'peaked', input, layers: [conv2d({ out: 4, k: 3 }), globalMaxPool, named('fc', linear({ out: 3 }))] })
 
 const pixels = Uint8Array.from({ length: 40 * 48 * 3 }, (_, index) => 60 + ((Math.imul(index >> 4, 2654435761) >>> 13) & 127))
-const writeImage = (name: string, data: Uint8Array): Promise<unknown> =>
-  sharp(data, { raw: { height: 40, width: 48, channels: 3 } })
-    .png()
-    .toFile(at(name))
+const writeImage = (name: string, data: Uint8Array): Promise<unknown> => writeColours(at(name), data, { height: 40, width: 48 })
 
 const common = { device: 'reference', precision: 'float64', threads: 1 } as const
 const options = (name: Model): PredictOptions & { readonly image: string } => ({
@@ -179,7 +176,7 @@ test('what no heat map is made of is refused in a sentence', async () => {
     ]
   ] as const)
     assert.match((await failureOf(predict(given))).message, sentence)
-  assert.ok(E.isRight(await predict({ ...cam, model: peaked, weights: at('peaked.safetensors'), heatmap: 'saliency' })()))
+  await valueOf(predict({ ...cam, model: peaked, weights: at('peaked.safetensors'), heatmap: 'saliency' }))
 })
 
 test.run()

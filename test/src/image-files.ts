@@ -124,7 +124,8 @@ export const greyProfile = (gamma: number): Buffer => {
 export const profileChunk = (profile: Buffer): Buffer =>
   chunk('iCCP', Buffer.concat([Buffer.from('grey\0\0', 'latin1'), deflateSync(profile)]))
 
-const sampleTypes = {
+/** TIFF's number of the sample format, and an array of such samples. */
+export const sampleTypes = {
   uint8: [1, Uint8Array],
   int8: [2, Int8Array],
   uint16: [1, Uint16Array],

@@ -4,11 +4,12 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model, named, softmaxCrossEntropy, tanh } from '../../dsl'
 import { plan, train } from '../../src'
+import { writeColours } from './example-images'
+import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 import { weightsOf } from './weights-of'
@@ -24,24 +25,15 @@ const classAt = (image: number, pixel: number): number => {
   return row === 0 ? 255 : row + column > 10 + 3 * image ? 1 : 0
 }
 
-const png = (name: string, channels: 1 | 3, pixels: Uint8Array): Promise<unknown> =>
-  sharp(pixels, { raw: { height, width, channels } })
-    .toColourspace(channels === 1 ? 'b-w' : 'srgb')
-    .png()
-    .toFile(at(name))
-
 test.before(async () => {
   for (const image of range(images)) {
     const classes = Uint8Array.from({ length: height * width }, (_, pixel) => classAt(image, pixel))
-    await png(`${image}.mask.png`, 1, classes)
-    await png(
-      `${image}.png`,
-      3,
-      Uint8Array.from(
-        { length: 3 * height * width },
-        (_, index) => 60 + 120 * (classes[Math.floor(index / 3)]! % 2) + ((index * 7919) % 31)
-      )
+    writePng(at(`${image}.mask.png`), classes, { height, width, bitDepth: 8 })
+    const colours = Uint8Array.from(
+      { length: 3 * height * width },
+      (_, index) => 60 + 120 * (classes[Math.floor(index / 3)]! % 2) + ((index * 7919) % 31)
     )
+    await writeColours(at(`${image}.png`), colours, { height, width })
   }
   writeFileSync(
     at('masks.csv'),

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as fc from 'fast-check'
-import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type ReadDatasetOptions, type TrainOptions, readDataset, train } from '../../src'
@@ -14,6 +13,8 @@ import { type PolygonMap, countPainted, paintWindow, rankPolygon } from '../../s
 import { findSelfCrossing } from '../../src/images/self-crossing'
 import { propertyRuns } from '../property-runs'
 import { writePng } from './image-files'
+import { noise, writeColours } from './example-images'
+import { type Corner, box, closed, collection, feature } from './geojson'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
@@ -22,8 +23,6 @@ import { writeTiledTiff } from './tiled-tiff'
 const folder = temporaryFolder()
 const at = (...names: readonly string[]): string => join(folder, ...names)
 const [height, width] = [64, 48]
-
-type Corner = readonly [x: number, y: number]
 
 const ring = (corners: readonly Corner[]): Float64Array => Float64Array.from(corners.flat())
 
@@ -140,21 +139,6 @@ test('lines that cross are found, and those that touch are none', () => {
   assert.is(findSelfCrossing([ring(square), ring(square.map(([x, y]) => [3 + x / 4, 3 + y / 4]))]), undefined)
 })
 
-const box = (left: number, top: number, right: number, bottom: number): readonly Corner[] => [
-  [left, top],
-  [right, top],
-  [right, bottom],
-  [left, bottom]
-]
-const closed = (corners: readonly Corner[]): readonly Corner[] => [...corners, corners[0]!]
-const feature = (name: string | undefined, ...rings: readonly (readonly Corner[])[]) => ({
-  type: 'Feature',
-  id: 'a',
-  geometry: { type: 'Polygon', coordinates: rings.map(closed) },
-  properties: { objectType: 'annotation', ...(name === undefined ? {} : { classification: { name, color: [200, 0, 0] } }) }
-})
-const collection = (...features: readonly object[]) => JSON.stringify({ type: 'FeatureCollection', features })
-
 /** Tumour with a hole, stroma over it, and what does not count. */
 const drawn = [
   feature('stroma', box(20, 8, 44, 30)),
@@ -221,18 +205,15 @@ test('the same polygons from GeoJSON, ASAP and ImageScope', () => {
   )
 })
 
-const noise = Uint8Array.from({ length: height * width * 3 }, (_, index) => (Math.imul(index + 3, 2654435761) >>> 13) & 255)
+const pixels = noise(height * width * 3, 3)
 
 test.before(async () => {
-  await sharp(noise, { raw: { height, width, channels: 3 } })
-    .png()
-    .toFile(at('image.png'))
-  const half = Uint8Array.from({ length: noise.length / 4 }, (_, index) => noise[index]!)
+  await writeColours(at('image.png'), pixels, { height, width })
   writeTiledTiff(
     at('slide.tif'),
     [
-      { height, width, pixels: noise },
-      { height: height / 2, width: width / 2, pixels: half }
+      { height, width, pixels },
+      { height: height / 2, width: width / 2, pixels: pixels.subarray(0, pixels.length / 4) }
     ],
     { tile: 16, channels: 3 }
   )

@@ -3,12 +3,13 @@
  */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import sharp from 'sharp'
 import { parse } from 'csv-parse/sync'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Planned, predict, train } from '../../src'
-import { tilefold } from './command-line'
+import { compiledCommand } from './compiled-command'
+import { noise, writeColours } from './example-images'
+import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import small from './small-model'
@@ -17,12 +18,8 @@ import { temporaryFolder } from './temporary-folder'
 const folder = temporaryFolder()
 const at = (...names: readonly string[]): string => join(folder, ...names)
 
-const write = (name: string, height: number, width: number, seed: number): Promise<unknown> => {
-  const pixels = Uint8Array.from({ length: height * width * 3 }, (_, index) => (Math.imul(index + seed, 2654435761) >>> 13) & 255)
-  return sharp(pixels, { raw: { height, width, channels: 3 } })
-    .png()
-    .toFile(at(name))
-}
+const write = (name: string, height: number, width: number, seed: number): Promise<unknown> =>
+  writeColours(at(name), noise(height * width * 3, seed), { height, width })
 
 const common = { device: 'reference', threads: 1 } as const
 const scoring = { ...common, model: small, weights: at('small.safetensors') }
@@ -40,10 +37,7 @@ test.before(async () => {
   writeFileSync(at('bad.csv'), 'path\nimages/a.png\ncut.png\nnowhere.png\nimages/b.png\n')
   const training = { ...common, steps: 1, seed: 1 }
   await valueOf(train({ ...training, model: small, input: [2, 3, 32, 32], data: at('train.csv'), save: at('small.safetensors') }))
-  await sharp(Buffer.alloc(32 * 32, 1), { raw: { height: 32, width: 32, channels: 1 } })
-    .toColourspace('b-w')
-    .png()
-    .toFile(at('mask.png'))
+  writePng(at('mask.png'), Buffer.alloc(32 * 32, 1), { height: 32, width: 32, bitDepth: 8 })
   writeFileSync(at('masks.csv'), 'images/a.png,mask.png\nimages/a.png,mask.png\n')
   await valueOf(train({ ...training, model: segmenting, data: at('masks.csv'), save: at('pixels.safetensors') }))
 })
@@ -135,8 +129,9 @@ test('what cannot be is refused in a sentence', async () => {
 })
 
 test('on the command line: a line for all', async () => {
-  const args = ['predict', join(__dirname, 'small-model.ts'), '--device', 'reference', '--weights', at('small.safetensors')]
-  const { status, stdout, stderr } = await tilefold([...args, '--data', at('bad.csv'), '--skip-bad', '--out', at('line.csv')])
+  const { run, smallModel } = compiledCommand()
+  const args = ['predict', smallModel, '--device', 'reference', '--weights', at('small.safetensors')]
+  const { status, stdout, stderr } = await run([...args, '--data', at('bad.csv'), '--skip-bad', '--out', at('line.csv')])
   assert.is(status, 0, stderr)
   assert.match(stdout, /^2 images, 2 left out, in .*; results are in .*line\.csv$/m)
 })

@@ -36,6 +36,8 @@ import { cropMask } from '../../src/training/crop-mask'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../../src/training/segmentation-scores'
 import { propertyRuns } from '../property-runs'
 import { tilefold } from './command-line'
+import { writeColours } from './example-images'
+import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
@@ -54,9 +56,6 @@ const levels = [
   [60, 60, 200]
 ] as const
 
-const grey = (pixels: Uint8Array, high = height, wide = width) =>
-  sharp(pixels, { raw: { height: high, width: wide, channels: 1 } }).toColourspace('b-w')
-
 const colours = (classes: Uint8Array): Uint8Array =>
   Uint8Array.from(
     { length: 3 * classes.length },
@@ -66,12 +65,8 @@ const colours = (classes: Uint8Array): Uint8Array =>
 test.before(async () => {
   for (let image = 0; image < 4; image += 1) {
     const classes = Uint8Array.from({ length: height * width }, (_, index) => classAt(Math.floor(index / width), index % width, image))
-    await sharp(colours(classes), { raw: { height, width, channels: 3 } })
-      .png()
-      .toFile(at(`${image}.png`))
-    await grey(classes)
-      .png()
-      .toFile(at(`${image}.mask.png`))
+    await writeColours(at(`${image}.png`), colours(classes), { height, width })
+    writePng(at(`${image}.mask.png`), classes, { height, width, bitDepth: 8 })
   }
   writeFileSync(at('data.csv'), `path,mask\n${[0, 1, 2, 3].map((image) => `${image}.png,${image}.mask.png`).join('\n')}\n`)
 })
@@ -121,7 +116,7 @@ test('a data file names masks in its header, or by their ending', async () => {
 })
 
 test('refuses masks of another size, of colours, of no PNG, and classes that the model has not', async () => {
-  await grey(new Uint8Array(12), 3, 4).png().toFile(at('small.png'))
+  writePng(at('small.png'), new Uint8Array(12), { height: 3, width: 4, bitDepth: 8 })
   for (const [name, sentence] of [
     ['small.png', /bad\.csv line 2: the mask .*small\.png is 3x4 but its image is 40x32/],
     ['0.png', /bad\.csv line 2: the mask .*0\.png has colours or 16 bits: store the class of each pixel as 8-bit grey/],
@@ -278,9 +273,7 @@ const writeWeights = async (path: string, changes: readonly TensorData[] = []): 
 test('predict over a whole image: in tiles within a budget as untiled, in both formats', async () => {
   await writeWeights(at('w.safetensors'))
   const pixels = Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => ((index * 7919) % 251) ^ (Math.floor(index / 900) % 2 ? 128 : 0))
-  await sharp(pixels, { raw: { height: 117, width: 93, channels: 3 } })
-    .png()
-    .toFile(at('large.png'))
+  await writeColours(at('large.png'), pixels, { height: 117, width: 93 })
   const common = { model: segmenting, device: 'reference', threads: 1, weights: at('w.safetensors'), image: at('large.png') } as const
   const whole = await valueOf(predict({ ...common, strategy: 'plain', out: at('whole.png') }))
   const tiled = await valueOf(predict({ ...common, budget: '35%', out: at('tiled.tif') }))

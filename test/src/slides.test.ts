@@ -9,6 +9,8 @@ import { type Slide, openSlide } from '../../native'
 import { openImage } from '../../src/images/image-source'
 import { isSlide } from '../../src/images/slide-format'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
+import { must } from '../must'
+import { noise } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 import { writeTiledTiff } from './tiled-tiff'
@@ -22,7 +24,7 @@ const pyramid = [
 ].map(([height, width], seed) => ({
   height: height!,
   width: width!,
-  pixels: Uint8Array.from({ length: height! * width! * 3 }, (_, index) => (Math.imul(index + seed, 2654435761) >>> 13) & 255)
+  pixels: noise(height! * width! * 3, seed)
 }))
 writeTiledTiff(at('plain.tif'), pyramid, { tile: 16, channels: 3 })
 const absent = openSlide(at('nothing.tif'))
@@ -30,15 +32,10 @@ const isMissing = E.isLeft(absent) && /which is not installed/.test(absent.left.
 if (isMissing) console.log('OpenSlide is not installed: what it reads is skipped')
 const withLibrary = isMissing ? test.skip : test
 
-const right = <A>(either: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(either)) throw new Error(either.left.message)
-  return either.right
-}
-
 /** Compressed, since OpenSlide refuses tiles that are not. */
 const openPyramid = (): Slide => {
   writeTiledTiff(at('slide.tif'), pyramid, { tile: 16, channels: 3, compression: 8, compress: deflateSync })
-  return right(openSlide(at('slide.tif')))
+  return must(openSlide(at('slide.tif')))
 }
 
 const differing = (one: Uint8Array, other: Uint8Array): number =>
@@ -53,7 +50,7 @@ withLibrary('OpenSlide gives the pixels of each level that the other decoder giv
       { top: 0, left: 0, height, width },
       { top: 14, left: 6, height: 11, width: 17 }
     ])
-      assert.is(differing(right(await slide.read(level, window)()), await valueOf(read!(window))), 0)
+      assert.is(differing(must(await slide.read(level, window)()), await valueOf(read!(window))), 0)
   }
   assert.ok(slide.levels.length > 1)
 })
@@ -70,7 +67,7 @@ withLibrary('a window that is not there is refused, and the slide still reads', 
 const sample = join(__dirname, '..', '..', 'examples', 'slides', 'CMU-1-Small-Region.svs')
 const withSample = isMissing || !existsSync(sample) ? test.skip : test
 withSample('an Aperio slide has its level and micrometres', () => {
-  const { vendor, levels, micronsPerPixel } = right(openSlide(sample))
+  const { vendor, levels, micronsPerPixel } = must(openSlide(sample))
   assert.equal([vendor, levels, micronsPerPixel], ['aperio', [{ height: 2967, width: 2220 }], 0.499])
 })
 

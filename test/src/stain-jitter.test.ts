@@ -2,11 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
-import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TrainOptions, train } from '../../src'
 import { type StainChange, changeStains, createStainDraws, jitterStains, parseStainJitter } from '../../src/training/stain-jitter'
+import { writeColours } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
@@ -55,9 +55,7 @@ const pixels = Uint8Array.from({ length: height * width * 3 }, (_, index) => 60 
 
 test.before(async () => {
   writeTiledTiff(at('tiles.tif'), [{ height, width, pixels }], { tile: 16, channels: 3 })
-  await sharp(Buffer.from(pixels), { raw: { height, width, channels: 3 } })
-    .png()
-    .toFile(at('whole.png'))
+  await writeColours(at('whole.png'), pixels, { height, width })
   for (const name of ['tiles.tif', 'whole.png']) writeFileSync(at(`${name}.csv`), `path,label\n${name},0\n${name},1\n`)
 })
 

@@ -1,5 +1,4 @@
 /** Weights that a training starts from: of other classes, with parameters drawn anew. */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,6 +7,7 @@ import { type StartingWeights, type TrainOptions, gradients, predict, train, wri
 import type { TensorData } from '../../src/weights/safetensors'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
+import { filledTensor } from './filled-tensor'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 import { weightsOf } from './weights-of'
@@ -31,12 +31,7 @@ const network = (name: string, classes: number, extra = false) =>
     ]
   })
 
-const tensor = (name: string, shape: readonly number[], value = 0.25): TensorData => ({
-  name,
-  type: 'F32',
-  shape,
-  data: new Float32Array(shape.reduce((product, extent) => product * extent, 1)).fill(value)
-})
+const tensor = (name: string, shape: readonly number[]): TensorData => filledTensor(name, shape, 0.25)
 const features = [0, 2].flatMap((index) => [
   tensor(`features.${index}.weight`, [4, index === 0 ? 3 : 4, 3, 3]),
   tensor(`features.${index}.bias`, [4])
@@ -59,7 +54,6 @@ const assertClose = (found: Float64Array, expected: Float64Array): void => {
 }
 
 test.before(async () => {
-  mkdirSync(at('images'))
   await writeImages(at('images'))
   await valueOf(writeTensorFile(at('ten'), ofClasses(10)))
   await valueOf(writeTensorFile(at('two'), ofClasses(2)))

@@ -12,6 +12,7 @@ import { decodeImage } from '../../src/images/decode-image'
 import { imageNotices } from '../../src/images/image-notices'
 import { openImage } from '../../src/images/image-source'
 import type { Extent2, Resolution } from '../../src/images/resolution'
+import { noise } from './example-images'
 import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
@@ -21,10 +22,6 @@ import { type TiledLevel, type TiledTiffOptions, writeTiledTiff } from './tiled-
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
-
-/** Values that no two neighbours have in common. */
-const noise = (length: number, seed: number): Uint8Array =>
-  Uint8Array.from({ length }, (_, index) => (Math.imul(index + seed, 2654435761) >>> 13) & 255)
 
 const level = (height: number, width: number, channels = 3): TiledLevel => ({
   height,

@@ -1,6 +1,7 @@
 /** TIFF and BigTIFF files in tiles, of several levels, by their specifications. */
 import { writeFileSync } from 'node:fs'
 import type { ElementType } from '../../native'
+import { sampleTypes } from './image-files'
 
 export interface TiledLevel {
   readonly height: number
@@ -31,10 +32,10 @@ export interface TiledTiffOptions {
 
 export type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 12 | 13 | 16 | 18, values: readonly number[]]
 
-const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 12: 8, 13: 4, 16: 8, 18: 8 } as const
+/** GDAL's tag of the value of what holds nothing. */
+export const noDataTag = (value: string): Field => [42113, 2, [...Buffer.from(`${value}\0`)]]
 
-/** Bits and format of samples. */
-const samples = { uint8: [8, 1], uint16: [16, 1], int16: [16, 2], float32: [32, 3] } as const
+const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 12: 8, 13: 4, 16: 8, 18: 8 } as const
 
 /** A tile at the edge is filled up with its last row and column. */
 const tileOf = ({ height, width, pixels }: TiledLevel, pixelBytes: number, tile: number, top: number, left: number): Buffer => {
@@ -67,7 +68,8 @@ const valuesOf = (type: Field[1], values: readonly number[]): Buffer => {
 export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], options: TiledTiffOptions): void => {
   const { tile, channels, isBig = false, isBelow = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
   const { compress = (bytes) => bytes, tags = [] } = options
-  const [bits, format] = samples[elementType]
+  const [format, { BYTES_PER_ELEMENT: bytes }] = sampleTypes[elementType]
+  const bits = 8 * bytes
   const pixelBytes = (channels * bits) / 8
   const parts: Buffer[] = [Buffer.alloc(16)]
   let length = 16
@@ -82,11 +84,11 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
     const { height, width, isStrip } = level
     const rows = isStrip ? [0] : Array.from({ length: Math.ceil(height / tile) }, (_, row) => row * tile)
     const columns = isStrip ? [0] : Array.from({ length: Math.ceil(width / tile) }, (_, column) => column * tile)
-    const parts = rows.flatMap((top) =>
+    const tiles = rows.flatMap((top) =>
       columns.map((left) => compress(isStrip ? Buffer.from(level.pixels) : tileOf(level, pixelBytes, tile, top, left)))
     )
-    const places = parts.map(put)
-    const counts = parts.map((part) => part.length)
+    const places = tiles.map(put)
+    const counts = tiles.map(({ length: bytes }) => bytes)
     const fields: readonly (Field | undefined)[] = [
       [254, 4, [index === 0 ? 0 : 1]],
       [256, 4, [width]],

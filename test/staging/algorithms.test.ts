@@ -22,7 +22,7 @@ import {
 import { withFastestFirst } from '../../staging/devices/algorithms'
 import { algorithmDevice, nhwc } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
-import { must } from '../golden/execute'
+import { must } from '../must'
 import { propertyRuns } from '../property-runs'
 
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }

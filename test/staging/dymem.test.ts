@@ -20,7 +20,7 @@ import { dymem } from '../../staging/strategies/dymem'
 import { wholeGraph } from '../../staging/strategies/plain'
 import { algorithmDevice } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
-import { must } from '../golden/execute'
+import { must } from '../must'
 import { searchIn } from './search-in'
 
 const base = {

@@ -6,11 +6,7 @@ import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { stage, type StageRequest, type StrategyName } from '../../staging'
 import { type DescribedDevice, decodeDeviceFile, fileModel } from '../../staging/devices/file-model'
-
-const must = <L, A>(result: E.Either<L, A>): A => {
-  if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
-  return result.right
-}
+import { must } from '../must'
 
 const v100 = must(
   decodeDeviceFile(JSON.parse(readFileSync(join(__dirname, '..', '..', 'devices', 'v100-16gb.json'), 'utf8')))

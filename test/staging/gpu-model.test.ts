@@ -16,7 +16,7 @@ import {
 import { isRotated180, withExactKernels, withFastestFirst } from '../../staging/devices/algorithms'
 import { gpuModel, representative } from '../../staging/devices/gpu-model'
 import { gpuDouble } from './gpu-answers'
-import { must } from '../golden/execute'
+import { must } from '../must'
 
 const linkBytesPerSecond = { toDevice: 2e10, toHost: 2e10 }
 

@@ -15,7 +15,7 @@ import { sourceOrder } from '../../staging/graph/order'
 import { peakOf, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lmsSchedules, lmsSwapIntervals, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
-import { must } from '../golden/execute'
+import { must } from '../must'
 
 const base = {
   device: referenceModel('float32'),

@@ -65,14 +65,14 @@ test('every allocator keeps live buffers apart, aligns offsets, tells the height
       fc.constantFrom(1, alignment),
       fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
       (lifetimes, alignment, capacity) => {
-        const options: PlacementOptions = { alignment, chunkBytes: 512, stepLimit: 2000, ...(capacity === undefined ? {} : { capacity }) }
+        const options: PlacementOptions = { alignment, pageBytes: 512, stepLimit: 2000, ...(capacity === undefined ? {} : { capacity }) }
         for (const allocate of [firstFit, ...Object.values(allocators)]) {
           const placed: Placement = allocate(lifetimes, options)
           assert.not(overlaps(lifetimes, placed.offsets))
           assert.is(findOverlap(lifetimes, placed), undefined)
           assert.ok(placed.offsets.every((offset) => offset >= 0 && offset % alignment === 0))
           const reached = Math.max(...lifetimes.map(({ bytes }, index) => placed.offsets[index]! + bytes))
-          if (placed.chunks === undefined) assert.is(placed.peakBytes, reached)
+          if (placed.pages === undefined) assert.is(placed.peakBytes, reached)
           assert.ok(placed.peakBytes > maxLive(lifetimes, alignment).bytes - alignment)
           const share = unusableFreeSpace(lifetimes, placed)
           assert.ok(share >= 0 && share <= 1)
@@ -96,30 +96,30 @@ test('static finds the lowest height of all, says so, and finds a capacity where
   )
 })
 
-test('virtual takes the most chunks that are in use at once, and each buffer has as many as it needs', () => {
+test('virtual takes the most pages that are in use at once, and each buffer has as many as it needs', () => {
   fc.assert(
-    fc.property(buffers({ most: 30, bytes: 5000, time: 20 }), fc.integer({ min: 1, max: 3000 }), (lifetimes, chunkBytes) => {
-      const whole = lifetimes.map(({ bytes, ...range }) => ({ ...range, bytes: Math.ceil(bytes / chunkBytes) * chunkBytes }))
-      const { peakBytes, chunks } = allocators.virtual(lifetimes, { alignment: 1, chunkBytes })
+    fc.property(buffers({ most: 30, bytes: 5000, time: 20 }), fc.integer({ min: 1, max: 3000 }), (lifetimes, pageBytes) => {
+      const whole = lifetimes.map(({ bytes, ...range }) => ({ ...range, bytes: Math.ceil(bytes / pageBytes) * pageBytes }))
+      const { peakBytes, pages } = allocators.virtual(lifetimes, { alignment: 1, pageBytes })
       assert.is(peakBytes, maxLive(whole, 1).bytes)
-      const counts = chunks!.map((runs) => runs.reduce((sum, { count }) => sum + count, 0))
+      const counts = pages!.map((runs) => runs.reduce((sum, { count }) => sum + count, 0))
       assert.equal(
         counts,
-        whole.map(({ bytes }) => bytes / chunkBytes)
+        whole.map(({ bytes }) => bytes / pageBytes)
       )
     }),
     propertyRuns(100)
   )
 })
 
-test('buffers that share bytes or chunks while both live are found', () => {
+test('buffers that share bytes or pages while both live are found', () => {
   const lifetimes = [
     { bytes: 10, from: 0, to: 2 },
     { bytes: 10, from: 2, to: 4 },
     { bytes: 10, from: 3, to: 5 }
   ]
-  const overlap = (offsets: readonly number[], chunks?: Placement['chunks']) =>
-    findOverlap(lifetimes, { offsets, peakBytes: 30, optimal: false, ...(chunks && { chunks }) })
+  const overlap = (offsets: readonly number[], pages?: Placement['pages']) =>
+    findOverlap(lifetimes, { offsets, peakBytes: 30, optimal: false, ...(pages && { pages }) })
   assert.is(overlap([0, 0, 10]), undefined)
   assert.equal(overlap([0, 5, 14]), [1, 2])
   const run = (first: number) => [{ first, count: 2 }]

@@ -19,7 +19,8 @@ import {
   type Staged,
   type StageRequest
 } from '../../staging'
-import { asWritten, must } from '../golden/execute'
+import { asWritten } from '../golden/execute'
+import { must } from '../must'
 import { propertyRuns } from '../property-runs'
 import { drawsOf, netKind, randomNet } from './random-nets'
 

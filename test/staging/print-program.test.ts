@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu, softmaxCrossEntropy } from '../../dsl'
 import { printProgram, referenceModel, stage, type StageRequest } from '../../staging'
-import { must } from '../golden/execute'
+import { must } from '../must'
 
 const layers = [conv2d({ out: 2, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globalAvgPool, linear({ out: 2 }), softmaxCrossEntropy]
 

@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, leakyRelu, maxPool2d, meanSquaredError, type AnyLayer } from '../../dsl'
@@ -12,6 +11,7 @@ import { createModelScope } from '../../staging/lowering/segment/create-scope'
 import { transformablePositions } from '../../staging/lowering/segment/winograd'
 import { createPool } from '../../staging/lowering/ir/builder'
 import { createStepGraph } from '../../staging/ops/build-graph'
+import { must } from '../must'
 import { propertyRuns } from '../property-runs'
 import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
 import { randomSegments, withRematerialization } from './random-segments'
@@ -55,9 +55,7 @@ test('a segment that is timed by its tiles takes what all of its launches take',
           draw(0, 1) === 1
             ? randomNet(draw, netKind(seed))
             : { model: { name: 'convolutions', layers: convolutions(draw) }, input: [draw(1, 3), 3, draw(40, 70), draw(40, 70)] }
-        const written = buildGraph(model, input)
-        if (isLeft(written)) throw new Error(written.left.message)
-        const graph = createStepGraph(written.right, objective, image)
+        const graph = createStepGraph(must(buildGraph(model, input)), objective, image)
         const model32 = device(precision)
         const [estimate, timer] = [segmentEstimator(graph, model32), segmentTimer(graph, model32)]
         const positions = transformablePositions(createModelScope(graph, model32, createPool()))

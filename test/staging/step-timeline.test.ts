@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, relu, softmaxCrossEntropy } from '../../dsl'
 import { referenceModel, stage, stepTimeline, type BufferSpan, type Program, type StageRequest } from '../../staging'
-import { must } from '../golden/execute'
+import { must } from '../must'
 
 const layers = [
   conv2d({ out: 4, k: 3, p: 1 }),

@@ -21,6 +21,7 @@ import { buildGraph, fusibleTileAxes, referenceModel, stage, type Segment, type 
 import { inOrder, hoistPoolAboveRelu } from '../../staging/graph/order'
 import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
 import { segmentTiling } from '../../staging/graph/tiling'
+import { must } from '../must'
 import { convolutions } from './convolutions'
 
 const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Partial<StageRequest> = {}): StageRequest => ({
@@ -33,11 +34,7 @@ const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Pa
   ...rest
 })
 
-const staged = (wanted: StageRequest): Staged => {
-  const result = stage(wanted)
-  if (isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
+const staged = (wanted: StageRequest): Staged => must(stage(wanted))
 
 const image = [1, 3, 256, 192]
 

@@ -26,6 +26,7 @@ import { lateSwapIntervals, lmsSwapIntervals } from '../../staging/strategies/lm
 import { vdnnSwapIntervals } from '../../staging/strategies/vdnn'
 import { windowSwapIntervals } from '../../staging/strategies/window'
 import { inSystems } from '../in-systems'
+import { must } from '../must'
 import { convolutions } from './convolutions'
 
 /**
@@ -179,11 +180,7 @@ const request = (strategy: StrategyName, rest: Partial<StageRequest> = {}, layer
   source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
   ...rest
 })
-const staged = (wanted: StageRequest): Staged => {
-  const result = stage(wanted)
-  if (isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
+const staged = (wanted: StageRequest): Staged => must(stage(wanted))
 const refused = (wanted: StageRequest): string => {
   const result = stage(wanted)
   return isLeft(result) ? result.left.message : 'staged'

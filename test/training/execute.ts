@@ -2,7 +2,8 @@ import { openSession } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
 import { createStepIo, type StepIo } from '../../src/running/step-io'
 import type { Node, SectionName, Staged, Training } from '../../staging'
-import { must, stageFor, type Execution, type Tensors } from '../golden/execute'
+import { stageFor, type Execution, type Tensors } from '../golden/execute'
+import { must } from '../must'
 
 export interface Batch {
   readonly input: ArrayLike<number>

@@ -12,7 +12,7 @@ EncodedProgram programOf(const Napi::Object& options) {
   program.arenaBytes = numberOf(options, "arenaBytes");
   program.peakBytes = numberOf(options, "peakBytes");
   program.hostBytes = numberOf(options, "hostBytes");
-  program.chunkBytes = numberOf(options, "chunkBytes");
+  program.pageBytes = numberOf(options, "pageBytes");
   program.addressBytes = numberOf(options, "addressBytes");
   program.residentBytes = numberOf(options, "residentBytes");
   const std::vector<double> input = doublesOf(options.Get("input"), "input");

@@ -8,7 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "chunked_memory.hpp"
+#include "device_arena.hpp"
+#include "graph_capture.hpp"
 #include "memory.hpp"
 #include "step_input.hpp"
 #include "stream.hpp"
@@ -17,20 +18,6 @@ namespace tilefold::cuda {
 namespace {
 
 constexpr const char* copying = "copying between device and host pool";
-
-// A graph takes memory of the device for each of its nodes: sections of more launches than this are
-// queued anew at each run.
-constexpr std::int64_t maxNodes = 1 << 16;
-
-std::int64_t launches(const Code& code) {
-  std::int64_t sum = 0;
-  for (const Instruction& instruction : code) {
-    const auto* loop = std::get_if<Loop>(&instruction);
-    const std::int64_t body = loop == nullptr ? 1 : launches(loop->body), count = loop == nullptr ? 1 : loop->count;
-    sum = body > 0 && count > (maxNodes + 1) / body ? maxNodes + 1 : std::min(sum + count * body, maxNodes + 1);
-  }
-  return sum;
-}
 
 // Of the strides of a copy in two dimensions, in bytes: 2 GiB, which channels of 23,171 x 23,171
 // numbers pass.
@@ -49,30 +36,6 @@ std::string sentence(const Fault& fault) {
            " nor the ignored " + std::to_string(fault.ignored) + ": relabel it or give the model more classes";
   return "maxPoolBackward read indices that no maxPoolForward wrote: stage the program again";
 }
-
-// The device's memory, at addresses of its own or mapped to others.
-class DeviceArena {
- public:
-  explicit DeviceArena(const Spaces& spaces) : bytes_(spaces.arenaBytes) {
-    if (spaces.chunks.chunkBytes == 0)
-      memory_ = deviceMemory<std::byte>(bytes_, "taking the arena of the device's memory");
-    else
-      chunks_.emplace(spaces.chunks, bytes_);
-  }
-  ChunkedMemory* chunks() { return chunks_ ? &*chunks_ : nullptr; }
-  std::byte* data() const { return chunks_ ? chunks_->data() : memory_.get(); }
-  std::byte* memory() const { return chunks_ ? chunks_->whole() : memory_.get(); }
-  std::size_t memoryBytes() const { return chunks_ ? chunks_->wholeBytes() : bytes_; }
-  std::size_t wholeChunks(std::size_t bytes) const {
-    const std::size_t unit = chunks_ ? chunks_->chunkBytes() : 1;
-    return (bytes + unit - 1) / unit * unit;
-  }
-
- private:
-  std::size_t bytes_;
-  DeviceMemory<std::byte> memory_;  // one of these
-  std::optional<ChunkedMemory> chunks_;
-};
 
 class CudaEngines : public Engines {
  public:
@@ -112,16 +75,16 @@ class CudaEngines : public Engines {
     if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
     input_.set(step, section.loadsImages);
     for (std::vector<Event>& noted : noted_) noted.clear();
-    if (arena_.chunks()) arena_.chunks()->reset();
+    if (arena_.pages()) arena_.pages()->reset();
     recording_ = &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be
     // captured.
-    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.chunks() && launches(section.code) <= maxNodes;
+    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.pages() && fitsGraph(section.code);
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
       if (!event) event = makeEvent();
-    if (capturing_) check(cudaStreamBeginCapture(context_.compute, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+    if (capturing_) beginCapture(context_.compute);
     input_.upload(context_.compute);
     check(cudaMemsetAsync(fault_.get(), 0, sizeof(Fault), context_.compute), "clearing the faults");
     for (const Engine engine : {Engine::toDevice, Engine::toHost}) follow(stream(engine), context_.compute);
@@ -152,7 +115,7 @@ class CudaEngines : public Engines {
     const auto launchAll = [&] {
       for (std::size_t i = 0; i < launches; ++i) launch(Engine::compute, kernel, operands);
     };
-    const ExecutableGraph graph = launches > 1 ? captured(launchAll) : ExecutableGraph();
+    const ExecutableGraph graph = launches > 1 ? capture(context_.compute, launchAll) : ExecutableGraph();
     const auto row = [&] {
       if (graph)
         check(cudaGraphLaunch(graph.get(), context_.compute), "launching a graph");
@@ -185,11 +148,11 @@ class CudaEngines : public Engines {
     return true;
   }
 
-  void map(const Map& map) override { arena_.chunks()->map(map.address, map.memory, map.bytes); }
+  void map(const Map& map) override { arena_.pages()->map(map.address, map.memory, map.bytes); }
   // Not before what is queued is done, which no graph could wait for.
   void unmap(const Unmap& unmap) override {
     synchronise("running what comes before an unmap");
-    arena_.chunks()->unmap(unmap.address, unmap.bytes);
+    arena_.pages()->unmap(unmap.address, unmap.bytes);
   }
 
   void record(Engine engine, std::size_t event, Progress&) override {
@@ -224,9 +187,7 @@ class CudaEngines : public Engines {
   bool abandon() noexcept override {
     const bool captured = std::exchange(capturing_, false);
     if (captured) {
-      cudaGraph_t graph = nullptr;
-      static_cast<void>(cudaStreamEndCapture(context_.compute, &graph));
-      const Graph discarded(graph);
+      tryEndCapture(context_.compute);
       recording_->executable.reset();
       recording_->refused = true;
     }
@@ -245,7 +206,7 @@ class CudaEngines : public Engines {
     check(cudaMemcpyAsync(bytes, address, count, cudaMemcpyDeviceToHost, context_.compute), "copying from the device");
     synchronise("copying from the device");
   }
-  std::size_t arenaPeakBytes() const override { return arena_.wholeChunks(highestChange(arena_.memory(), arena_.memoryBytes())); }
+  std::size_t arenaPeakBytes() const override { return arena_.wholePages(highestChange(arena_.memory(), arena_.memoryBytes())); }
   std::size_t hostPeakBytes() const override { return highestChange(hostPool_.get(), hostBytes_); }
   bool surroundingsIntact() const override { return true; }
 
@@ -292,37 +253,11 @@ class CudaEngines : public Engines {
     }
   }
 
-  // What `body` queues on the compute stream; nothing where it cannot be captured.
-  template <class Body>
-  ExecutableGraph captured(const Body& body) {
-    check(cudaStreamBeginCapture(context_.compute, cudaStreamCaptureModeThreadLocal), "beginning a graph");
-    bool whole = true;
-    try {
-      body();
-    } catch (const Failure&) {
-      whole = false;
-    }
-    cudaGraph_t ended = nullptr;
-    const cudaError_t status = cudaStreamEndCapture(context_.compute, &ended);
-    const Graph graph(ended);
-    if (whole && status == cudaSuccess) return ready(graph);
-    static_cast<void>(cudaGetLastError());
-    return {};
-  }
-
-  static ExecutableGraph ready(const Graph& graph) {
-    cudaGraphExec_t executable = nullptr;
-    check(cudaGraphInstantiate(&executable, graph.get(), 0), "making a graph ready");
-    return ExecutableGraph(executable);
-  }
-
   // False where there is nothing to run, since not all was given.
   bool finishCapture(bool whole) {
-    cudaGraph_t ended = nullptr;
-    check(cudaStreamEndCapture(context_.compute, &ended), "ending a graph");
-    const Graph graph(ended);
+    const Graph graph = endCapture(context_.compute);
     if (whole)
-      recording_->executable = ready(graph);
+      recording_->executable = instantiate(graph);
     else
       capturing_ = false;
     return whole;

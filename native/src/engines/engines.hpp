@@ -21,7 +21,7 @@ struct Rows {
 struct Spaces {
   std::size_t arenaBytes = 0, hostBytes = 0, exchangeBytes = 0;  // the largest exchange of any section
   ImageExtent images;                                            // of the network's input; batch 0 where none is loaded
-  Chunks chunks{};                                               // the arena's
+  Pages pages{};                                               // the arena's
 };
 
 class Engines {
@@ -55,7 +55,7 @@ class Engines {
                                        std::size_t launches) = 0;
   // Of a copy engine, in its direction. False when the run ended first, as of wait.
   virtual bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) = 0;
-  // Of the compute engine, where the spaces have chunks; in whole chunks that the decoder has
+  // Of the compute engine, where the spaces have pages; in whole pages that the decoder has
   // proven to be free.
   virtual void map(const Map& map) = 0;
   virtual void unmap(const Unmap& unmap) = 0;

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "../memory/arena.hpp"
-#include "../memory/chunked_arena.hpp"
+#include "../memory/paged_arena.hpp"
 #include "engines.hpp"
 #include "link.hpp"
 
@@ -17,10 +17,10 @@ class HostEngines : public Engines {
   HostEngines(const Spaces& spaces, double linkBytesPerSecond)
       : hostPool_(spaces.hostBytes, "host pool", "host budget"), linkBytesPerSecond_(linkBytesPerSecond), threads_(omp_get_max_threads()) {
     checkLinkRate(linkBytesPerSecond);
-    if (spaces.chunks.chunkBytes == 0)
+    if (spaces.pages.pageBytes == 0)
       arena_.emplace(spaces.arenaBytes);
     else
-      chunks_.emplace(spaces.chunks, spaces.arenaBytes);
+      pages_.emplace(spaces.pages, spaces.arenaBytes);
   }
 
   bool queue() const override { return false; }
@@ -29,12 +29,12 @@ class HostEngines : public Engines {
     if (!link) link.emplace(linkBytesPerSecond_, threads_);
     return link->thread();
   }
-  std::byte* arena() const override { return chunks_ ? chunks_->data() : arena_->data(); }
+  std::byte* arena() const override { return pages_ ? pages_->data() : arena_->data(); }
   std::byte* hostPool() const override { return hostPool_.data(); }
 
   std::optional<std::byte*> begin(const Section&, std::byte* exchange, const StepParameters& step) override {
     step_ = &step;
-    if (chunks_) chunks_->reset();
+    if (pages_) pages_->reset();
     for (std::vector<double>& times : timestamps_) times.clear();
     return exchange;
   }
@@ -74,8 +74,8 @@ class HostEngines : public Engines {
     return of(links_, engine)->copy(toDevice ? host : device, toDevice ? device : host, rows, rowBytes, progress);
   }
 
-  void map(const Map& map) override { chunks_->map(map.address, map.memory, map.bytes); }
-  void unmap(const Unmap& unmap) override { chunks_->unmap(unmap.address, unmap.bytes); }
+  void map(const Map& map) override { pages_->map(map.address, map.memory, map.bytes); }
+  void unmap(const Unmap& unmap) override { pages_->unmap(unmap.address, unmap.bytes); }
 
   void record(Engine engine, std::size_t event, Progress& progress) override { progress.reach(event, engine); }
 
@@ -89,13 +89,13 @@ class HostEngines : public Engines {
   void fill(std::byte* address, std::byte value, std::size_t count) override { std::memset(address, static_cast<int>(value), count); }
   void upload(std::byte* address, const std::byte* bytes, std::size_t count) override { std::memcpy(address, bytes, count); }
   void download(const std::byte* address, std::byte* bytes, std::size_t count) const override { std::memcpy(bytes, address, count); }
-  std::size_t arenaPeakBytes() const override { return chunks_ ? chunks_->highestChangedByte() : arena_->highestChangedByte(); }
+  std::size_t arenaPeakBytes() const override { return pages_ ? pages_->highestChangedByte() : arena_->highestChangedByte(); }
   std::size_t hostPeakBytes() const override { return hostPool_.highestChangedByte(); }
-  bool surroundingsIntact() const override { return (chunks_ || arena_->surroundingsIntact()) && hostPool_.surroundingsIntact(); }
+  bool surroundingsIntact() const override { return (pages_ || arena_->surroundingsIntact()) && hostPool_.surroundingsIntact(); }
 
  private:
   std::optional<Arena> arena_;  // one of these
-  std::optional<ChunkedArena> chunks_;
+  std::optional<PagedArena> pages_;
   Arena hostPool_;
   double linkBytesPerSecond_;
   int threads_;  // of the loops of who makes this: of the compute engine

@@ -14,7 +14,7 @@ std::vector<std::unique_ptr<CompiledKernel>> compileAll(const std::vector<Kernel
 }
 
 Spaces spacesOf(const Program& program) {
-  Spaces spaces{program.arenaBytes, program.hostBytes, 0, program.input, program.chunks};
+  Spaces spaces{program.arenaBytes, program.hostBytes, 0, program.input, program.pages};
   bool loadsImages = false;
   for (const Section& section : program.sections) {
     spaces.exchangeBytes = std::max(spaces.exchangeBytes, section.exchangeBytes);

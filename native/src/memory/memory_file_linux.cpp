@@ -17,7 +17,7 @@ MemoryFile::MemoryFile(std::size_t bytes) : bytes_(bytes) {
   requireAvailable(bytes, "arena", "budget");
   descriptor_ = memfd_create("tilefold arena", MFD_CLOEXEC);
   if (descriptor_ == -1)
-    throw Failure("no memory file could be made for chunks (" + std::string(std::strerror(errno)) + "): place buffers by static");
+    throw Failure("no memory file could be made for pages (" + std::string(std::strerror(errno)) + "): place buffers by static");
   // Reserved now, since a page that is missing later ends the process.
   if (bytes > 0 && fallocate(descriptor_, 0, 0, static_cast<off_t>(bytes)) != 0) {
     const std::string why = std::strerror(errno);

@@ -1,11 +1,12 @@
 #include "code_reader.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <unordered_map>
 
 #include "mappings.hpp"
+#include "open_loops.hpp"
+#include "operand_overlap.hpp"
 #include "../whole.hpp"
 
 namespace tilefold {
@@ -18,23 +19,9 @@ constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a s
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
-// Whether a kernel adds to what it writes.
-bool adds(const Kernel& kernel) {
-  const auto& names = kernelInfo(kernel.kind).fields;
-  const auto found = std::find(names.begin(), names.end(), std::string("add"));
-  return found != names.end() && kernel.fields[static_cast<std::size_t>(found - names.begin())] == 1;
-}
-
-// Whether a kernel may work in place, what it writes exactly where it reads.
-bool mayCoincide(const Kernel& kernel, const OperandInfo& first, const OperandInfo& second) {
-  const bool reads = first.inPlace && second.use != Use::read;
-  const bool writes = second.inPlace && first.use != Use::read;
-  return (reads || writes) && !adds(kernel);
-}
-
 class Reader {
  public:
-  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits), mappings_(limits.chunks) {}
+  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits), mappings_(limits.pages) {}
 
   void read(Section& section) {
     Lists lists = instructions(numbers_.size());
@@ -110,19 +97,18 @@ class Reader {
   void loop(std::size_t end, Lists& lists) {
     const std::int64_t axis = next();
     if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
-    std::int64_t& count = counts_[static_cast<std::size_t>(axis)];
-    if (count != 0) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
+    if (loops_.has(static_cast<std::size_t>(axis))) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
     const std::int64_t iterations = next();
     if (iterations < 1) throw Failure(place() + " loops " + text(iterations) + " times");
     const std::int64_t length = next();
     if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
       throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
-    count = iterations;
+    loops_.enter(static_cast<std::size_t>(axis), iterations);
     const std::int64_t enclosing = iterations_;
     iterations_ = iterations > maxSteps / enclosing ? maxSteps + 1 : iterations * enclosing;
     Lists bodies = instructions(at_ + static_cast<std::size_t>(length));
     iterations_ = enclosing;
-    count = 0;
+    loops_.leave(static_cast<std::size_t>(axis));
     const auto add = [axis, iterations](Code& list, Code& body) {
       if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), iterations, std::move(body)});
     };
@@ -158,12 +144,12 @@ class Reader {
          {std::tuple(copy.device, copy.deviceRowStride, "the arena's ", limits_.arenaBytes),
           std::tuple(copy.host, copy.hostRowStride, "the host pool's ", limits_.hostBytes)}) {
       const std::int64_t bytes = checkedAdd(checkedMultiply(copy.rows - 1, rowStride), copy.rowBytes);
-      const auto [least, most] = extremes(offset);
+      const auto [least, most] = loops_.extremes(offset);
       const std::int64_t reached = checkedAdd(most, bytes);
       if (least < 0 || reached > space)
         throw Failure(place() + " copies bytes " + text(least) + " .. " + text(reached) + " of " + name + text(space));
     }
-    const auto [least, most] = extremes(copy.device);
+    const auto [least, most] = loops_.extremes(copy.device);
     const std::int64_t end = most + (copy.rows - 1) * copy.deviceRowStride + copy.rowBytes;
     placed([&, from = least] { mappings_.touch(copy.engine, static_cast<std::size_t>(from), static_cast<std::size_t>(end)); });
     return copy;
@@ -213,7 +199,9 @@ class Reader {
       }
       launch.operands.push_back(address);
     }
-    checkApart(launch, info);
+    if (const auto overlap = findOverlap(launch.operands, limits_.kernels[launch.kernel], limits_.extents[launch.kernel], loops_))
+      throw Failure(place() + ", " + info.operands[overlap->second].name + " of " + info.name + ", overlaps its " +
+                    info.operands[overlap->first].name);
     if (kind == KernelKind::loadImage) loadsImages_ = true;
     return launch;
   }
@@ -241,7 +229,7 @@ class Reader {
       if (!extent.optional) throw Failure("is required but stands in space none");
       return;
     }
-    const auto [least, most] = extremes(address);
+    const auto [least, most] = loops_.extremes(address);
     if (info.use == Use::index) {
       if (least < 0 || most > extent.limit)
         throw Failure("ranges over " + text(least) + " .. " + text(most) + ", outside 0 .. " + text(extent.limit));
@@ -252,7 +240,8 @@ class Reader {
     if (least < 0 || end > space)
       throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " +
                     (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") + text(space));
-    checkAlignment(address, extent.alignment);
+    if (!loops_.isAligned(address, extent.alignment))
+      throw Failure("is not aligned to its elements of " + text(extent.alignment) + " bytes");
     if (address.space == Space::arena) mappings_.touch(engine, static_cast<std::size_t>(least), static_cast<std::size_t>(end));
   }
 
@@ -266,23 +255,22 @@ class Reader {
     }
   }
 
-  void checkChunks(std::int64_t from, std::int64_t bytes, std::int64_t space) const {
-    const auto chunk = static_cast<std::int64_t>(limits_.chunks.chunkBytes);
-    if (chunk == 0) throw Failure(place() + " maps chunks, of which the program has none");
-    if (from < 0 || bytes < 1 || from % chunk != 0 || bytes % chunk != 0 || checkedAdd(from, bytes) > space)
-      throw Failure(place() + " names " + text(bytes) + " bytes from " + text(from) + " on, no whole chunks of " + text(space));
+  void checkPages(std::int64_t from, std::int64_t bytes, std::int64_t space) const {
+    const auto page = static_cast<std::int64_t>(limits_.pages.pageBytes);
+    if (page == 0) throw Failure(place() + " maps pages, of which the program has none");
+    if (from < 0 || bytes < 1 || from % page != 0 || bytes % page != 0 || checkedAdd(from, bytes) > space)
+      throw Failure(place() + " names " + text(bytes) + " bytes from " + text(from) + " on, no whole pages of " + text(space));
   }
 
   void checkOutsideLoops() const {
-    for (const std::int64_t count : counts_)
-      if (count != 0) throw Failure(place() + " maps chunks inside a loop");
+    if (loops_.any()) throw Failure(place() + " maps pages inside a loop");
   }
 
   Map map() {
     const std::int64_t address = next(), memory = next(), bytes = next();
     checkOutsideLoops();
-    checkChunks(address, bytes, limits_.arenaBytes);
-    checkChunks(memory, bytes, limits_.memoryBytes);
+    checkPages(address, bytes, limits_.arenaBytes);
+    checkPages(memory, bytes, limits_.memoryBytes);
     const Map map{static_cast<std::size_t>(address), static_cast<std::size_t>(memory), static_cast<std::size_t>(bytes)};
     placed([&] { mappings_.map(map); });
     return map;
@@ -291,58 +279,17 @@ class Reader {
   Unmap unmap() {
     const std::int64_t address = next(), bytes = next();
     checkOutsideLoops();
-    checkChunks(address, bytes, limits_.arenaBytes);
+    checkPages(address, bytes, limits_.arenaBytes);
     const Unmap unmap{static_cast<std::size_t>(address), static_cast<std::size_t>(bytes)};
     placed([&] { mappings_.unmap(unmap); });
     return unmap;
-  }
-
-  // Smallest and largest value over the enclosing loops.
-  std::pair<std::int64_t, std::int64_t> extremes(const Offset& offset) const {
-    std::int64_t least = offset.base, most = offset.base;
-    for (std::size_t axis = 0; axis < axisCount; ++axis) {
-      if (counts_[axis] == 0) continue;
-      const std::int64_t last = checkedMultiply(offset.strides[axis], counts_[axis] - 1);
-      (last < 0 ? least : most) = checkedAdd(last < 0 ? least : most, last);
-    }
-    return {least, most};
-  }
-
-  // What a kernel writes lies apart from all else that it is given: labels and indices, once
-  // checked, stay as they are, and threads share no element.
-  void checkApart(const Launch& launch, const KernelInfo& info) const {
-    const std::vector<OperandExtent>& extents = limits_.extents[launch.kernel];
-    for (std::size_t i = 0; i < info.operands.size(); ++i)
-      for (std::size_t j = i + 1; j < info.operands.size(); ++j) {
-        const Address &a = launch.operands[i], &b = launch.operands[j];
-        if (a.space != b.space || a.space == Space::none || a.space == Space::index) continue;
-        if (info.operands[i].use == Use::read && info.operands[j].use == Use::read) continue;
-        const auto [least, most] = extremes(distance(a, b));
-        const bool apart = least >= extents[i].bytes || most <= -extents[j].bytes;
-        const bool coincide = least == 0 && most == 0 && mayCoincide(limits_.kernels[launch.kernel], info.operands[i], info.operands[j]);
-        if (!apart && !coincide)
-          throw Failure(place() + ", " + info.operands[j].name + " of " + info.name + ", overlaps its " + info.operands[i].name);
-      }
-  }
-
-  static Offset distance(const Offset& from, const Offset& to) {
-    Offset result{checkedAdd(to.base, -from.base), {}};
-    for (std::size_t axis = 0; axis < axisCount; ++axis) result.strides[axis] = checkedAdd(to.strides[axis], -from.strides[axis]);
-    return result;
-  }
-
-  void checkAlignment(const Address& address, std::int64_t alignment) const {
-    bool aligned = address.base % alignment == 0;
-    for (std::size_t axis = 0; axis < axisCount; ++axis)
-      if (counts_[axis] > 1) aligned = aligned && address.strides[axis] % alignment == 0;
-    if (!aligned) throw Failure("is not aligned to its elements of " + text(alignment) + " bytes");
   }
 
   const std::vector<double>& numbers_;
   const CodeLimits& limits_;
   std::size_t at_ = 0, end_ = 0, start_ = 0;
   Mappings mappings_;
-  std::array<std::int64_t, axisCount> counts_{};          // of the enclosing loops; 0: not inside one
+  OpenLoops loops_;
   std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far
   PerEngine<bool> used_{};
   std::int64_t steps_ = 0, iterations_ = 1;  // that run so far; of the enclosing loops together, as far as it matters

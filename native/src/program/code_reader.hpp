@@ -12,8 +12,8 @@ struct CodeLimits {
   const std::vector<Kernel>& kernels;
   const std::vector<std::vector<OperandExtent>>& extents;  // one row a kernel
   std::int64_t arenaBytes, hostBytes, exchangeBytes;
-  Chunks chunks;
-  std::int64_t memoryBytes;  // behind the chunks
+  Pages pages;
+  std::int64_t memoryBytes;  // behind the pages
 };
 
 // Sets the section's code, events and whether it loads images. Throws Failure for anything that is

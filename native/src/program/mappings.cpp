@@ -45,10 +45,10 @@ void Mappings::unmap(const Unmap& unmap) {
 }
 
 void Mappings::touch(Engine engine, std::size_t from, std::size_t to) {
-  if (chunks_.chunkBytes == 0) return;
+  if (pages_.pageBytes == 0) return;
   const std::int64_t now = ++of(of(known_, engine), engine);
-  if (to <= chunks_.residentBytes) return;
-  std::size_t reached = std::max(from, chunks_.residentBytes);
+  if (to <= pages_.residentBytes) return;
+  std::size_t reached = std::max(from, pages_.residentBytes);
   auto found = live_.upper_bound(reached);
   if (found != live_.begin()) --found;
   for (; reached < to; ++found) {

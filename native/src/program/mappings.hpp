@@ -14,8 +14,8 @@ namespace tilefold {
 // does after a loop follows the last one, so one iteration stands for all.
 class Mappings {
  public:
-  // Without chunks every touch passes.
-  explicit Mappings(const Chunks& chunks) : chunks_(chunks) {}
+  // Without pages every touch passes.
+  explicit Mappings(const Pages& pages) : pages_(pages) {}
 
   // Each throws Failure, the rest of a sentence that names the instruction.
   void map(const Map& map);
@@ -35,9 +35,9 @@ class Mappings {
     Clock touched{};          // when each engine did so last
   };
 
-  bool isResident(std::size_t address) const { return address < chunks_.residentBytes; }
+  bool isResident(std::size_t address) const { return address < pages_.residentBytes; }
 
-  Chunks chunks_;
+  Pages pages_;
   std::map<std::size_t, Mapping> live_;                 // by address
   std::map<std::size_t, std::size_t> memory_;           // bytes from there on that are mapped
   PerEngine<Clock> known_{};                            // each engine's knowledge of all clocks; of its own, the time itself

@@ -17,20 +17,20 @@ std::size_t size(const std::string& what, double value) {
   return static_cast<std::size_t>(bytes);
 }
 
-Chunks decodeChunks(const EncodedProgram& encoded, std::size_t peakBytes) {
-  const Chunks chunks{size("chunkBytes", encoded.chunkBytes), size("addressBytes", encoded.addressBytes),
+Pages decodePages(const EncodedProgram& encoded, std::size_t peakBytes) {
+  const Pages pages{size("pageBytes", encoded.pageBytes), size("addressBytes", encoded.addressBytes),
                       size("residentBytes", encoded.residentBytes)};
-  if (chunks.chunkBytes == 0) {
-    if (chunks.addressBytes != 0 || chunks.residentBytes != 0) throw Failure("it has addresses for chunks of 0 bytes");
-    return chunks;
+  if (pages.pageBytes == 0) {
+    if (pages.addressBytes != 0 || pages.residentBytes != 0) throw Failure("it has addresses for pages of 0 bytes");
+    return pages;
   }
-  for (const auto& [what, bytes] : {std::pair("addresses", chunks.addressBytes), std::pair("resident bytes", chunks.residentBytes),
+  for (const auto& [what, bytes] : {std::pair("addresses", pages.addressBytes), std::pair("resident bytes", pages.residentBytes),
                                     std::pair("bytes of memory", peakBytes)})
-    if (bytes % chunks.chunkBytes != 0)
-      throw Failure("its " + std::to_string(bytes) + " " + what + " are no whole chunks of " + std::to_string(chunks.chunkBytes) + " bytes");
-  if (chunks.residentBytes > std::min(chunks.addressBytes, peakBytes))
-    throw Failure("its " + std::to_string(chunks.residentBytes) + " resident bytes are more than it has addresses or memory for");
-  return chunks;
+    if (bytes % pages.pageBytes != 0)
+      throw Failure("its " + std::to_string(bytes) + " " + what + " are no whole pages of " + std::to_string(pages.pageBytes) + " bytes");
+  if (pages.residentBytes > std::min(pages.addressBytes, peakBytes))
+    throw Failure("its " + std::to_string(pages.residentBytes) + " resident bytes are more than it has addresses or memory for");
+  return pages;
 }
 
 ImageExtent decodeInput(const std::array<double, 4>& numbers) {
@@ -65,10 +65,10 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   program.arenaBytes = size("arenaBytes", encoded.arenaBytes);
   program.peakBytes = size("peakBytes", encoded.peakBytes);
   program.hostBytes = size("hostBytes", encoded.hostBytes);
-  program.chunks = decodeChunks(encoded, program.peakBytes);
+  program.pages = decodePages(encoded, program.peakBytes);
   program.input = decodeInput(encoded.input);
   program.kernels = decodeKernels(encoded.kernels);
-  const std::size_t arenaBytes = program.chunks.chunkBytes == 0 ? program.peakBytes : program.chunks.addressBytes;
+  const std::size_t arenaBytes = program.pages.pageBytes == 0 ? program.peakBytes : program.pages.addressBytes;
   std::size_t largest = arenaBytes;
   for (const EncodedSection& section : encoded.sections)
     largest = std::max(largest, size("exchangeBytes of " + section.name, section.exchangeBytes));
@@ -99,7 +99,7 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
                             static_cast<std::int64_t>(arenaBytes),
                             static_cast<std::int64_t>(program.hostBytes),
                             static_cast<std::int64_t>(section.exchangeBytes),
-                            program.chunks,
+                            program.pages,
                             static_cast<std::int64_t>(program.peakBytes)};
     try {
       readCode(encodedSection.code, limits, section);

@@ -1,8 +1,8 @@
 // A Program as native/session/encode.ts encodes it, decoded and proven: whatever arrives, what runs
-// stays inside its spaces, ends, and touches no chunk that is not mapped, in whatever order its
+// stays inside its spaces, ends, and touches no page that is not mapped, in whatever order its
 // engines run. What the verifier of staging proves beside it is not proven again: that bytes are
 // written before they are read, that no two values overlap in time, and that engines wait for each
-// other (but for chunks). So from a program that no verifier saw values may be anything.
+// other (but for pages). So from a program that no verifier saw values may be anything.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct EncodedSection {
 
 struct EncodedProgram {
   double arenaBytes = 0, peakBytes = 0, hostBytes = 0;
-  double chunkBytes = 0, addressBytes = 0, residentBytes = 0;  // of virtual addressing; all 0 where there is none
+  double pageBytes = 0, addressBytes = 0, residentBytes = 0;  // of virtual addressing; all 0 where there is none
   std::array<double, 4> input{};  // [B, C, H, W] of the images that loadImage reads
   std::vector<double> kernels;    // [code, ...fields] of one kernel after the other
   // Of each kernel, the bytes that its scratch or indices may take, whose size the device decides;
@@ -125,15 +125,15 @@ struct ImageExtent {
   std::int64_t batch = 0, channels = 0, height = 0, width = 0;
 };
 
-// Virtual addressing: the arena is `addressBytes` of addresses to which chunks of memory are
-// mapped, `residentBytes` from the start of both from beginning to end. No chunks: chunkBytes is 0,
+// Virtual addressing: the arena is `addressBytes` of addresses to which pages of memory are
+// mapped, `residentBytes` from the start of both from beginning to end. No pages: pageBytes is 0,
 // and the arena's addresses are its memory's.
-struct Chunks {
-  std::size_t chunkBytes = 0, addressBytes = 0, residentBytes = 0;
+struct Pages {
+  std::size_t pageBytes = 0, addressBytes = 0, residentBytes = 0;
 };
 
 struct Program {
-  Chunks chunks;
+  Pages pages;
   std::size_t arenaBytes = 0, peakBytes = 0, hostBytes = 0;
   ImageExtent input;
   std::vector<Kernel> kernels;

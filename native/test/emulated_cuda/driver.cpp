@@ -1,4 +1,4 @@
-// The driver's functions of driver_api.hpp: chunks are files that are memory, and addresses without
+// The driver's functions of driver_api.hpp: pages are files that are memory, and addresses without
 // one end who touches them.
 #include "../../src/cuda/driver_api.hpp"
 
@@ -32,7 +32,7 @@ CUresult least(std::size_t* bytes, const CUmemAllocationProp*, CUmemAllocationGr
 }
 CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp*, unsigned long long) {
   if (!isWhole(bytes)) return CUDA_ERROR_INVALID_VALUE;
-  const int file = memfd_create("chunk", MFD_CLOEXEC);
+  const int file = memfd_create("page", MFD_CLOEXEC);
   if (file == -1) return CUDA_ERROR_OUT_OF_MEMORY;
   *handle = static_cast<CUmemGenericAllocationHandle>(file);
   return ftruncate(file, static_cast<off_t>(bytes)) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -41,7 +41,7 @@ export const defaultPageSize = 4096
 
 const placeBuffers = (buffers: readonly NamedBuffer[], { capacity, placement, pageSize = defaultPageSize }: Options) => {
   const started = performance.now()
-  const placed = allocators[placement](buffers, { alignment: 1, chunkBytes: pageSize, ...(capacity === undefined ? {} : { capacity }) })
+  const placed = allocators[placement](buffers, { alignment: 1, pageBytes: pageSize, ...(capacity === undefined ? {} : { capacity }) })
   const ms = performance.now() - started
   const most = maxLive(buffers, 1).bytes
   const report: PlaceReport = {

@@ -1,15 +1,7 @@
 import { map } from 'fp-ts/Record'
 import type { BufferIdentity } from './buffer-identity'
-import {
-  encodeKernel,
-  kernelTable,
-  type Kernel,
-  type KernelKind,
-  type KernelOf,
-  type KernelRow,
-  type OperandsOf,
-  type Use
-} from '../../kernels/kernels'
+import type { KernelRow, Use } from '../../kernels/kernel-row'
+import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
 import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
 
 /** A range of the arena that placement has yet to give an address. */

@@ -3,7 +3,7 @@ import { alignment, type Lifetime, type Placement } from '../../placement/placem
 import { placeStatic } from '../../placement/static'
 import type { PlanPlacement } from '../../plans/plan'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
-import { placeInChunks, type PlacedInChunks } from './chunks'
+import { placeInPages, type PlacedInPages } from './pages'
 
 /**
  * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a
@@ -21,8 +21,8 @@ export const placeBuffers = (
   sections: readonly (readonly UnplacedInstruction[])[],
   lifetimes: readonly BufferLifetime[],
   pool: Pick<Pool, 'freshEvent'>
-): Omit<PlacedInChunks, 'chunks'> & Partial<Pick<PlacedInChunks, 'chunks'>> => {
-  if (placement !== undefined) return placeInChunks(sections, lifetimes, placement.pageBytes, place, pool)
+): Omit<PlacedInPages, 'pages'> & Partial<Pick<PlacedInPages, 'pages'>> => {
+  if (placement !== undefined) return placeInPages(sections, lifetimes, placement.pageBytes, place, pool)
   const { offsets, peakBytes } = place(lifetimes)
   return { offsets, peakBytes, before: [] }
 }

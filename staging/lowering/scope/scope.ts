@@ -25,10 +25,10 @@ export interface StepIo {
 export interface ModelScope {
   readonly graph: StepGraph
   readonly device: DeviceModel
-  /** Of an element of an activation or of its gradient. */
+  /** Bytes of an element of an activation or of its gradient. */
   readonly activationBytes: number
   /**
-   * Of an element of a parameter, its gradient and its optimizer state, and of what a step
+   * Bytes of an element of a parameter, its gradient and its optimizer state, and of what a step
    * exchanges.
    */
   readonly parameterBytes: number
@@ -59,7 +59,7 @@ type WinogradWeights = { readonly [L in TransformedLayout]: () => UnplacedOperan
  * What one pass over a segment needs beside: how its ops are computed, and what its tiles share.
  */
 export interface SegmentScope extends ModelScope {
-  /** Of the convolutions that run by Winograd. */
+  /** Transformed weights of the convolutions that run by Winograd. */
   readonly winograd: ReadonlyMap<ParameterTensor, WinogradWeights>
   /** Weights cast to the activations' type once for all tiles. */
   readonly castWeights: ReadonlyMap<ParameterTensor, UnplacedOperand>

@@ -34,7 +34,7 @@ interface Boundaries {
   readonly hostTensors: ReadonlyMap<number, HostTensor>
 }
 
-/** Of the tensors that leave any of the segments. */
+/** Returns the buffers of the tensors that leave any of the segments. */
 export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]): Boundaries => {
   const hostTensors = createHostTensors(scope, segments.flatMap(hostTensorsOf))
   const leaving = new Set(segments.flatMap((segment) => boundaryTensors(scope.graph, segment).outputs))

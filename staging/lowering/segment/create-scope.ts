@@ -17,7 +17,7 @@ const tensorLayouts = (graph: Graph, device: DeviceModel): readonly Layout[] => 
   return layouts
 }
 
-/** Of each tensor, whether its gradient is wanted. */
+/** Returns whether the gradient of each tensor is wanted. */
 const wantedGradients = (graph: Graph, parameters: ModelScope['parameters'], ofInput: boolean): readonly boolean[] => {
   const wanted = [ofInput]
   graph.nodes.forEach(({ inputs }, position) =>

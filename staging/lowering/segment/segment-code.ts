@@ -8,7 +8,7 @@ import type { BoundSegment, Pass } from '../tile/bound-segment'
 export interface TileCode {
   /** Emits it. */
   readonly run: () => void
-  /** The same for this pass and body alone. */
+  /** Differs from the keys of all other passes and bodies. */
   readonly key: string
   readonly body: Body
   readonly slot: BufferSlot | undefined

@@ -1,7 +1,7 @@
 import { touchedBy, type BufferLifetime } from '../../placement/lifetimes'
 import { type Lifetime, type Placement, alignUp, alignment } from '../../placement/placement'
 import { virtual } from '../../placement/virtual'
-import type { Chunks, Engine, Instruction } from '../../program/program'
+import type { Pages, Engine, Instruction } from '../../program/program'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
 
 /**
@@ -130,33 +130,33 @@ const instructionsOf = ({ unmapped, mapped, after, before }: Before, freshEvent:
  */
 export type Insertions = ReadonlyMap<number, readonly Instruction[]>
 
-export interface PlacedInChunks {
+export interface PlacedInPages {
   /** The address of each lifetime. */
   readonly offsets: readonly number[]
   readonly peakBytes: number
-  readonly chunks: Chunks
+  readonly pages: Pages
   /** The insertions of each section. */
   readonly before: readonly Insertions[]
 }
 
 /**
- * Virtual addressing (Hayakawa 2020, section 4) of a Program's buffers: chunks are mapped to a
+ * Virtual addressing (Hayakawa 2020, section 4) of a Program's buffers: pages are mapped to a
  * buffer's addresses before its first use and serve others after its last. All maps are the compute
  * engine's: an engine that uses a range before compute does waits for its map, and compute for one
  * that uses it last.
  */
-export const placeInChunks = (
+export const placeInPages = (
   sections: readonly (readonly UnplacedInstruction[])[],
   lifetimes: readonly BufferLifetime[],
-  chunkBytes: number,
+  pageBytes: number,
   place: (lifetimes: readonly Lifetime[]) => Placement,
   { freshEvent }: Pick<Pool, 'freshEvent'>
-): PlacedInChunks => {
+): PlacedInPages => {
   const timed = timesOf(sections)
   const ranges = rangesOf(timed, lifetimes, place)
-  const placement = virtual(ranges, { alignment, chunkBytes })
+  const placement = virtual(ranges, { alignment, pageBytes })
   const addresses = placement.offsets
-  const lengthOf = (range: number): number => placement.chunks![range]!.reduce((sum, { count }) => sum + count, 0) * chunkBytes
+  const lengthOf = (range: number): number => placement.pages![range]!.reduce((sum, { count }) => sum + count, 0) * pageBytes
   const offsets = new Array<number>(lifetimes.length).fill(0)
   const rangeOf = new Map<number, number>()
   ranges.forEach(({ members }, range) =>
@@ -180,9 +180,9 @@ export const placeInChunks = (
     const [born, dead] = [at(section, from), at(section, to)]
     let address = addresses[range]!
     dead.unmapped.push({ kind: 'unmap', address, bytes: lengthOf(range) })
-    for (const { first: chunk, count } of placement.chunks![range]!) {
-      born.mapped.push({ kind: 'map', address, memory: chunk * chunkBytes, bytes: count * chunkBytes })
-      address += count * chunkBytes
+    for (const { first: page, count } of placement.pages![range]!) {
+      born.mapped.push({ kind: 'map', address, memory: page * pageBytes, bytes: count * pageBytes })
+      address += count * pageBytes
     }
     const others = (ends: Engine): readonly Engine[] => (kind === 'loop' ? [...all] : [ends]).filter((engine) => engine !== 'compute')
     others(first).forEach((engine) => born.before.add(engine))
@@ -191,7 +191,7 @@ export const placeInChunks = (
   return {
     offsets,
     peakBytes: placement.peakBytes,
-    chunks: { chunkBytes, addressBytes: ranges.reduce((sum, _, range) => sum + lengthOf(range), 0), residentBytes: lengthOf(0) },
+    pages: { pageBytes, addressBytes: ranges.reduce((sum, _, range) => sum + lengthOf(range), 0), residentBytes: lengthOf(0) },
     before: places.map((section) => new Map([...section].map(([position, before]) => [position, instructionsOf(before, freshEvent)])))
   }
 }

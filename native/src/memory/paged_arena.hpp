@@ -1,4 +1,4 @@
-// Virtual addressing: a range of addresses, all inaccessible but where chunks of memory are mapped.
+// Virtual addressing: a range of addresses, all inaccessible but where pages of memory are mapped.
 #pragma once
 #include <cstddef>
 
@@ -22,25 +22,25 @@ class AddressRange {
   std::size_t bytes_ = 0;
 };
 
-class ChunkedArena {
+class PagedArena {
  public:
-  // `bytes` of memory for the whole chunks that they hold. Throws NoMemory, or Failure where chunks
-  // are no whole pages.
-  ChunkedArena(const Chunks& chunks, std::size_t bytes);
+  // `bytes` of memory for the whole pages that they hold. Throws NoMemory, or Failure where pages
+  // are no multiple of the system's.
+  PagedArena(const Pages& pages, std::size_t bytes);
 
   std::byte* data() const { return addresses_.data(); }
-  // All three in whole chunks, as the decoder has proven. Throws Failure.
+  // All three in whole pages, as the decoder has proven. Throws Failure.
   void map(std::size_t address, std::size_t memory, std::size_t bytes);
   void unmap(std::size_t address, std::size_t bytes);
   // Takes away what a run that did not end left mapped.
   void reset();
-  // The end of the highest chunk in which any byte was changed (0: none was). Throws Failure.
+  // The end of the highest page in which any byte was changed (0: none was). Throws Failure.
   std::size_t highestChangedByte() const;
 
  private:
   void hide(std::size_t address, std::size_t bytes);
 
-  Chunks chunks_;
+  Pages pages_;
   MemoryFile memory_;
   AddressRange addresses_;
   std::size_t mapped_ = 0;  // bytes, beside what is resident

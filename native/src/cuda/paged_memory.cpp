@@ -1,4 +1,4 @@
-#include "chunked_memory.hpp"
+#include "paged_memory.hpp"
 
 #include "check.hpp"
 
@@ -24,15 +24,15 @@ CUmemAllocationProp ofTheGpu() {
   return properties;
 }
 
-std::size_t checked(const DriverApi& driver, std::size_t chunkBytes) {
+std::size_t checked(const DriverApi& driver, std::size_t pageBytes) {
   const CUmemAllocationProp properties = ofTheGpu();
   std::size_t least = 0;
   checkDriver(driver, driver.cuMemGetAllocationGranularity(&least, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-              "asking for a chunk's size");
-  if (chunkBytes % least != 0)
-    throw Failure("chunks of " + std::to_string(chunkBytes) + " bytes are no multiple of the " + std::to_string(least) +
-                  " that this GPU maps: plan with chunks of such a size");
-  return chunkBytes;
+              "asking for a page's size");
+  if (pageBytes % least != 0)
+    throw Failure("pages of " + std::to_string(pageBytes) + " bytes are no multiple of the " + std::to_string(least) +
+                  " that this GPU maps: plan with pages of such a size");
+  return pageBytes;
 }
 
 }  // namespace
@@ -52,65 +52,65 @@ DriverApi driverApi() {
   return driver;
 }
 
-ChunkedMemory::Handles::Handles(const DriverApi& driver, std::size_t count, std::size_t chunkBytes) : driver_(driver) {
+PagedMemory::Handles::Handles(const DriverApi& driver, std::size_t count, std::size_t pageBytes) : driver_(driver) {
   const CUmemAllocationProp properties = ofTheGpu();
   handles_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     CUmemGenericAllocationHandle handle{};
-    const CUresult status = driver.cuMemCreate(&handle, chunkBytes, &properties, 0);
+    const CUresult status = driver.cuMemCreate(&handle, pageBytes, &properties, 0);
     if (status != CUDA_SUCCESS) release();
     checkDriver(driver, status, "taking the arena of the device's memory");
     handles_.push_back(handle);
   }
 }
 
-ChunkedMemory::Handles::~Handles() { release(); }
+PagedMemory::Handles::~Handles() { release(); }
 
-void ChunkedMemory::Handles::release() const {
+void PagedMemory::Handles::release() const {
   for (const CUmemGenericAllocationHandle handle : handles_) static_cast<void>(driver_.cuMemRelease(handle));
 }
 
-ChunkedMemory::Range::Range(const DriverApi& driver, std::size_t bytes, std::size_t chunkBytes)
-    : driver_(driver), bytes_(bytes), chunkBytes_(chunkBytes) {
+PagedMemory::Range::Range(const DriverApi& driver, std::size_t bytes, std::size_t pageBytes)
+    : driver_(driver), bytes_(bytes), pageBytes_(pageBytes) {
   if (bytes > 0) checkDriver(driver, driver.cuMemAddressReserve(&first_, bytes, 0, 0, 0), "reserving addresses");
 }
 
-ChunkedMemory::Range::~Range() {
-  for (const std::size_t address : mapped_) static_cast<void>(driver_.cuMemUnmap(first_ + address, chunkBytes_));
+PagedMemory::Range::~Range() {
+  for (const std::size_t address : mapped_) static_cast<void>(driver_.cuMemUnmap(first_ + address, pageBytes_));
   if (bytes_ > 0) static_cast<void>(driver_.cuMemAddressFree(first_, bytes_));
 }
 
-void ChunkedMemory::Range::map(std::size_t address, const Handles& chunks, std::size_t memory, std::size_t bytes) {
+void PagedMemory::Range::map(std::size_t address, const Handles& pages, std::size_t memory, std::size_t bytes) {
   if (bytes == 0) return;
-  for (std::size_t at = 0; at < bytes; at += chunkBytes_) {
-    checkDriver(driver_, driver_.cuMemMap(first_ + address + at, chunkBytes_, 0, chunks[(memory + at) / chunkBytes_], 0),
-                "mapping a chunk");
+  for (std::size_t at = 0; at < bytes; at += pageBytes_) {
+    checkDriver(driver_, driver_.cuMemMap(first_ + address + at, pageBytes_, 0, pages[(memory + at) / pageBytes_], 0),
+                "mapping a page");
     mapped_.insert(address + at);
   }
   CUmemAccessDesc access{};
   access.location = ofTheGpu().location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  checkDriver(driver_, driver_.cuMemSetAccess(first_ + address, bytes, &access, 1), "giving access to chunks");
+  checkDriver(driver_, driver_.cuMemSetAccess(first_ + address, bytes, &access, 1), "giving access to pages");
 }
 
-void ChunkedMemory::Range::unmap(std::size_t address, std::size_t bytes) {
-  checkDriver(driver_, driver_.cuMemUnmap(first_ + address, bytes), "unmapping chunks");
+void PagedMemory::Range::unmap(std::size_t address, std::size_t bytes) {
+  checkDriver(driver_, driver_.cuMemUnmap(first_ + address, bytes), "unmapping pages");
   mapped_.erase(mapped_.lower_bound(address), mapped_.lower_bound(address + bytes));
 }
 
-void ChunkedMemory::Range::unmapFrom(std::size_t address) {
-  while (!mapped_.empty() && *mapped_.rbegin() >= address) unmap(*mapped_.rbegin(), chunkBytes_);
+void PagedMemory::Range::unmapFrom(std::size_t address) {
+  while (!mapped_.empty() && *mapped_.rbegin() >= address) unmap(*mapped_.rbegin(), pageBytes_);
 }
 
-ChunkedMemory::ChunkedMemory(const Chunks& chunks, std::size_t bytes)
+PagedMemory::PagedMemory(const Pages& pages, std::size_t bytes)
     : driver_(driverApi()),
-      chunkBytes_(checked(driver_, chunks.chunkBytes)),
-      residentBytes_(chunks.residentBytes),
-      chunks_(driver_, bytes / chunkBytes_, chunkBytes_),
-      whole_(driver_, wholeBytes(), chunkBytes_),
-      addresses_(driver_, chunks.addressBytes, chunkBytes_) {
-  whole_.map(0, chunks_, 0, wholeBytes());
-  addresses_.map(0, chunks_, 0, residentBytes_);
+      pageBytes_(checked(driver_, pages.pageBytes)),
+      residentBytes_(pages.residentBytes),
+      pages_(driver_, bytes / pageBytes_, pageBytes_),
+      whole_(driver_, wholeBytes(), pageBytes_),
+      addresses_(driver_, pages.addressBytes, pageBytes_) {
+  whole_.map(0, pages_, 0, wholeBytes());
+  addresses_.map(0, pages_, 0, residentBytes_);
 }
 
 }  // namespace tilefold::cuda

@@ -1,4 +1,4 @@
-#include "chunked_arena.hpp"
+#include "paged_arena.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,15 +11,15 @@
 namespace tilefold {
 namespace {
 
-std::size_t pageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+std::size_t systemPageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
 std::string reason() { return std::strerror(errno); }
 
-const Chunks& checked(const Chunks& chunks) {
-  if (chunks.chunkBytes % pageBytes() != 0)
-    throw Failure("chunks of " + std::to_string(chunks.chunkBytes) + " bytes are no whole pages of " + std::to_string(pageBytes()) +
-                  " bytes: plan with chunks of a multiple of that");
-  return chunks;
+const Pages& checked(const Pages& pages) {
+  if (pages.pageBytes % systemPageBytes() != 0)
+    throw Failure("pages of " + std::to_string(pages.pageBytes) + " bytes are no multiple of the system's pages of " +
+                  std::to_string(systemPageBytes()) + " bytes: plan with pages of a multiple of that");
+  return pages;
 }
 
 // Memory of a file, somewhere, for as long as this lives.
@@ -46,48 +46,48 @@ class View {
 
 }  // namespace
 
-AddressRange::AddressRange(std::size_t bytes) : bytes_(bytes + pageBytes()) {
+AddressRange::AddressRange(std::size_t bytes) : bytes_(bytes + systemPageBytes()) {
   void* const range = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED)
-    throw NoMemory("a range of " + std::to_string(bytes) + " addresses could not be reserved (" + reason() + "): give smaller chunks");
+    throw NoMemory("a range of " + std::to_string(bytes) + " addresses could not be reserved (" + reason() + "): give smaller pages");
   data_ = static_cast<std::byte*>(range);
 }
 
 AddressRange::~AddressRange() { munmap(data_, bytes_); }
 
-ChunkedArena::ChunkedArena(const Chunks& chunks, std::size_t bytes)
-    : chunks_(checked(chunks)), memory_(bytes / chunks.chunkBytes * chunks.chunkBytes), addresses_(chunks.addressBytes) {
+PagedArena::PagedArena(const Pages& pages, std::size_t bytes)
+    : pages_(checked(pages)), memory_(bytes / pages.pageBytes * pages.pageBytes), addresses_(pages.addressBytes) {
   if (memory_.bytes() > 0) fillPattern(View(memory_, PROT_READ | PROT_WRITE).data(), memory_.bytes());
-  if (chunks_.residentBytes > 0) map(0, 0, chunks_.residentBytes);
+  if (pages_.residentBytes > 0) map(0, 0, pages_.residentBytes);
   mapped_ = 0;
 }
 
-void ChunkedArena::map(std::size_t address, std::size_t memory, std::size_t bytes) {
+void PagedArena::map(std::size_t address, std::size_t memory, std::size_t bytes) {
   if (!memory_.mapOver(data() + address, memory, bytes))
-    throw Failure(std::to_string(bytes) + " bytes of the arena could not be mapped (" + reason() + "): plan with larger chunks");
+    throw Failure(std::to_string(bytes) + " bytes of the arena could not be mapped (" + reason() + "): plan with larger pages");
   mapped_ += bytes;
 }
 
-void ChunkedArena::unmap(std::size_t address, std::size_t bytes) {
+void PagedArena::unmap(std::size_t address, std::size_t bytes) {
   hide(address, bytes);
   mapped_ -= bytes;
 }
 
-void ChunkedArena::hide(std::size_t address, std::size_t bytes) {
+void PagedArena::hide(std::size_t address, std::size_t bytes) {
   void* const mapped = mmap(data() + address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED)
-    throw Failure(std::to_string(bytes) + " bytes of the arena could not be unmapped (" + reason() + "): plan with larger chunks");
+    throw Failure(std::to_string(bytes) + " bytes of the arena could not be unmapped (" + reason() + "): plan with larger pages");
 }
 
-void ChunkedArena::reset() {
+void PagedArena::reset() {
   if (mapped_ == 0) return;
-  hide(chunks_.residentBytes, chunks_.addressBytes - chunks_.residentBytes);
+  hide(pages_.residentBytes, pages_.addressBytes - pages_.residentBytes);
   mapped_ = 0;
 }
 
-std::size_t ChunkedArena::highestChangedByte() const {
+std::size_t PagedArena::highestChangedByte() const {
   const std::size_t highest = highestChange(View(memory_, PROT_READ).data(), memory_.bytes());
-  return (highest + chunks_.chunkBytes - 1) / chunks_.chunkBytes * chunks_.chunkBytes;
+  return (highest + pages_.pageBytes - 1) / pages_.pageBytes * pages_.pageBytes;
 }
 
 }  // namespace tilefold

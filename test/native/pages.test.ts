@@ -1,4 +1,4 @@
-// Programs whose arena is addresses that chunks of memory are mapped to.
+// Programs whose arena is addresses that pages of memory are mapped to.
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { openSession, type DeviceName } from '../../native'
@@ -24,8 +24,8 @@ import {
 
 const page = 4096
 /** A resident page, and addresses of four more for two pages of memory. */
-const chunks = { chunkBytes: page, addressBytes: 5 * page, residentBytes: page }
-const memory = { kernels: [copy(4)], chunks, peakBytes: 3 * page, hostBytes: page }
+const pages = { pageBytes: page, addressBytes: 5 * page, residentBytes: page }
+const memory = { kernels: [copy(4)], pages, peakBytes: 3 * page, hostBytes: page }
 
 const bring = (address: number, from = 0): Instruction => launch(0, exchange(from), arena(address))
 const hand = (address: number, to: number): Instruction => launch(0, arena(address), exchange(to))
@@ -68,7 +68,7 @@ test('what is mapped at once may be one run of memory or many, and goes at once'
   assert.equal(found.slice(16, 20), [1, 2, 3, 4])
 })
 
-test('residents stay from run to run, and nothing else; the highest chunk that changed is the peak', async () => {
+test('residents stay from run to run, and nothing else; the highest page that changed is the peak', async () => {
   const code = [map(page, page, page), hand(0, 128), bring(0), bring(page), unmap(page, page)]
   const session = right(opened(...code))
   const values = new Float64Array(32).fill(7)
@@ -150,11 +150,11 @@ const refused: readonly (readonly [string, readonly Instruction[], string])[] = 
   ['what is resident', [map(page, 0, page)], 'maps what is always mapped'],
   ['residents unmapped', [unmap(0, page)], 'unmaps the addresses 0 .. 4096, which are not what was mapped'],
   ['half of what was mapped', [map(page, page, 2 * page), unmap(page, page)], 'unmaps the addresses 4096 .. 8192'],
-  ['memory that is not there', [map(page, 3 * page, page)], 'names 4096 bytes from 12288 on, no whole chunks of 12288'],
-  ['addresses that are not there', [map(5 * page, page, page)], 'names 4096 bytes from 20480 on, no whole chunks of 20480'],
-  ['a part of a chunk', [map(page, page, page / 2)], 'no whole chunks'],
-  ['nothing at all', [map(page, page, 0)], 'no whole chunks'],
-  ['a map in a loop', [loop('B', 2, map(page, page, page), unmap(page, page))], 'maps chunks inside a loop'],
+  ['memory that is not there', [map(page, 3 * page, page)], 'names 4096 bytes from 12288 on, no whole pages of 12288'],
+  ['addresses that are not there', [map(5 * page, page, page)], 'names 4096 bytes from 20480 on, no whole pages of 20480'],
+  ['a part of a page', [map(page, page, page / 2)], 'no whole pages'],
+  ['nothing at all', [map(page, page, 0)], 'no whole pages'],
+  ['a map in a loop', [loop('B', 2, map(page, page, page), unmap(page, page))], 'maps pages inside a loop'],
   ['memory that is never given back', [map(page, page, page)], "are still mapped at the section's end"],
   [
     'a transfer that does not wait for the map',
@@ -186,27 +186,27 @@ for (const [name, code, sentence] of refused)
     assert.ok(message.includes(sentence), message)
   })
 
-const withChunks = (changed: Partial<typeof chunks>, device: DeviceName = 'reference') =>
-  open({ ...memory, code: [], chunks: { ...chunks, ...changed } }, device, 3 * page)
+const withPages = (changed: Partial<typeof pages>, device: DeviceName = 'reference') =>
+  open({ ...memory, code: [], pages: { ...pages, ...changed } }, device, 3 * page)
 
-test('refused: chunks that are no pages, or that memory, addresses or residents are no whole number of', () => {
-  right(withChunks({})).close()
+test("refused: pages that are no multiple of the system's, or that memory, addresses or residents are no whole number of", () => {
+  right(withPages({})).close()
   for (const [changed, sentence] of [
-    [{ chunkBytes: 2048 }, 'chunks of 2048 bytes are no whole pages of 4096 bytes'],
-    [{ chunkBytes: 8192 }, 'addresses are no whole chunks of 8192 bytes'],
-    [{ addressBytes: 5000 }, 'its 5000 addresses are no whole chunks of 4096 bytes'],
-    [{ residentBytes: 100 }, 'its 100 resident bytes are no whole chunks'],
+    [{ pageBytes: 2048 }, "pages of 2048 bytes are no multiple of the system's pages of 4096 bytes"],
+    [{ pageBytes: 8192 }, 'addresses are no whole pages of 8192 bytes'],
+    [{ addressBytes: 5000 }, 'its 5000 addresses are no whole pages of 4096 bytes'],
+    [{ residentBytes: 100 }, 'its 100 resident bytes are no whole pages'],
     [{ residentBytes: 4 * page }, 'its 16384 resident bytes are more than it has addresses or memory for'],
-    [{ chunkBytes: 0 }, 'it has addresses for chunks of 0 bytes']
+    [{ pageBytes: 0 }, 'it has addresses for pages of 0 bytes']
   ] as const) {
-    const { message } = left(withChunks(changed))
+    const { message } = left(withPages(changed))
     assert.ok(message.includes(sentence), message)
   }
 })
 
-test('refused: maps in a Program without chunks', () => {
+test('refused: maps in a Program without pages', () => {
   const { message } = left(open({ kernels: [], code: [map(0, 0, page)] }))
-  assert.ok(message.includes('maps chunks, of which the program has none'), message)
+  assert.ok(message.includes('maps pages, of which the program has none'), message)
 })
 
 test.run()

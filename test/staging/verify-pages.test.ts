@@ -4,10 +4,10 @@ import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { referenceModel, stage, verify, type Program, type VerifierFault } from '../../staging'
 import type { Instruction } from '../../staging/program/program'
-import { must } from '../golden/execute'
+import { must } from '../must'
 import { drop, replaceAt } from './edit-program'
 
-const chunkBytes = 4096
+const pageBytes = 4096
 
 const small = model({
   name: 'small',
@@ -46,7 +46,7 @@ const programOf = (tiled: boolean, placement: 'static' | 'virtual' = 'virtual'):
           { from: 3, to: 8, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
         ],
         swapSchedule: [{ tensor: 'output of 2', swapOut: 4, freed: 5, swapIn: 10 }],
-        ...(placement === 'virtual' && { placement: { allocator: 'virtual', pageBytes: chunkBytes } })
+        ...(placement === 'virtual' && { placement: { allocator: 'virtual', pageBytes: pageBytes } })
       }
     })
   ).program
@@ -62,11 +62,11 @@ for (const tiled of [false, true]) {
   const program = programOf(tiled)
   const name = tiled ? 'in tiles' : 'whole'
 
-  test(`${name}: a Program in chunks is proven, as it is by static, and its memory is what it maps`, () => {
+  test(`${name}: a Program in pages is proven, as it is by static, and its memory is what it maps`, () => {
     assert.is(faultOf(program), undefined)
     assert.is(faultOf(programOf(tiled, 'static')), undefined)
     const ends = mapping(program, 'map').map(({ one }) => (one.kind === 'map' ? one.memory + one.bytes : 0))
-    assert.is(Math.max(program.chunks!.residentBytes, ...ends), program.peakBytes)
+    assert.is(Math.max(program.pages!.residentBytes, ...ends), program.peakBytes)
     assert.ok(program.step.code.some(({ kind }) => kind === 'copy'))
     assert.is(
       program.step.code.some(({ kind }) => kind === 'loop'),
@@ -85,14 +85,14 @@ for (const tiled of [false, true]) {
       if (one.kind !== 'map') continue
       const changed = (change: Partial<typeof one>) => faultOf(replaceAt(program, 'step', [at], () => [{ ...one, ...change }]))?.kind
       assert.is(changed({ memory: 0 }), 'mapping')
-      assert.is(changed({ address: one.address + chunkBytes / 2 }), 'bounds')
-      assert.ok(['mapping', 'bounds'].includes(changed({ address: one.address + chunkBytes }) ?? ''))
+      assert.is(changed({ address: one.address + pageBytes / 2 }), 'bounds')
+      assert.ok(['mapping', 'bounds'].includes(changed({ address: one.address + pageBytes }) ?? ''))
     }
     const [first, second] = maps
     const twice: Instruction = { ...second!.one, memory: (first!.one as { memory: number }).memory } as Instruction
     assert.is(faultOf(replaceAt(program, 'step', [second!.at], () => [twice]))?.kind, 'mapping')
-    assert.is(faultOf({ ...program, peakBytes: program.peakBytes - chunkBytes })?.kind, 'bounds')
-    assert.is(faultOf({ ...program, peakBytes: program.peakBytes + chunkBytes })?.kind, 'peak')
+    assert.is(faultOf({ ...program, peakBytes: program.peakBytes - pageBytes })?.kind, 'bounds')
+    assert.is(faultOf({ ...program, peakBytes: program.peakBytes + pageBytes })?.kind, 'peak')
   })
 
   test(`${name}: memory that goes and comes back under a value loses it`, () => {
@@ -127,14 +127,14 @@ test('a transfer that is not waited for before its memory goes, or that waits fo
   assert.is(faultOf(withoutWaits)?.kind, 'race')
 })
 
-test('maps in loops, and in Programs without chunks, are no Programs', () => {
+test('maps in loops, and in Programs without pages, are no Programs', () => {
   const program = programOf(true)
   const { one, at } = mapping(program, 'map')[0]!
   assert.is(faultOf(replaceAt(program, 'step', [at], () => [{ kind: 'loop', axis: 'B', count: 2, body: [one] }]))?.kind, 'form')
-  const { chunks: _, ...bare } = program
-  assert.is(faultOf({ ...bare, peakBytes: program.chunks!.addressBytes })?.kind, 'form')
-  assert.is(faultOf({ ...program, chunks: { ...program.chunks!, chunkBytes: 1000 } })?.kind, 'form')
-  assert.ok(faultOf({ ...program, chunks: { ...program.chunks!, residentBytes: 0 } }) !== undefined)
+  const { pages: _, ...bare } = program
+  assert.is(faultOf({ ...bare, peakBytes: program.pages!.addressBytes })?.kind, 'form')
+  assert.is(faultOf({ ...program, pages: { ...program.pages!, pageBytes: 1000 } })?.kind, 'form')
+  assert.ok(faultOf({ ...program, pages: { ...program.pages!, residentBytes: 0 } }) !== undefined)
 })
 
 test.run()

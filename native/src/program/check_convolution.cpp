@@ -1,0 +1,74 @@
+#include "kernel_checks.hpp"
+
+namespace tilefold {
+namespace {
+
+void checkChannels(std::int64_t outChannels, std::int64_t inChannels, std::int64_t groups) {
+  positive("inChannels", inChannels);
+  positive("outChannels", outChannels);
+  positive("groups", groups);
+  if (inChannels % groups != 0 || outChannels % groups != 0)
+    throw Failure(text(groups) + " groups divide not both " + text(inChannels) + " input and " + text(outChannels) + " output channels");
+}
+
+// Transformed weights are counted and read as 3 x 3 taps of whole blocks of channels.
+template <class Weights>
+void checkTransformed(const Weights& w, Layout layout) {
+  const LayoutInfo& info = layoutInfo(layout);
+  if (!info.transformed()) return;
+  if (w.kernelHeight != 3 || w.kernelWidth != 3 || w.groups != 1 || w.outChannels % info.out != 0 || w.inChannels % info.in != 0)
+    throw Failure(std::string(info.name) + " holds 3 x 3 taps of one group, with channels that are multiples of " + text(info.out));
+}
+
+void check(const Convolution& c) {
+  checkWindow(c);
+  checkChannels(c.outChannels, c.inChannels, c.groups);
+  activationLayout("sourceLayout", c.sourceLayout);
+  activationLayout("destinationLayout", c.destinationLayout);
+  weightLayout("weightLayout", c.weightLayout);
+  checkTransformed(c, c.weightLayout);
+  constexpr std::int64_t most = 7;  // of the forward direction, which has the most
+  const auto from = [&](std::int64_t first) { return c.algorithm >= first && c.algorithm <= first + most; };
+  if (c.algorithm != 0 && c.algorithm != 1 && !from(cudnnAlgorithms) && !from(rotatedAlgorithms))
+    throw Failure("algorithm is none of 0, 1, " + text(cudnnAlgorithms) + " .. " + text(cudnnAlgorithms + most) + ", " +
+                  text(rotatedAlgorithms) + " .. " + text(rotatedAlgorithms + most) + ": " + text(c.algorithm));
+  notNegative("slope", c.slope);
+}
+
+void check(const WeightReorder& r) {
+  checkChannels(r.outChannels, r.inChannels, r.groups);
+  positive("kernelHeight", r.kernelHeight);
+  positive("kernelWidth", r.kernelWidth);
+  weightLayout("sourceLayout", r.sourceLayout);
+  weightLayout("destinationLayout", r.destinationLayout);
+  if (layoutInfo(r.sourceLayout).transformed()) throw Failure(std::string(layoutInfo(r.sourceLayout).name) + " cannot be taken back");
+  checkTransformed(r, r.destinationLayout);
+}
+
+void check(const Count& c) { positive("count", c.count); }
+
+}  // namespace
+
+bool checkConvolution(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::convolutionForward:
+    case KernelKind::convolutionBackwardData:
+    case KernelKind::convolutionBackwardWeights:
+      check(decode<Convolution>(kernel));
+      return true;
+    case KernelKind::reorderWeights:
+      check(decode<WeightReorder>(kernel));
+      return true;
+    case KernelKind::castWeights:
+      check(decode<Count>(kernel));
+      return true;
+    case KernelKind::addBias:
+    case KernelKind::sumBias:
+      check(decode<Tile>(kernel));
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace tilefold

@@ -1,0 +1,84 @@
+import type { Kernel } from '../kernels/kernels'
+import type { BufferRole, Engine } from '../program/program'
+import type { Coordinates } from './boxes'
+import type { Place } from './fault'
+import type { Repeat } from './regions/region'
+
+/**
+ * Something that holds bytes: a buffer of the arena or of the host pool, or one value of a
+ * section's exchange buffer.
+ */
+export interface Store {
+  readonly space: 'arena' | 'host' | 'exchange'
+  readonly name: string
+  /** Offset in the space, in bytes. */
+  readonly offset: number
+  readonly bytes: number
+  readonly role?: BufferRole
+}
+
+/** A loop around an instruction. */
+export interface OpenLoop {
+  /** Position in tileAxes. */
+  readonly axis: number
+  readonly count: number
+}
+
+/** The bytes that an operand touches of a store in every iteration of the loops around it. */
+export interface Access {
+  readonly store: number
+  readonly operand: string
+  readonly use: 'read' | 'write' | 'accumulate' | 'scratch'
+  /** First byte of the first iteration, from the store's start. */
+  readonly base: number
+  readonly repeats: readonly Repeat[]
+  readonly run: number
+  /** Bytes per tile along B, H, W; 0 outside a loop of that axis. */
+  readonly strides: readonly [number, number, number]
+  /** Half-open range of the store's bytes over all iterations. */
+  readonly range: readonly [number, number]
+}
+
+export const sameBytes = (a: Access, b: Access): boolean =>
+  a.base === b.base &&
+  a.run === b.run &&
+  a.repeats.length === b.repeats.length &&
+  a.strides.every((stride, axis) => stride === b.strides[axis])
+
+/** Memory at addresses of the arena, all in bytes. */
+export interface Mapping {
+  readonly address: number
+  readonly memory: number
+  readonly bytes: number
+}
+
+export type Event =
+  | {
+      readonly kind: 'access'
+      readonly place: Place
+      readonly engine: Engine
+      /** Absent for copies. */
+      readonly kernel?: Kernel
+      readonly accesses: readonly Access[]
+      /** Which of the accesses begins a tile's backward. */
+      readonly seed?: Access
+    }
+  | { readonly kind: 'loop'; readonly loop: OpenLoop; readonly body: readonly Event[] }
+  | { readonly kind: 'record' | 'wait'; readonly place: Place; readonly engine: Engine; readonly event: number }
+  | { readonly kind: 'map'; readonly place: Place; readonly mapping: Mapping }
+  | { readonly kind: 'unmap'; readonly place: Place; readonly mapping: Omit<Mapping, 'memory'> }
+
+/** A section as the bytes that it touches, in program order. */
+export interface SectionEvents {
+  readonly name: string
+  readonly events: readonly Event[]
+  /** The stores of its exchange buffer, from .. to. */
+  readonly exchange: readonly [number, number]
+}
+
+export interface ProgramEvents {
+  readonly stores: readonly Store[]
+  readonly sections: readonly SectionEvents[]
+  /** Coordinates in which the accesses to each store are boxes. */
+  readonly coordinates: readonly Coordinates[]
+}

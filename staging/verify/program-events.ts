@@ -1,0 +1,61 @@
+import * as E from 'fp-ts/Either'
+import { elementSizes } from '../kernels/precision'
+import type { Pages, Program } from '../program/program'
+import { isCount } from './accesses'
+import { coordinatesOf, type Coordinates } from './boxes'
+import type { Event, ProgramEvents, SectionEvents, Store } from './events'
+import { catchFault, type VerifierFault } from './fault'
+import { operandRegions } from './operand-regions'
+import { readInstructions } from './section-events'
+import { sectionsOf } from './sections'
+import { spaceNames, storesOf } from './stores'
+
+/**
+ * Strides that make boxes of the accesses: those between repetitions first; loops advance by
+ * multiples of them.
+ */
+const coordinatesFor = (stores: readonly Store[], sections: readonly SectionEvents[]): readonly Coordinates[] => {
+  const wanted = stores.map((): readonly [Set<number>, Set<number>] => [new Set(), new Set()])
+  const gather = (events: readonly Event[]): void => {
+    for (const event of events)
+      if (event.kind === 'loop') gather(event.body)
+      else if (event.kind === 'access')
+        for (const { store, repeats } of event.accesses) {
+          const [repeated, single] = wanted[store]!
+          for (const { count, stride } of repeats) (count > 1 ? repeated : single).add(stride)
+        }
+  }
+  sections.forEach(({ events }) => gather(events))
+  return stores.map(({ bytes }, store) =>
+    coordinatesOf(
+      bytes,
+      wanted[store]!.flatMap((strides) => [...strides].sort((a, b) => a - b))
+    )
+  )
+}
+
+const isSane = ({ pageBytes, addressBytes, residentBytes }: Pages, peakBytes: number): boolean =>
+  isCount(pageBytes) &&
+  [addressBytes, residentBytes, peakBytes].every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0 && bytes % pageBytes === 0) &&
+  residentBytes <= Math.min(addressBytes, peakBytes)
+
+/** Every section as events over stores, or why some access does not lie where it says. */
+export const programEvents = (program: Program): E.Either<VerifierFault, ProgramEvents> => {
+  const { stores, exchanges } = storesOf(program)
+  for (const space of ['arena', 'host'] as const) {
+    const buffers = space === 'arena' ? program.buffers : program.hostBuffers
+    const outside = buffers.find(({ offset, bytes }) => !(Number.isSafeInteger(offset) && offset >= 0 && isCount(bytes)))
+    if (outside !== undefined)
+      return E.left({ kind: 'form', message: `the buffer "${outside.name}" has no place in ${spaceNames[space]}.`, buffer: outside.name })
+  }
+  if (program.pages !== undefined && !isSane(program.pages, program.peakBytes))
+    return E.left({ kind: 'form', message: "the Program's pages, addresses and memory are no whole numbers of pages." })
+  return catchFault(() => {
+    const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
+    const sections = sectionsOf(program).map(([name, { code, exchangeBytes }], index): SectionEvents => {
+      const exchange = exchanges[index]!
+      return { name, events: readInstructions({ name, program, stores, kernels, exchange, exchangeBytes }, code), exchange }
+    })
+    return { stores, sections, coordinates: coordinatesFor(stores, sections) }
+  })
+}

@@ -1,0 +1,17 @@
+import type { optimizerKernels } from '../../kernels/families/optimizer'
+import { contiguous, doubleBytes, type RegionRows } from './region'
+
+/** What operands of the kernels of staging/kernels/families/optimizer.ts touch. */
+export const optimizerRegions: RegionRows<keyof typeof optimizerKernels> = {
+  sgd: ({ count }, _, p) => {
+    const all = contiguous(count * p)
+    return { weights: all, gradient: all, velocity: all }
+  },
+  adam: ({ count }, _, p) => {
+    const all = contiguous(count * p)
+    return { weights: all, gradient: all, firstMoment: all, secondMoment: all }
+  },
+  sumSquares: ({ count }, _, p) => ({ source: contiguous(count * p), sum: contiguous(doubleBytes) }),
+  clipGradient: ({ count }, _, p) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * p) }),
+  squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) })
+}

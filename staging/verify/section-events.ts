@@ -1,0 +1,137 @@
+import { isOptional } from '../kernels/kernels'
+import { tileAxes, type Copy, type Instruction, type Offset, type Program } from '../program/program'
+import { arenaBytes, isCount, locateAccess, movement, type SectionStores } from './accesses'
+import type { Access, Event, OpenLoop } from './events'
+import { fail, instructionFault, operandFault, rangeText, type Place } from './fault'
+import type { OperandRegion } from './operand-regions'
+
+/** A section that is read: its name, its stores, and what each kernel of the Program touches. */
+interface ReadSection extends SectionStores {
+  readonly name: string
+  readonly kernels: readonly (readonly OperandRegion[])[]
+}
+
+const readLaunch = (
+  section: ReadSection,
+  one: Extract<Instruction, { readonly kind: 'launch' }>,
+  path: readonly number[],
+  loops: readonly OpenLoop[]
+): Event => {
+  const { program, kernels } = section
+  const kernel = program.kernels[one.kernel]
+  const regions = kernels[one.kernel]
+  const place: Place = { section: section.name, path, kernel: kernel?.kind ?? `kernel ${one.kernel}` }
+  if (kernel === undefined || regions === undefined) return fail(instructionFault('form', place, 'the Program has no such kernel'))
+  if (one.operands.length !== regions.length)
+    return fail(instructionFault('form', place, `has ${one.operands.length} operands instead of ${regions.length}`))
+  let seed: Access | undefined
+  const accesses: Access[] = []
+  for (const [position, operand] of one.operands.entries()) {
+    const region = regions[position]!
+    const malformed = (sentence: string): never => fail(operandFault('form', place, region.name, '', [0, 0], sentence))
+    if (region.region.kind === 'index') {
+      if (operand.space !== 'index') malformed('is no index')
+      const [down, up] = movement(operand.strides, loops)
+      const [least, most] = [operand.base + down, operand.base + up]
+      if (!(least >= 0 && most <= region.region.limit))
+        fail(
+          operandFault(
+            'bounds',
+            place,
+            region.name,
+            '',
+            [0, 0],
+            `takes the values ${least} .. ${most}, outside 0 .. ${region.region.limit}`
+          )
+        )
+    } else if (operand.space === 'none') {
+      if (!isOptional(kernel.kind, region.name)) malformed('is absent')
+    } else if (operand.space === 'index') malformed('is an index instead of an address')
+    else {
+      const touched = locateAccess(section, place, loops, operand.space, operand, region)
+      accesses.push(touched)
+      if (position === one.seed) seed = touched
+    }
+  }
+  return { kind: 'access', place, engine: one.engine ?? 'compute', kernel, accesses, ...(seed === undefined ? {} : { seed }) }
+}
+
+const readCopy = (section: ReadSection, one: Copy, path: readonly number[], loops: readonly OpenLoop[]): Event => {
+  const place: Place = { section: section.name, path, kernel: `copy ${one.engine}` }
+  const side = (space: 'arena' | 'host', offset: Offset, stride: number, use: 'read' | 'write'): Access => {
+    const region = { kind: 'bytes', repeats: [{ count: one.rows, stride }], run: one.rowBytes } as const
+    return locateAccess(section, place, loops, space, offset, { name: space === 'arena' ? 'device' : 'host', use, region })
+  }
+  const inwards = one.engine === 'to-device'
+  const device = side('arena', one.device, one.deviceRowStride, inwards ? 'write' : 'read')
+  const host = side('host', one.host, one.hostRowStride, inwards ? 'read' : 'write')
+  const accesses = inwards ? [host, device] : [device, host]
+  return { kind: 'access', place, engine: one.engine, accesses, ...(inwards && one.seed === true ? { seed: host } : {}) }
+}
+
+/** Fails unless a map or unmap stands outside of loops and names whole pages. */
+const checkMapping = (
+  { pages }: Program,
+  place: Place,
+  ends: readonly (readonly [from: number, bytes: number, limit: number])[],
+  loops: readonly OpenLoop[]
+): void => {
+  if (pages === undefined) return fail(instructionFault('form', place, 'the Program has no pages'))
+  if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
+  for (const [from, bytes, limit] of ends) {
+    const whole = [from, bytes].every((one) => Number.isSafeInteger(one) && one % pages.pageBytes === 0)
+    if (!whole || from < 0 || bytes <= 0 || from + bytes > limit)
+      fail(instructionFault('bounds', place, `names ${rangeText([from, from + bytes])}, no whole pages of ${limit} bytes`))
+  }
+}
+
+/**
+ * Reads instructions that stand at `path` within these loops; proves on the way that every access
+ * lies inside what it declares.
+ */
+export const readInstructions = (
+  section: ReadSection,
+  code: readonly Instruction[],
+  path: readonly number[] = [],
+  loops: readonly OpenLoop[] = []
+): readonly Event[] =>
+  code.map((one, position): Event => {
+    const { name, program } = section
+    const here = [...path, position]
+    switch (one.kind) {
+      case 'launch':
+        return readLaunch(section, one, here, loops)
+      case 'copy':
+        return readCopy(section, one, here, loops)
+      case 'record':
+      case 'wait':
+        return { ...one, place: { section: name, path: here, kernel: one.kind } }
+      case 'map': {
+        const place: Place = { section: name, path: here, kernel: one.kind }
+        const { address, memory, bytes } = one
+        checkMapping(
+          program,
+          place,
+          [
+            [address, bytes, arenaBytes(program)],
+            [memory, bytes, program.peakBytes]
+          ],
+          loops
+        )
+        return { kind: 'map', place, mapping: { address, memory, bytes } }
+      }
+      case 'unmap': {
+        const place: Place = { section: name, path: here, kernel: one.kind }
+        const { address, bytes } = one
+        checkMapping(program, place, [[address, bytes, arenaBytes(program)]], loops)
+        return { kind: 'unmap', place, mapping: { address, bytes } }
+      }
+      case 'loop': {
+        const loop: OpenLoop = { axis: tileAxes.indexOf(one.axis), count: one.count }
+        const place: Place = { section: name, path: here, kernel: `loop ${one.axis}` }
+        if (!isCount(one.count)) return fail(instructionFault('form', place, `runs ${one.count} times`))
+        if (loops.some(({ axis }) => axis === loop.axis)) return fail(instructionFault('form', place, 'stands in a loop of its own axis'))
+        return { kind: 'loop', loop, body: readInstructions(section, one.body, here, [...loops, loop]) }
+      }
+    }
+  })

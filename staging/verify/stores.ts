@@ -1,0 +1,26 @@
+import { stepIoElementBytes, type Program } from '../program/program'
+import type { Store } from './events'
+import { sectionsOf } from './sections'
+
+export const spaceNames = { arena: 'the arena', host: 'the host pool', exchange: 'the exchange buffer' } as const
+
+/**
+ * Returns all stores of a Program, and which of them are values of each section's exchange buffer.
+ */
+export const storesOf = (
+  program: Program
+): { readonly stores: readonly Store[]; readonly exchanges: readonly (readonly [number, number])[] } => {
+  const stores: Store[] = [
+    ...program.buffers.map((buffer): Store => ({ space: 'arena', ...buffer })),
+    ...program.hostBuffers.map((buffer): Store => ({ space: 'host', ...buffer }))
+  ]
+  const exchanges = sectionsOf(program).map(([, { stepIo }]) => {
+    const first = stores.length
+    for (const { name, type, shape, offset } of stepIo) {
+      const bytes = shape.reduce((product, extent) => product * extent, stepIoElementBytes(type))
+      stores.push({ space: 'exchange', name: `${name} of the exchange`, offset, bytes })
+    }
+    return [first, stores.length] as const
+  })
+  return { stores, exchanges }
+}
