@@ -31,7 +31,7 @@ const srcMayImport = {
   ranks: ['failure'],
   running: ['failure', 'plans', 'tasks', 'text', 'weights'],
   training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'ranks', 'running', 'tasks', 'weights'],
-  tracking: ['failure', 'files', 'training'],
+  tracking: ['failure', 'files', 'images', 'results', 'training'],
   results: ['failure', 'files', 'images', 'tasks', 'text'],
   predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'training', 'weights'],
   'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'results', 'text', 'training', 'weights'],

@@ -15,7 +15,7 @@ import {
   withInterrupt,
   say,
   sayPlanNotes,
-  kernelProgress,
+  planningProgress,
   noticeText,
   withRankSignals
 } from './command-result'
@@ -75,7 +75,7 @@ const saying = (words: Words, progress: ReturnType<typeof trainingProgress>): Pa
           onValidation: (validation) => progress.say(`validation after step ${validation.step}: ${qualityText(validation)}`),
           onCheck: sayChecked()
         }),
-    ...kernelProgress(words)
+    ...planningProgress(words)
   }
 }
 

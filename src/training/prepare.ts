@@ -133,7 +133,7 @@ export type PlanTraining = (built: SetupGraph, options: DecodedTrainOptions) => 
 export const planAlone: PlanTraining = (built, options) =>
   pipe(
     measureFirst(built, pickWatching(options)),
-    TE.chainEitherK(() => planNetwork(built))
+    TE.chainEitherK(() => planNetwork(built, pickWatching(options)))
   )
 
 /** Refuses a measure of the best that such data do not have. */

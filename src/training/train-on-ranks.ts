@@ -40,7 +40,8 @@ const ofFirstRank = [
   'trace',
   'tensorboard',
   'mlflow',
-  'live'
+  'live',
+  'heatmap'
 ] as const satisfies readonly (keyof DecodedTrainOptions)[]
 
 /** The options of a rank: the first alone reads weights and states, and writes files. */
