@@ -14,11 +14,17 @@ import { present } from '../options/present'
 import { dataRulesOf } from '../option-tables/data-options'
 import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
+import { imageSource } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
+import { pickWatching } from '../plans/watching'
+import { drawHeatMaps } from '../predicting/crop-heat-maps'
+import { checkHeatMapModel } from '../predicting/heat-map'
 import type { Report } from '../reports/report'
 import { type LivePage, serveReport } from '../reports/live'
 import { planPage } from '../reports/plan-page'
+import { joinRanks } from '../ranks/join'
+import { type Ranks, meetAfter } from '../ranks/ranks'
 import { runPage } from '../reports/run-page'
 import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
@@ -32,7 +38,8 @@ import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
-import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
+import { checkRanks, optionsOfRank, prepareOnRanks } from '../training/train-on-ranks'
+import { type PreparedTraining, cropExtent, prepareTraining, rowsOfUpdate } from '../training/prepare'
 import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
 import { createRunRecorder } from '../running/run-recorder'
 import type { TrainingRequest } from '../training/request'
@@ -109,6 +116,9 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
+    TE.chainFirstEitherK(({ setup }) =>
+      options.heatmap === undefined ? E.right(undefined) : checkHeatMapModel(options.heatmap, setup.model)
+    ),
     TE.map((found) => ({
       options,
       ...found,
@@ -165,6 +175,26 @@ const createTrainingPage = ({ request, planned, steps }: PreparedTraining, recor
   }
 }
 
+/** Draws heat maps over the crops that are shown, by the weights that were written. */
+const addHeatMaps = async ({ request, planned, channels }: PreparedTraining, record: GrowingRecord): Promise<void> => {
+  const { options, setup, resolution, notify } = request
+  const { heatmap: kind, save: weights } = options
+  if (kind === undefined || weights === undefined || record.crops === undefined) return
+  const normalisation = channels.normalisation === undefined ? imageSource : { kind: 'image' as const, ...channels.normalisation }
+  const asked = {
+    kind,
+    setup,
+    weights: { path: weights },
+    normalisation,
+    crop: cropExtent(planned.staged.program),
+    reading: resolution,
+    watching: pickWatching(options)
+  }
+  const drawn = await drawHeatMaps(record.crops, asked)()
+  if (E.isRight(drawn)) record.crops = drawn.right
+  else notify(`the page has no heat maps: ${drawn.left.message}`)
+}
+
 /** Trains, and writes what shows it: of a training that fails or is interrupted, what there is. */
 const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
@@ -179,6 +209,7 @@ const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
   )
   const trained: Outcome<TrainedRecord> = async () => {
     const trained = await withTrackers(prepared, (tracker) => runPrepared(prepared, { record, recorder, tracker }))()
+    if (E.isRight(trained)) await addHeatMaps(prepared, record)
     const written = await shown()
     if (E.isRight(trained)) return E.isLeft(written) ? written : trained
     if (E.isLeft(written)) request.notify(written.left.message)
@@ -201,24 +232,45 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
     notify,
     pipe(
       TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
-      TE.chain(() => prepareTraining(request)),
+      TE.chain(() => (request.ranks === undefined ? prepareTraining(request) : prepareOnRanks(request, request.ranks))),
       tap(({ planned }) => options.onPlan?.(planned)),
       TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))
     )
   )
 }
 
+/** A request for which there is all that it names, and room for its results. */
+const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
+  pipe(
+    resolveRequest(options),
+    TE.chainFirstTaskK(() => removeLeftovers),
+    TE.chainFirst(checkPlaces)
+  )
+
+/** Trains as one of several ranks, which share the micro-batches of each update. */
+const trainAsRank = (options: DecodedTrainOptions, ranks: Ranks): Outcome<TrainReport> =>
+  pipe(
+    TE.fromEither(checkRanks(options, ranks)),
+    TE.chain(() => checkedRequest(optionsOfRank(options, ranks))),
+    meetAfter(ranks),
+    TE.chain((request) => trainLocked({ ...request, ranks }))
+  )
+
+/** As `train`, as a rank of a network that is given: what tests run several of in one process. */
+export const trainOn = (ranks: Ranks): ((options: TrainOptions) => Outcome<TrainReport>) =>
+  libraryFunction('train', trainOptions, (options) => trainAsRank(options, ranks))
+
 /**
  * Plans and trains: mean softmax cross-entropy over random crops of labelled images, or of pixels
  * with masks. The same options and seed give the same bits on the same machine, whether the
  * training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss`
- * (not finite) or `interrupted` (by `signal`).
+ * (not finite) or `interrupted` (by `signal`). Where a launcher of MPI has started several
+ * processes, they share the micro-batches of each update, the first alone writes files, and all
+ * train to the same bits as any other number of ranks (docs/ranks.md).
  */
 export const train: (options: TrainOptions) => Outcome<TrainReport> = libraryFunction('train', trainOptions, (options) =>
   pipe(
-    resolveRequest(options),
-    TE.chainFirstTaskK(() => removeLeftovers),
-    TE.chainFirst(checkPlaces),
-    TE.chain(trainLocked)
+    TE.fromEither(joinRanks()),
+    TE.chain((ranks) => (ranks === undefined ? pipe(checkedRequest(options), TE.chain(trainLocked)) : trainAsRank(options, ranks)))
   )
 )

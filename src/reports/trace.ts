@@ -1,5 +1,5 @@
 import type { Program, SectionSpan, StepTimeline } from '../../staging'
-import { engines } from '../../staging/program/program'
+import { enginesOf } from '../../staging/program/program'
 import { liveBytesOf } from './step-part'
 
 /**
@@ -33,8 +33,17 @@ const counters = (name: string, buffers: Program['buffers'], lifetimes: StepTime
   return time.map((one, index) => ({ ph: 'C', pid: 1, ts: one / 1e3, name, args: { bytes: bytes[index]! } }))
 }
 
+/**
+ * Microseconds of a span that ends at `end`, so that no sum of the two in floating point lies after
+ * it: a viewer would take what begins there for a part of the span.
+ */
+const durationOf = (start: number, end: number): number => {
+  const duration = end - start
+  return start + duration > end ? duration * (1 - Number.EPSILON) - Number.EPSILON * end : duration
+}
+
 const span = (tid: number, { from, to }: Pick<SectionSpan, 'from' | 'to'>, name: string, cat: string, args: object): TraceEvent => ({
-  ...{ ph: 'X', pid: 1, tid, ts: from / 1e3, dur: (to - from) / 1e3, name, cat, args }
+  ...{ ph: 'X', pid: 1, tid, ts: from / 1e3, dur: durationOf(from / 1e3, to / 1e3), name, cat, args }
 })
 
 /**
@@ -43,23 +52,27 @@ const span = (tid: number, { from, to }: Pick<SectionSpan, 'from' | 'to'>, name:
  */
 export const traceEvents = (
   title: string,
-  { buffers, hostBuffers }: Program,
+  program: Program,
   timeline: StepTimeline,
   sections: readonly SectionSpan[] = []
-): readonly TraceEvent[] => [
-  nameOf('process_name', 0, title),
-  ...engines.map((engine, index) => nameOf('thread_name', index + 1, engine)),
-  ...(sections.length === 0 ? [] : [nameOf('thread_name', engines.length + 1, 'sections')]),
-  ...sections.map((one) => span(engines.length + 1, one, `${one.section} ${one.number + 1}`, 'section', {})),
-  ...timeline.spans.map((one): TraceEvent => {
-    const { engine, what, buffer, times } = one
-    const about = buffer === undefined ? undefined : buffers[buffer]!
-    const args = { ...(about && { buffer: about.name, bytes: about.bytes, layer: about.layer }), ...(times > 1 && { times }) }
-    return span(engines.indexOf(engine) + 1, one, what, engine, args)
-  }),
-  ...counters('device memory', buffers, timeline.lifetimes),
-  ...(timeline.hostLifetimes.length === 0 ? [] : counters('host memory', hostBuffers, timeline.hostLifetimes))
-]
+): readonly TraceEvent[] => {
+  const { buffers, hostBuffers } = program
+  const engines = enginesOf(program)
+  return [
+    nameOf('process_name', 0, title),
+    ...engines.map((engine, index) => nameOf('thread_name', index + 1, engine)),
+    ...(sections.length === 0 ? [] : [nameOf('thread_name', engines.length + 1, 'sections')]),
+    ...sections.map((one) => span(engines.length + 1, one, `${one.section} ${one.number + 1}`, 'section', {})),
+    ...timeline.spans.map((one): TraceEvent => {
+      const { engine, what, buffer, times } = one
+      const about = buffer === undefined ? undefined : buffers[buffer]!
+      const args = { ...(about && { buffer: about.name, bytes: about.bytes, layer: about.layer }), ...(times > 1 && { times }) }
+      return span(engines.indexOf(engine) + 1, one, what, engine, args)
+    }),
+    ...counters('device memory', buffers, timeline.lifetimes),
+    ...(timeline.hostLifetimes.length === 0 ? [] : counters('host memory', hostBuffers, timeline.hostLifetimes))
+  ]
+}
 
 /** A file of events, as text. */
 export const traceText = (events: readonly TraceEvent[]): string =>
