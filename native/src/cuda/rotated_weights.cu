@@ -5,13 +5,13 @@
 namespace tilefold::cuda {
 namespace {
 
-// Of a padding before or behind, the one with which the turned window ends where the other began;
+// Of a padding before or behind, the one with which the rotated window ends where the other began;
 // below 0 it is cut off.
 std::int64_t rotatedPadding(std::int64_t kernel, std::int64_t dilation, std::int64_t padding) { return (kernel - 1) * dilation - padding; }
 
 }  // namespace
 
-Convolution turned(const Convolution& c) {
+Convolution rotate180(const Convolution& c) {
   Convolution t = c;
   std::swap(t.inChannels, t.outChannels);
   std::swap(t.inHeight, t.outHeight);
