@@ -157,7 +157,7 @@ class RotatedConvolution : public CompiledKernel {
   void launch(const std::vector<Operand>& operands, const StepParameters& step) override {
     using Data = BackwardDataConvolution;
     std::byte* const weights = aligned(operands[Data::scratchAt].address);
-    turnWeights(context_, c_, reinterpret_cast<const T*>(operands[Data::weightsAt].address), reinterpret_cast<T*>(weights));
+    rotateWeights(context_, c_, reinterpret_cast<const T*>(operands[Data::weightsAt].address), reinterpret_cast<T*>(weights));
     const Operand scratch{weights + rotatedPart(c_, context_), 0};
     forward_.launch({operands[Data::destinationAt], {weights, 0}, {}, operands[Data::sourceAt], scratch}, step);
   }
