@@ -30,7 +30,7 @@ const srcMayImport = {
   reports: ['failure', 'files', 'images', 'plans', 'text'],
   running: ['failure', 'plans', 'tasks', 'text', 'weights'],
   training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'running', 'tasks', 'weights'],
-  tracking: ['failure', 'files', 'training'],
+  tracking: ['failure', 'files', 'images', 'results', 'training'],
   results: ['failure', 'files', 'images', 'tasks', 'text'],
   predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'training', 'weights'],
   'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'results', 'text', 'training', 'weights'],

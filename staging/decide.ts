@@ -69,7 +69,7 @@ const prepare = (sourceGraph: Graph, request: Omit<PlanRequest, 'strategy'>): Pr
     device,
     plain,
     hostBudget,
-    searches: createPlanSearches(graph, device, plain, hostBudget, request.placement)
+    searches: createPlanSearches(graph, device, plain, hostBudget, request.placement, request.onSearch)
   }
 }
 

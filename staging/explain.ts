@@ -40,6 +40,11 @@ export interface OtherBudget {
   readonly differenceMilliseconds: number
 }
 
+/** The budget that is recommended, and the Program that it gives, which is made when asked for. */
+export interface RecommendedBudget extends OtherBudget {
+  readonly program: () => Program
+}
+
 /** What a segment costs a step, beside the same segment whole and with everything kept. */
 export interface SegmentCost {
   readonly segment: Segment
@@ -76,6 +81,8 @@ export interface Explanation extends PredictedPlan {
   readonly liveBytes: number
   /** What more memory buys, up to the fastest plan that there is; only where a step gets faster. */
   readonly larger: readonly OtherBudget[]
+  /** The one of `larger` that saves the most time for each byte that it adds; none if it is empty. */
+  readonly recommended: RecommendedBudget | undefined
   /** With one byte less than the present plan needs, where there is such a plan. */
   readonly smaller: OtherBudget | undefined
   readonly segments: readonly SegmentCost[]
@@ -177,7 +184,7 @@ const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds 
 })
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
-const largerThan = (present: Lowered, budget: number, answers: PlanSearch): readonly OtherBudget[] => {
+const largerThan = (present: Lowered, budget: number, answers: PlanSearch): readonly RecommendedBudget[] => {
   const fastest = answers.within(unlimitedBytes)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
@@ -186,8 +193,14 @@ const largerThan = (present: Lowered, budget: number, answers: PlanSearch): read
     const candidate = answers.within(bytes)
     if (candidate === undefined || candidate.milliseconds() >= before.milliseconds()) return []
     before = candidate
-    return [other(present, bytes, candidate)]
+    return [{ ...other(present, bytes, candidate), program: candidate.program }]
   })
+}
+
+/** The one that saves the most time for each byte that it adds. */
+const steepest = (larger: readonly RecommendedBudget[], budget: number): RecommendedBudget | undefined => {
+  const saving = ({ differenceMilliseconds, budgetBytes }: OtherBudget): number => -differenceMilliseconds / (budgetBytes - budget)
+  return larger.reduce<RecommendedBudget | undefined>((best, one) => (best && saving(best) >= saving(one) ? best : one), undefined)
 }
 
 const smallerThan = (present: Lowered, answers: PlanSearch): OtherBudget | undefined => {
@@ -207,6 +220,8 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
       const { segments, swapSchedule = [] } = chosen.plan
       const live = listLive(chosen.graph, chosen.liveAtPeak())
       const times = timesOf(decision)
+      const budget = decision.budget ?? Infinity
+      const larger = answers === undefined ? [] : largerThan(chosen, budget, answers)
       return {
         ...predictPlan(request, decision),
         program: chosen.program,
@@ -214,7 +229,8 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
         bindingLayer: bindingLayerOf(live),
         live,
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
-        larger: answers === undefined ? [] : largerThan(chosen, decision.budget ?? Infinity, answers),
+        larger,
+        recommended: steepest(larger, budget),
         smaller: answers && smallerThan(chosen, answers),
         segments: segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:

@@ -22,6 +22,14 @@ export interface GraphRequest {
   readonly objective: Objective
 }
 
+/** What a search for a plan has looked at so far. */
+export interface Searched {
+  /** Plans that were lowered to instructions, each of which is simulated. */
+  readonly plans: number
+  /** Segments that came into question. */
+  readonly segments: number
+}
+
 /** What staging is asked of a graph that is built. */
 export interface PlanRequest {
   readonly device: DeviceModel
@@ -42,6 +50,8 @@ export interface PlanRequest {
   readonly source: Source
   /** Refuses kernels that round differently: nothing runs by Winograd or by Fourier transforms. */
   readonly exactKernels?: true
+  /** Told thousands of times a second how far the search is; what it does changes no plan. */
+  readonly onSearch?: (searched: Searched) => void
   /** How a strategy's plan places the buffers of a step; `static` where absent. */
   readonly placement?: PlanPlacement
 }

@@ -16,6 +16,7 @@ import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
 import { ladderAnswers } from './ladder-answers'
 import type { PlanSearch } from './plan-search'
+import type { Searched } from './request'
 import { prospectAnswers, rememberedUpTo, type Lowerable } from './prospect-answers'
 
 export type { PlanSearch } from './plan-search'
@@ -26,23 +27,41 @@ const fastestOf = (candidates: readonly Lowered[]): Lowered | undefined =>
     undefined
   )
 
+/** Counts what the searches of all strategies look at. */
+interface Looked {
+  readonly atSegment: () => void
+  readonly atPlan: () => void
+}
+
+const createLooked = (onSearch: (searched: Searched) => void): Looked => {
+  let [plans, segments] = [0, 0]
+  return {
+    atSegment: () => onSearch({ plans, segments: ++segments }),
+    atPlan: () => onSearch({ plans: ++plans, segments })
+  }
+}
+
 /**
  * What strategies ask of a graph in an order; answers are remembered over all that want the same
  * one.
  */
-const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes: number): ((order: Order) => Search) => {
+const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes: number, looked: Looked): ((order: Order) => Search) => {
   const known = new Map<string, Search>()
   return (order) => {
     const found = known.get(order.join())
     if (found !== undefined) return found
     const graph = inOrder(written, order)
     const variants = lazy(() => createVariants(graph, device))
+    const estimate = segmentEstimator(graph, device)
     const search: Search = {
       order,
       graph,
       device,
       persistentBytes,
-      estimate: segmentEstimator(graph, device),
+      estimate: (segment, onHost) => {
+        looked.atSegment()
+        return estimate(segment, onHost)
+      },
       variants: (span) => variants()(span),
       timeline: (segments) => buildTimeline(graph, device, segments)
     }
@@ -60,14 +79,17 @@ const createStrategySearch = (
   searchIn: (order: Order) => Search,
   plain: Lowered,
   hostBudget: number,
-  placement: PlanPlacement | undefined
+  placement: PlanPlacement | undefined,
+  looked: Looked
 ): PlanSearch => {
   const search = searchIn(strategy.order(written))
   const { order, graph, device, persistentBytes } = search
   const lowered = memoize(
     ({ segments, swapSchedule = [] }: Plan) => JSON.stringify([segments, swapSchedule]),
-    ({ segments, swapSchedule = [] }) =>
-      lower(written, { order, segments, ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }, device)
+    ({ segments, swapSchedule = [] }) => {
+      looked.atPlan()
+      return lower(written, { order, segments, ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }, device)
+    }
   )
   const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
   const wholeBytes = (): number => persistentBytes + largestTensorBytes(graph, device)
@@ -184,22 +206,25 @@ const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number
 
 /**
  * The searches of all strategies for plans of a graph on a device. `plain` is its plain plan,
- * lowered; `hostBudget` in bytes, without a limit and without swapping where absent.
+ * lowered; `hostBudget` in bytes, without a limit and without swapping where absent; `onSearch` is
+ * told what they look at.
  */
 export const createPlanSearches = (
   graph: StepGraph,
   device: DeviceModel,
   plain: Lowered,
   hostBudget?: number,
-  placement?: PlanPlacement
+  placement?: PlanPlacement,
+  onSearch: (searched: Searched) => void = () => undefined
 ): PlanSearches => {
-  const searchIn = createSearches(graph, device, plain.residentBytes)
+  const looked = createLooked(onSearch)
+  const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const answersBy = memoize(
     (name: Planner) => name,
     (name) => ({
       kind: strategies[name].kind,
       tiles: 'tiles' in strategies[name],
-      ...createStrategySearch(graph, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
+      ...createStrategySearch(graph, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement, looked)
     })
   )
   const mayTake = (name: Planner): boolean =>

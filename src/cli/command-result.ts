@@ -37,8 +37,17 @@ const sayKernel: NonNullable<Watching['onKernel']> = (done, total, { kind }) => 
   if (done % 20 === 0 || done === total) process.stderr.write(`${done}/${total} kernels, ${kind}\n`)
 }
 
-/** Callbacks that say how far measuring is; none where nothing is to be said. */
-export const kernelProgress = ({ quiet }: Words): Pick<Watching, 'onKernel'> => (quiet ? {} : { onKernel: sayKernel })
+/** Says on standard error how far the search for a plan is. */
+const saySearch: NonNullable<Watching['onSearch']> = ({ plans, segments }) => {
+  process.stderr.write(`planning: ${segments} segments, ${plans} plans looked at\n`)
+}
+
+/** Callbacks that say how far the search for a plan is; none where nothing is to be said. */
+export const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> => (quiet ? {} : { onSearch: saySearch })
+
+/** The same of measuring too. */
+export const planningProgress = (words: Words): Pick<Watching, 'onKernel' | 'onSearch'> =>
+  words.quiet ? {} : { ...searchProgress(words), onKernel: sayKernel }
 
 /**
  * Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. Calling
@@ -49,10 +58,12 @@ export const withInterrupt =
   () =>
     interruption().during((signal, keep) => use(signal, keep)())
 
-/** Runs what only plans: where it measures first, it says so and Ctrl-C stops it. */
+/** Runs what only plans, and says how far it is; where it measures first, Ctrl-C stops that. */
 export const withMeasuring = <O extends Watching & { readonly measure?: boolean }>(
   options: O,
   words: Words,
   use: (options: O) => CommandResult
 ): CommandResult =>
-  options.measure === true ? withInterrupt((signal) => use({ ...options, ...kernelProgress(words), signal })) : use(options)
+  options.measure === true
+    ? withInterrupt((signal) => use({ ...options, ...planningProgress(words), signal }))
+    : use({ ...options, ...searchProgress(words) })

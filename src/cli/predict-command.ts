@@ -8,7 +8,7 @@ import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, type Words, withInterrupt, kernelProgress, sayNotice } from './command-result'
+import { type CommandResult, type Words, withInterrupt, planningProgress, sayNotice } from './command-result'
 
 const shown = 5
 
@@ -57,7 +57,7 @@ const textOf = (report: PredictReport, options: PredictOptions): string => {
 export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      predict({ ...options, ...kernelProgress(words), onNotice: sayNotice, signal }),
+      predict({ ...options, ...planningProgress(words), onNotice: sayNotice, signal }),
       TE.map((report) => ({ json: report, text: textOf(report, options) }))
     )
   )

@@ -2,14 +2,14 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { profile } from '../commands/profile'
 import type { ProfileOptions } from '../option-tables/command-options'
-import { type CommandResult, type Words, withInterrupt, kernelProgress } from './command-result'
+import { type CommandResult, type Words, withInterrupt, planningProgress } from './command-result'
 
 export const profileCommand = (options: ProfileOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
       profile({
         ...options,
-        ...kernelProgress(words),
+        ...planningProgress(words),
         signal
       }),
       TE.map((report) => ({

@@ -7,7 +7,7 @@ import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
 import { weightsText } from './weights-text'
-import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, kernelProgress, noticeText } from './command-result'
+import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, planningProgress, noticeText } from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou, dice, kappa }: Quality): string =>
   [
@@ -69,7 +69,7 @@ export const trainCommand = (options: TrainOptions, words: Words): CommandResult
             onValidation: (validation) => progress.say(`validation after step ${validation.step}: ${qualityText(validation)}`),
             onCheck: sayChecked()
           }),
-      ...kernelProgress(words),
+      ...planningProgress(words),
       signal
     })
     return pipe(

@@ -141,7 +141,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
-    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
     TE.let('recorder', () => (options.trace === undefined ? undefined : createRunRecorder())),

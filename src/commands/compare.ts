@@ -9,6 +9,7 @@ import { libraryFunction } from '../options/decode-options'
 import type { Size } from '../options/sizes'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
+import { pickWatching } from '../plans/watching'
 import { resolveSetup } from '../plans/resolve-setup'
 import { comparisonPage } from '../reports/comparison-page'
 import { checkReport, writeReport } from '../reports/write-report'
@@ -107,14 +108,16 @@ const compareRows = (
 export const compare: (options: CompareOptions) => Outcome<{ readonly rows: readonly CompareRow[] }> = libraryFunction(
   'compare',
   compareOptions,
-  ({ budgets, strategies, report, signal, ...options }) =>
+  ({ budgets, strategies, report, signal, onSearch, ...options }) =>
     pipe(
       checkReport(report),
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-      TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
+      TE.bind('request', ({ built }) =>
+        TE.fromEither(planRequest(built, pickWatching({ ...(onSearch && { onSearch }), ...(signal && { signal }) })))
+      ),
       TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
       TE.bind('rows', ({ request, stageBy, plain }) => {

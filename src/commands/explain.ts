@@ -25,7 +25,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
     TE.bind('setup', () => resolveSetup(options)),
     TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
-    TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
+    TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
     TE.bind('explanation', ({ built: { graph }, request }) =>
       pipe(TE.fromEither(explainGraph(graph, request)), TE.mapLeft(stagingFailure))
     ),

@@ -73,7 +73,7 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.bind('setup', () => setupFor(options)),
     TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
-    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     TE.chainFirst(({ setup: { model }, planned: { staged } }) => {
       const name = typeof options.model === 'string' ? options.model : model.name
       return options.out === undefined

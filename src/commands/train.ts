@@ -14,8 +14,12 @@ import { present } from '../options/present'
 import { dataRulesOf } from '../option-tables/data-options'
 import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
+import { imageSource } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
+import { pickWatching } from '../plans/watching'
+import { drawHeatMaps } from '../predicting/crop-heat-maps'
+import { checkHeatMapModel } from '../predicting/heat-map'
 import type { Report } from '../reports/report'
 import { type LivePage, serveReport } from '../reports/live'
 import { planPage } from '../reports/plan-page'
@@ -32,7 +36,7 @@ import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
-import { type PreparedTraining, prepareTraining, rowsOfUpdate } from '../training/prepare'
+import { type PreparedTraining, cropExtent, prepareTraining, rowsOfUpdate } from '../training/prepare'
 import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
 import { createRunRecorder } from '../running/run-recorder'
 import type { TrainingRequest } from '../training/request'
@@ -109,6 +113,9 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
+    TE.chainFirstEitherK(({ setup }) =>
+      options.heatmap === undefined ? E.right(undefined) : checkHeatMapModel(options.heatmap, setup.model)
+    ),
     TE.map((found) => ({
       options,
       ...found,
@@ -165,6 +172,26 @@ const createTrainingPage = ({ request, planned, steps }: PreparedTraining, recor
   }
 }
 
+/** Draws heat maps over the crops that are shown, by the weights that were written. */
+const addHeatMaps = async ({ request, planned, channels }: PreparedTraining, record: GrowingRecord): Promise<void> => {
+  const { options, setup, resolution, notify } = request
+  const { heatmap: kind, save: weights } = options
+  if (kind === undefined || weights === undefined || record.crops === undefined) return
+  const normalisation = channels.normalisation === undefined ? imageSource : { kind: 'image' as const, ...channels.normalisation }
+  const asked = {
+    kind,
+    setup,
+    weights: { path: weights },
+    normalisation,
+    crop: cropExtent(planned.staged.program),
+    reading: resolution,
+    watching: pickWatching(options)
+  }
+  const drawn = await drawHeatMaps(record.crops, asked)()
+  if (E.isRight(drawn)) record.crops = drawn.right
+  else notify(`the page has no heat maps: ${drawn.left.message}`)
+}
+
 /** Trains, and writes what shows it: of a training that fails or is interrupted, what there is. */
 const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
@@ -179,6 +206,7 @@ const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
   )
   const trained: Outcome<TrainedRecord> = async () => {
     const trained = await withTrackers(prepared, (tracker) => runPrepared(prepared, { record, recorder, tracker }))()
+    if (E.isRight(trained)) await addHeatMaps(prepared, record)
     const written = await shown()
     if (E.isRight(trained)) return E.isLeft(written) ? written : trained
     if (E.isLeft(written)) request.notify(written.left.message)

@@ -8,7 +8,9 @@ export interface SeenCrop {
   /** [height, width] of classes, 255 where none counts; of a network that scores pixels. */
   readonly target?: Uint8Array
   readonly predicted?: Uint8Array
-  /** The class, and the one that is predicted; of a network that scores images. */
-  readonly label?: number
-  readonly guess?: { readonly label: number; readonly probability: number }
+  /** In words the class, and the one that is predicted; of a network that scores images. */
+  readonly text?: string
+  readonly predictedClass?: number
+  /** [height, width, 3]: the picture under the heat map of that class. */
+  readonly heatMap?: Uint8Array
 }

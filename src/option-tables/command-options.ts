@@ -22,6 +22,7 @@ import {
   runTraceOption,
   seedOption,
   setupOptions,
+  searchingOption,
   signalOption,
   watchingOptions
 } from './setup-options'
@@ -96,6 +97,7 @@ export const compareOptions = {
   /** The strategies to compare; all where absent. */
   strategies: withDefault(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
   ...reportOption,
+  ...searchingOption,
   ...signalOption
 }
 

@@ -202,8 +202,15 @@ export const signalOption = {
   signal: fromJavaScript<AbortSignal>(abortSignal)
 }
 
+/** Watches what plans. */
+export const searchingOption = {
+  /** Called each second while a plan is searched: how many plans and segments were looked at. */
+  onSearch: fromJavaScript(callback<NonNullable<Watching['onSearch']>>())
+}
+
 /** Watches what plans, measures or runs. */
 export const watchingOptions = {
+  ...searchingOption,
   /** Called while kernels are measured: `done` of this round's, of `total`. */
   onKernel: fromJavaScript(callback<NonNullable<Watching['onKernel']>>()),
   ...signalOption

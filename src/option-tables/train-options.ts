@@ -4,6 +4,7 @@ import { exactly } from '../../staging/decoding/exactly'
 import type { Dataset } from '../images/dataset'
 import type * as DatasetCodec from '../images/dataset-codec'
 import type { Planned } from '../plans/plan-network'
+import { type HeatMapKind, heatMapKinds } from '../results/formats'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { BestBy, Validation } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../options/class-weights'
@@ -156,6 +157,11 @@ export const trainOptions = {
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
+  /** Heat maps over the validated crops of the report, of the class that is predicted. */
+  heatmap: optional(
+    oneOf<HeatMapKind>('kind', heatMapKinds),
+    "with --report, show over the validated crops what speaks for the class that is predicted, by --save's weights"
+  ),
   ...runTraceOption,
   /** A folder of event files that TensorBoard shows: scalars, the graph and hyper-parameters. */
   tensorboard: optional(path('folder'), 'write event files to it, which TensorBoard shows: scalars, the graph, hyper-parameters'),

@@ -50,6 +50,8 @@ export interface ExplanationReport {
   readonly peak: readonly LiveBytes[]
   readonly unusedBytes: number
   readonly larger: readonly OtherBudgetReport[]
+  /** The one of `larger` that saves the most time for each byte that it adds. */
+  readonly recommended: OtherBudgetReport | null
   readonly smaller: OtherBudgetReport | null
   readonly segments: readonly SegmentCostReport[]
   /** Milliseconds that computing waits for tensors to leave for the host or to come back. */
@@ -75,6 +77,7 @@ export const explanationReport = (explanation: Explanation): ExplanationReport =
     live,
     liveBytes,
     larger,
+    recommended,
     smaller,
     segments,
     waitingMilliseconds
@@ -93,6 +96,7 @@ export const explanationReport = (explanation: Explanation): ExplanationReport =
     peak: live,
     unusedBytes: peakDeviceBytes - liveBytes,
     larger: larger.map(otherReport),
+    recommended: recommended === undefined ? null : otherReport(recommended),
     smaller: smaller === undefined ? null : otherReport(smaller),
     waitingMs: waitingMilliseconds,
     segments: segments.map((cost) => ({
@@ -155,6 +159,12 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
   ])
 }
 
+/** The change that is recommended, in a sentence. */
+export const recommendationText = ({ recommended }: Pick<ExplanationReport, 'recommended'>): string | undefined =>
+  recommended === null
+    ? undefined
+    : `Recommended: --budget ${recommended.budgetBytes} (${formatBytes(recommended.budgetBytes)}), where a step takes ${formatMilliseconds(-recommended.differenceMs)} less: the most for each byte that is added.`
+
 /** What binds, what other budgets would give, and what the present one costs: in sentences. */
 export const explanationSentences = (report: ExplanationReport): readonly string[] => {
   const { given, bindingLayer, larger, smaller, predictedStepMs, lowerBoundMs, budgetBytes } = report
@@ -180,7 +190,14 @@ export const explanationSentences = (report: ExplanationReport): readonly string
       ? 'The plan computes nothing twice and copies nothing.'
       : `${given || budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
   const waiting = report.waitingMs > 0 ? [`Computing waits ${formatMilliseconds(report.waitingMs)} for tensors on the host.`] : []
-  return [binding, ...(given ? ['The plan was given: it stays as it is in every budget that it fits.'] : [more, less]), price, ...waiting]
+  const recommendation = recommendationText(report)
+  return [
+    binding,
+    ...(given ? ['The plan was given: it stays as it is in every budget that it fits.'] : [more, less]),
+    price,
+    ...waiting,
+    ...(recommendation === undefined ? [] : [recommendation])
+  ]
 }
 
 /**

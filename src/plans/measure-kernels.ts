@@ -16,7 +16,7 @@ import {
 } from '../../staging'
 import { deviceChoice, loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
 import { launchCounts } from './program-statistics'
-import type { Watching } from './watching'
+import { pickWatching, type Watching } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { type SetupGraph, buildSetupGraph, imageSource, planRequest, stagingFailure } from './plan-network'
 import type { RunnableSetup } from './setup'
@@ -70,13 +70,13 @@ const algorithmVariants = ({ algorithms }: DeviceModel, kernel: Kernel): readonl
 /** The kernels that plans launch, those first that take the most of the plans' predicted time. */
 const launchedKernels = (
   setups: readonly RunnableSetup[],
-  { built }: MeasurementRequest,
+  { built, ...watching }: MeasurementRequest,
   device: ProfiledModel
 ): E.Either<Failure, readonly Kernel[]> => {
   const launched = new Map<string, { readonly kernel: Kernel; readonly milliseconds: number }>()
   for (const setup of setups) {
     const staged = pipe(
-      planRequest({ ...built, setup }, device),
+      planRequest({ ...built, setup }, { known: device, ...pickWatching(watching) }),
       E.chain((request) => E.mapLeft(stagingFailure)(stageGraph(built.graph, request)))
     )
     if (E.isLeft(staged)) {

@@ -30,6 +30,7 @@ import type { Failure } from '../failure'
 import { describePlanChange } from './plan-file'
 import type { Setup } from './setup'
 import type { Size } from '../options/sizes'
+import { eachSecond, type Watching } from './watching'
 
 export interface Planned {
   readonly staged: Staged
@@ -177,9 +178,12 @@ interface Request extends PlanRequest {
 
 /**
  * Returns the request to staging for a setup's graph: its device as it was measured, or as `known`,
- * and its limits. Fails where its plan is not one for its graph.
+ * and its limits; who watches is told of the search. Fails where its plan is not one for its graph.
  */
-export const planRequest = ({ setup, objective, source, graph }: SetupGraph, known?: ProfiledModel): E.Either<Failure, Request> =>
+export const planRequest = (
+  { setup, objective, source, graph }: SetupGraph,
+  { known, ...watching }: Watching & { readonly known?: ProfiledModel } = {}
+): E.Either<Failure, Request> =>
   pipe(
     E.Do,
     E.bind('device', () =>
@@ -197,17 +201,18 @@ export const planRequest = ({ setup, objective, source, graph }: SetupGraph, kno
       ...(given === undefined ? {} : { given }),
       ...(setup.exactKernels && { exactKernels: true }),
       ...(setup.placement && { placement: setup.placement }),
+      ...eachSecond(watching),
       ...resolveLimits(setup)
     }))
   )
 
 /** Stages a setup's graph and verifies the Program. */
-export const planNetwork = (built: SetupGraph): E.Either<Failure, Planned> => {
+export const planNetwork = (built: SetupGraph, watching: Watching = {}): E.Either<Failure, Planned> => {
   const { setup, graph } = built
   const started = performance.now()
   return pipe(
     E.Do,
-    E.bind('request', () => planRequest(built)),
+    E.bind('request', () => planRequest(built, watching)),
     E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stageGraph(graph, request))),
     E.bind('change', ({ staged }) => describeChange(setup, staged)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),

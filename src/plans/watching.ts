@@ -1,12 +1,33 @@
-import type { Kernel } from '../../staging'
+import type { Kernel, PlanRequest, Searched } from '../../staging'
 
 /** Who watches what is planned, measured or run, and may stop it. */
 export interface Watching {
   /** While kernels are measured: `done` of this round's, of `total`. */
   readonly onKernel?: (done: number, total: number, kernel: Kernel) => void
+  /** Each second while a plan is searched: how many plans and segments were looked at so far. */
+  readonly onSearch?: (searched: Searched) => void
   /** Aborting it stops after the current kernel, or instruction. */
   readonly signal?: AbortSignal
 }
 
 /** The part of some options that watches. */
-export const pickWatching = ({ onKernel, signal }: Watching): Watching => ({ ...(onKernel && { onKernel }), ...(signal && { signal }) })
+export const pickWatching = ({ onKernel, onSearch, signal }: Watching): Watching => ({
+  ...(onKernel && { onKernel }),
+  ...(onSearch && { onSearch }),
+  ...(signal && { signal })
+})
+
+const secondMilliseconds = 1000
+
+/** What a search tells at every turn, told once a second, the first time after one. */
+export const eachSecond = ({ onSearch }: Watching): Pick<PlanRequest, 'onSearch'> => {
+  if (onSearch === undefined) return {}
+  let toldAt = performance.now()
+  return {
+    onSearch: (searched) => {
+      if (performance.now() - toldAt < secondMilliseconds) return
+      toldAt = performance.now()
+      onSearch(searched)
+    }
+  }
+}

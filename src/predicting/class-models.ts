@@ -32,7 +32,8 @@ const opOf = (layer: AnyLayer): AnyLayer['op'] => {
 
 const [lossOp, poolOp, headOp] = [softmaxCrossEntropy.op, globalAvgPool.op, linear({ out: 1 }).op]
 /** What changes nothing of one value a channel, where a network is evaluated. */
-const neutral: readonly AnyLayer['op'][] = [dropout({ rate: 0 }).op]
+const neutralLayer = dropout({ rate: 0 })
+const neutral: readonly AnyLayer['op'][] = [neutralLayer.op]
 
 /** Another layer in place of the head, under the same name, so that its weights are found. */
 const inPlaceOf = (head: AnyLayer, other: AnyLayer): AnyLayer => {
@@ -54,10 +55,15 @@ const changeEnd = (layers: Layers, change: ChangeEnd): Layers | undefined => {
   return inner && [...layers.slice(0, last), { op: end.op, args: { ...end.args, layers: inner } as AnyLayer['args'] }]
 }
 
-/** Pooling left out, and the head at every place. */
+/**
+ * Pooling left out, and the head at every place. A layer that changes nothing stands where pooling
+ * was, so that names by number stay.
+ */
 const withoutPooling: ChangeEnd = (before, head) => {
   const pool = before.findLastIndex((layer) => !neutral.includes(opOf(layer)))
-  return pool !== -1 && opOf(before[pool]!) === poolOp ? [...before.slice(0, pool), inPlaceOf(head, conv2d({ out: 1, k: 1 }))] : undefined
+  return pool !== -1 && opOf(before[pool]!) === poolOp
+    ? [...before.with(pool, neutralLayer), inPlaceOf(head, conv2d({ out: 1, k: 1 }))]
+    : undefined
 }
 
 const withOneScore: ChangeEnd = (before, head) => [...before, inPlaceOf(head, linear({ out: 1 }))]

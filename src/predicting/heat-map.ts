@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { Model } from '../../dsl'
 import type { Graph, Source } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Planned, buildSetupGraph } from '../plans/plan-network'
@@ -40,6 +41,20 @@ export interface ComputedHeatMap extends HeatMap {
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
   readonly windowBytes?: number
+}
+
+const mostSampled = 1_000_000
+
+/**
+ * The value that is drawn brightest: of cam the highest, of saliency, of which single pixels stand
+ * out, one that 99 of 100 are below. Above 0, so that where nothing speaks for the class nothing is
+ * coloured.
+ */
+export const brightestOf = ({ values }: HeatMap, kind: HeatMapKind): number => {
+  const share = kind === 'cam' ? 1 : 0.99
+  const stride = kind === 'cam' ? 1 : Math.max(1, Math.floor(values.length / mostSampled))
+  const sampled = Float64Array.from({ length: Math.ceil(values.length / stride) }, (_, index) => values[index * stride]!).sort()
+  return Math.max(sampled[Math.floor(share * (sampled.length - 1))]!, Number.MIN_VALUE)
 }
 
 const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
@@ -126,6 +141,10 @@ const runOfClass = (request: HeatMapRequest, scoring: Graph, classIndex: number)
     })
   )
 }
+
+/** Fails where a model has no heat maps of that kind. */
+export const checkHeatMapModel = (kind: HeatMapKind, model: Model): E.Either<Failure, unknown> =>
+  kind === 'cam' ? activationModel(model) : scoreModel(model)
 
 const areFinite = ({ values }: HeatMap): boolean => {
   for (let index = 0; index < values.length; index += 1) if (!Number.isFinite(values[index])) return false

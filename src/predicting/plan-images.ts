@@ -38,7 +38,7 @@ export const planSetup = (setup: RunnableSetup, objective: Objective, source: So
   pipe(
     TE.fromEither(buildSetupGraph(setup, objective, source)),
     TE.chainFirst((built) => measureFirst(built, watching)),
-    TE.chainEitherK(planNetwork)
+    TE.chainEitherK((built) => planNetwork(built, watching))
   )
 
 /** The plan of one forward pass over an image of such an extent. */

@@ -7,7 +7,7 @@ import type { Reading } from '../images/samples'
 import { groundTags, writeWorldFile } from '../results/ground-files'
 import { type HeatMap, overlayRows } from '../results/overlay'
 import { writePicture } from '../results/write-overlay'
-import { type ComputedHeatMap, type HeatMapRequest, computeHeatMap } from './heat-map'
+import { type ComputedHeatMap, type HeatMapRequest, brightestOf, computeHeatMap } from './heat-map'
 import { readInput } from './input'
 import { rowReader } from './normalised-input'
 
@@ -18,19 +18,6 @@ export interface HeatMapReport extends Pick<HeatMapRequest, 'kind'> {
   readonly width: number
   readonly lowest: number
   readonly highest: number
-}
-
-const mostSampled = 1_000_000
-
-/**
- * The value that is drawn brightest: of cam the highest, of saliency, of which single pixels stand
- * out, one that 99 of 100 are below.
- */
-const brightestOf = ({ values }: HeatMap, { kind }: Pick<HeatMapRequest, 'kind'>, highest: number): number => {
-  if (kind === 'cam') return highest
-  const stride = Math.max(1, Math.floor(values.length / mostSampled))
-  const sampled = Float64Array.from({ length: Math.ceil(values.length / stride) }, (_, index) => values[index * stride]!).sort()
-  return sampled[Math.floor(0.99 * (sampled.length - 1))]!
 }
 
 const extremesOf = ({ values }: HeatMap): readonly [lowest: number, highest: number] => {
@@ -71,13 +58,15 @@ export const writeHeatMap = (
         if (E.isLeft(given)) throw new Error(given.left.message)
         return given.right
       }
-      // Where nothing speaks for the class nothing is coloured.
-      const brightest = Math.max(brightestOf(map, request, highest), Number.MIN_VALUE)
       return pipe(
-        writePicture(path, overlayRows({ height, width, read: ({ top, height: rows }) => read(top, rows) }, map, brightest), {
-          micronsPerPixel: view.micronsPerPixel,
-          ...(ground && { ground: groundTags(ground) })
-        }),
+        writePicture(
+          path,
+          overlayRows({ height, width, read: ({ top, height: rows }) => read(top, rows) }, map, brightestOf(map, request.kind)),
+          {
+            micronsPerPixel: view.micronsPerPixel,
+            ...(ground && { ground: groundTags(ground) })
+          }
+        ),
         TE.chain(() => (ground === undefined ? TE.right(undefined) : writeWorldFile(path, ground))),
         TE.map(() => [{ kind: request.kind, class: map.classIndex, height: map.height, width: map.width, lowest, highest }, map] as const)
       )

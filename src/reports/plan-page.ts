@@ -69,10 +69,26 @@ export const planPage = ({ staged, request }: Pick<Planned, 'staged' | 'request'
   return { ...pageOf(staged, timeline, request), binding: bindingPart(staged.program, timeline) }
 }
 
+/** The step in the budget that is recommended. */
+const recommendedPart = (
+  { predicted, recommended }: Explanation,
+  { device }: PlanRequest,
+  plain: LiveBytes | undefined
+): Report['recommended'] => {
+  if (recommended === undefined) return null
+  const { budgetBytes } = recommended
+  const program = recommended.program()
+  return {
+    text: `as recommended, in ${formatBytes(budgetBytes)}`,
+    step: stepPart(program, { predicted, budget: budgetBytes }, stepTimeline(program, device), plain)
+  }
+}
+
 /** The page of an explanation: its plan's, with its words and other budgets. */
 export const explanationPage = (explanation: Explanation, program: Program, request: PlanRequest): Report => {
   const timeline = stepTimeline(program, request.device)
   const { larger, smaller, ...report } = explanationReport(explanation)
+  const page = pageOf({ ...explanation, program }, timeline, request)
   const other = (isPresent: boolean) => (one: { readonly budgetBytes: number; readonly predictedStepMs: number }) => ({
     budgetBytes: one.budgetBytes,
     milliseconds: one.predictedStepMs,
@@ -80,7 +96,8 @@ export const explanationPage = (explanation: Explanation, program: Program, requ
   })
   const present = other(true)({ budgetBytes: explanation.budget ?? report.peakDeviceBytes, predictedStepMs: report.predictedStepMs })
   return {
-    ...pageOf({ ...explanation, program }, timeline, request),
+    ...page,
+    recommended: recommendedPart(explanation, request, page.step?.plainLive ?? undefined),
     binding: {
       sentences: explanationSentences({ ...report, larger, smaller }),
       peak: bindingPart(program, timeline).peak

@@ -91,6 +91,9 @@ const binding = exact({ sentences: texts, peak: t.readonlyArray(peakPart) })
 /** The steps that other budgets would give, from small to large. */
 const otherBudget = exact({ budgetBytes: t.number, milliseconds: t.number, isPresent: t.boolean })
 
+/** The step that a recommended change would give, and the change in words. */
+const recommendation = exact({ text: t.string, step })
+
 const comparedPlan = exact({
   strategy: t.string,
   budgetBytes: t.number,
@@ -117,7 +120,9 @@ const crop = exact({
   target: t.union([t.string, t.null]),
   predicted: t.union([t.string, t.null]),
   /** What is said of it in words. */
-  text: t.string
+  text: t.string,
+  /** The picture under a heat map, and whose. */
+  heatMap: t.union([exact({ rgb: t.string, text: t.string }), t.null])
 })
 
 /** All that a page draws: data of its own, which knows nothing of how they came about. */
@@ -129,6 +134,7 @@ export const reportCodec = exact({
   binding: t.union([binding, t.null]),
   budgets: t.readonlyArray(otherBudget),
   step: t.union([step, t.null]),
+  recommended: t.union([recommendation, t.null]),
   network: t.union([network, t.null]),
   comparison: t.union([comparison, t.null]),
   charts: t.readonlyArray(lineChart),
@@ -154,6 +160,7 @@ export const emptyReport = (title: string, subtitle: string): Report => ({
   binding: null,
   budgets: [],
   step: null,
+  recommended: null,
   network: null,
   comparison: null,
   charts: [],

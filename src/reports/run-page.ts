@@ -29,9 +29,10 @@ export interface RanSteps {
 
 const base64 = (bytes: Uint8Array | undefined): string | null => (bytes === undefined ? null : Buffer.from(bytes).toString('base64'))
 
-const cropPart = ({ name, height, width, rgb, target, predicted, label, guess }: SeenCrop): CropPart => ({
+const cropPart = ({ name, height, width, rgb, target, predicted, text = '', predictedClass, heatMap }: SeenCrop): CropPart => ({
   ...{ name: basename(name), height, width, rgb: base64(rgb) ?? '', target: base64(target), predicted: base64(predicted) },
-  text: guess === undefined ? '' : `class ${label}; predicted ${guess.label}, probability ${guess.probability.toFixed(2)}`
+  text,
+  heatMap: heatMap === undefined ? null : { rgb: base64(heatMap)!, text: `what speaks for class ${predictedClass}` }
 })
 
 type Line = LineChart['lines'][number]

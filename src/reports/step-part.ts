@@ -1,5 +1,6 @@
-import type { BufferSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
+import type { BufferSpan, EngineSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
 import { bufferKinds, engines } from '../../staging/program/program'
+import { joinNearest } from './join-spans'
 import type { LiveBytes, StepPart } from './report'
 
 /** Texts that are written once, by their places. */
@@ -39,6 +40,30 @@ export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly Buf
   return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) }, most)
 }
 
+/** Spans, and lifetimes, that a page draws; where there are more, those that are nearest are drawn as one. */
+const maxSpans = 20_000
+
+const joinLifetimes = (spans: readonly BufferSpan[]): readonly BufferSpan[] =>
+  joinNearest(
+    spans,
+    maxSpans,
+    ({ buffer }) => buffer,
+    (before, { to }) => ({ ...before, to: Math.max(before.to, to) })
+  )
+
+const joinSpans = (spans: readonly EngineSpan[]): readonly EngineSpan[] =>
+  joinNearest(
+    spans,
+    maxSpans,
+    ({ engine }) => engines.indexOf(engine),
+    ({ buffer: _, ...before }, after) => ({
+      ...before,
+      what: before.what === after.what ? before.what : 'several, one after the other',
+      to: Math.max(before.to, after.to),
+      times: before.times + after.times
+    })
+  )
+
 const byColumns = (spans: readonly BufferSpan[]): StepPart['lifetimes'] => ({
   buffer: spans.map(({ buffer }) => buffer),
   from: spans.map(({ from }) => from),
@@ -54,9 +79,9 @@ export const stepPart = (
 ): StepPart => {
   const { place, texts } = textTable()
   const { buffers, hostBuffers } = program
-  const { nanoseconds, spans, lifetimes, hostLifetimes } = timeline
-  const spanText = ({ what, buffer }: StepTimeline['spans'][number]): string =>
-    buffer === undefined ? what : `${what}: ${buffers[buffer]!.name}`
+  const { nanoseconds, lifetimes, hostLifetimes } = timeline
+  const spans = joinSpans(timeline.spans)
+  const spanText = ({ what, buffer }: EngineSpan): string => (buffer === undefined ? what : `${what}: ${buffers[buffer]!.name}`)
   return {
     nanoseconds,
     addressBytes: program.pages?.addressBytes ?? program.peakBytes,
@@ -72,7 +97,7 @@ export const stepPart = (
       offset: buffers.map(({ offset }) => offset),
       bytes: buffers.map(({ bytes }) => bytes)
     },
-    lifetimes: byColumns(lifetimes),
+    lifetimes: byColumns(joinLifetimes(lifetimes)),
     spans: {
       engine: spans.map(({ engine }) => engines.indexOf(engine)),
       from: spans.map(({ from }) => from),

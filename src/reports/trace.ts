@@ -33,8 +33,17 @@ const counters = (name: string, buffers: Program['buffers'], lifetimes: StepTime
   return time.map((one, index) => ({ ph: 'C', pid: 1, ts: one / 1e3, name, args: { bytes: bytes[index]! } }))
 }
 
+/**
+ * Microseconds of a span that ends at `end`, so that no sum of the two in floating point lies after
+ * it: a viewer would take what begins there for a part of the span.
+ */
+const durationOf = (start: number, end: number): number => {
+  const duration = end - start
+  return start + duration > end ? duration * (1 - Number.EPSILON) - Number.EPSILON * end : duration
+}
+
 const span = (tid: number, { from, to }: Pick<SectionSpan, 'from' | 'to'>, name: string, cat: string, args: object): TraceEvent => ({
-  ...{ ph: 'X', pid: 1, tid, ts: from / 1e3, dur: (to - from) / 1e3, name, cat, args }
+  ...{ ph: 'X', pid: 1, tid, ts: from / 1e3, dur: durationOf(from / 1e3, to / 1e3), name, cat, args }
 })
 
 /**

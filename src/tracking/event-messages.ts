@@ -16,7 +16,7 @@ const withMap = (fields: Fields, name: string, type: string, id: number): protob
 
 /**
  * What of TensorBoard's messages event files of ours have, with the numbers of their fields:
- * tensorboard/compat/proto (event, summary, graph, node_def, attr_value, tensor_shape) and
+ * tensorboard/compat/proto (event, summary, tensor, graph, node_def, attr_value, tensor_shape) and
  * plugins/hparams/plugin_data.
  */
 const root = protobuf.Root.fromJSON({
@@ -31,8 +31,15 @@ const root = protobuf.Root.fromJSON({
     }),
     SessionLog: message({ status: ['int32', 1] }),
     Summary: message({ value: ['Value', 1, 'repeated'] }),
-    Value: message({ tag: ['string', 1], simpleValue: ['float', 2], image: ['Image', 4], metadata: ['Metadata', 9] }),
+    Value: message({
+      tag: ['string', 1],
+      simpleValue: ['float', 2],
+      image: ['Image', 4],
+      tensor: ['Tensor', 8],
+      metadata: ['Metadata', 9]
+    }),
     Image: message({ height: ['int32', 1], width: ['int32', 2], colorspace: ['int32', 3], encodedImageString: ['bytes', 4] }),
+    Tensor: message({ dtype: ['int32', 1], stringVal: ['bytes', 8, 'repeated'] }),
     Metadata: message({ pluginData: ['PluginData', 1] }),
     PluginData: message({ pluginName: ['string', 1], content: ['bytes', 2] }),
     HparamsPluginData: message({ sessionStartInfo: ['SessionStartInfo', 3], sessionEndInfo: ['SessionEndInfo', 4] }),

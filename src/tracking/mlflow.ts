@@ -19,18 +19,42 @@ const runAnswer = t.type({ run: t.type({ info: t.type({ run_id: t.string }) }) }
 
 type Call = <A>(path: string, codec: t.Type<A>, body?: object) => Outcome<A>
 
+/** A server, and what its calls carry to be let in. */
+interface Server {
+  /** Without a name and a password: it is told in sentences. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Credentials of the URL, or of the variables that MLflow's own clients read. */
+const serverOf = (given: string): Server => {
+  const { MLFLOW_TRACKING_TOKEN: token, MLFLOW_TRACKING_USERNAME: user = '', MLFLOW_TRACKING_PASSWORD: password = '' } = process.env
+  const url = new URL(given)
+  const [name, secret] = url.username === '' ? [user, password] : [url.username, url.password].map((part) => decodeURIComponent(part))
+  url.username = url.password = ''
+  const basic = `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`
+  const authorization = name !== '' ? basic : token ? `Bearer ${token}` : undefined
+  return { url: url.href.replace(/\/+$/, ''), headers: authorization === undefined ? {} : { authorization } }
+}
+
 /** Calls of MLflow's REST interface, version 2.0; each answer is decoded. */
-const callsOf = (url: string): Call => {
+const callsOf = ({ url, headers }: Server): Call => {
   const failed = (reason: string): Failure => inputFailure(`--mlflow ${url}: ${reason}`)
   return (path, codec, body) =>
     pipe(
       TE.tryCatch(
         async () => {
-          const answer = await fetch(`${url.replace(/\/+$/, '')}/api/2.0/mlflow/${path}`, {
+          const answer = await fetch(`${url}/api/2.0/mlflow/${path}`, {
             signal: AbortSignal.timeout(patienceMilliseconds),
-            ...(body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+            ...(body === undefined
+              ? { headers }
+              : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) })
           })
           const text = await answer.text()
+          if (answer.status === 401 || answer.status === 403)
+            throw new Error(
+              `${path} was refused with status ${answer.status}: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN`
+            )
           if (!answer.ok) throw new Error(`${path} was answered with status ${answer.status}: ${text.slice(0, 200)}`)
           return JSON.parse(text === '' ? '{}' : text) as unknown
         },
@@ -105,7 +129,7 @@ const experimentOf = (call: Call): Outcome<string> =>
  * where the server does not answer; if it fails later, that is said once, and the training goes on.
  */
 export const openMlflow = (url: string, { graph, hyperParameters }: TrackedRun, notify: (sentence: string) => void): Outcome<Tracker> => {
-  const call = callsOf(url)
+  const call = callsOf(serverOf(url))
   return pipe(
     experimentOf(call),
     TE.chain((id) => call('runs/create', runAnswer, { experiment_id: id, run_name: graph.model, start_time: Date.now() })),

@@ -7,6 +7,8 @@ import type { Graph } from '../../staging'
 import type { Outcome } from '../failure'
 import { writeFailure } from '../files/atomic-write'
 import { makeFolder } from '../files/make-folder'
+import type { SeenCrop } from '../images/seen-crop'
+import { cropPictures, cropTag } from './crop-pictures'
 import { encodeMessage } from './event-messages'
 import { tfRecord } from './records'
 import type { Ending, Tracker } from '../training/tracker'
@@ -41,7 +43,24 @@ const hparams = (tag: string, data: object): object => ({
   value: [{ tag, metadata: { pluginData: { pluginName: 'hparams', content: encodeMessage('HparamsPluginData', data) } } }]
 })
 
-const scalars = (values: readonly Scalar[]): object => ({ value: values.map(({ tag, value }) => ({ tag, simpleValue: value })) })
+const scalarValues = (values: readonly Scalar[]): readonly object[] => values.map(({ tag, value }) => ({ tag, simpleValue: value }))
+
+/** DT_STRING of TensorFlow's types. */
+const stringType = 7
+
+/** Pictures of crops, and of labelled ones the classes in words. */
+const cropValues = (crops: readonly SeenCrop[]): Outcome<readonly object[]> =>
+  pipe(
+    cropPictures(crops),
+    TE.map((pictures) => [
+      ...pictures.map(({ tag, height, width, png }) => ({ tag, image: { height, width, colorspace: 3, encodedImageString: png } })),
+      ...crops.flatMap((crop, index) => {
+        if (crop.text === undefined) return []
+        const tensor = { dtype: stringType, stringVal: [Buffer.from(crop.text)] }
+        return [{ tag: `${cropTag(crop, index)}/class`, metadata: { pluginData: { pluginName: 'text' } }, tensor }]
+      })
+    ])
+  )
 
 /** SessionLog's START: what an earlier file of the folder has from this step on does not count. */
 const sessionStart = 1
@@ -69,8 +88,14 @@ export const openTensorBoard = (folder: string, { graph, hyperParameters, stepsB
       const write = (step: number, what: object): Outcome<void> =>
         TE.tryCatch(() => file.writeFile(tfRecord(encodeMessage('Event', { wallTime: now(), step, ...what }))), writeFailure(path))
       const tracker: Tracker = {
-        step: (report) => write(report.step + 1, { summary: scalars(scalarsOfStep(report)) }),
-        validation: (validation) => write(validation.step, { summary: scalars(scalarsOfValidation(validation)) }),
+        step: (report) => write(report.step + 1, { summary: { value: scalarValues(scalarsOfStep(report)) } }),
+        validation: (validation, crops) =>
+          pipe(
+            cropValues(crops),
+            TE.chain((values) =>
+              write(validation.step, { summary: { value: [...scalarValues(scalarsOfValidation(validation)), ...values] } })
+            )
+          ),
         close: async (ending) => {
           const sessionEndInfo = { status: statuses[ending], endTimeSecs: now() }
           await write(0, { summary: hparams('_hparams_/session_end_info', { sessionEndInfo }) })()

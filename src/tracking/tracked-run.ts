@@ -42,7 +42,7 @@ export const allTrackers = (trackers: readonly Tracker[]): Tracker => {
   const each = (tell: (tracker: Tracker) => Outcome<void>): Outcome<void> => TE.map(() => undefined)(TE.traverseSeqArray(tell)(trackers))
   return {
     step: (report) => each((tracker) => tracker.step(report)),
-    validation: (validation) => each((tracker) => tracker.validation(validation)),
+    validation: (validation, crops) => each((tracker) => tracker.validation(validation, crops)),
     close: async (ending) => {
       for (const tracker of trackers) await tracker.close(ending)
     }

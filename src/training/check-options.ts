@@ -15,6 +15,9 @@ type Name =
   | 'newHead'
   | 'reset'
   | 'weights'
+  | 'heatmap'
+  | 'report'
+  | 'save'
 
 /** Options that make sense only with another, by their names on the command line. */
 const needs: readonly (readonly [option: Name, flag: string, needed: Name, neededFlag: string])[] = [
@@ -25,7 +28,10 @@ const needs: readonly (readonly [option: Name, flag: string, needed: Name, neede
   ['stateEvery', '--state-every', 'state', '--state'],
   ['resume', '--resume', 'state', '--state'],
   ['newHead', '--new-head', 'weights', '--weights'],
-  ['reset', '--reset', 'weights', '--weights']
+  ['reset', '--reset', 'weights', '--weights'],
+  ['heatmap', '--heatmap', 'validation', '--validation'],
+  ['heatmap', '--heatmap', 'report', '--report'],
+  ['heatmap', '--heatmap', 'save', '--save']
 ]
 
 /** Checks that the options go together; fails with a sentence where they do not. */

@@ -115,7 +115,7 @@ const validateAfter = async (
   record.validations.push(validation)
   const written = await metrics?.validation(validation)()
   if (written !== undefined && E.isLeft(written)) return written
-  const tracked = await tracker?.validation(validation)()
+  const tracked = await tracker?.validation(validation, record.crops ?? [])()
   if (tracked !== undefined && E.isLeft(tracked)) return tracked
   options.onValidation?.(validation)
   return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? stateWriter.best(step)() : E.right(undefined)

@@ -181,7 +181,7 @@ export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTrainin
       weighted(normalisedBy(unweighted, channels), split, classWeights)
     ),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
-    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     TE.bind('steps', ({ looked: { request }, planned, split }) =>
       TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))
     ),

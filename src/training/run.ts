@@ -72,8 +72,9 @@ const trainOn =
     })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
-    const { report, live } = request.options
-    const onCrops = report === undefined && live === undefined ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
+    const { report, live, tensorboard } = request.options
+    const isSeen = [report, live, tensorboard].some((shown) => shown !== undefined)
+    const onCrops = !isSeen ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
     const run = runUpdates({
       request,
       network,

@@ -51,11 +51,13 @@ const smallClasses = (classes: ArrayLike<number>, row: number, height: number, w
   return Uint8Array.from(sampled(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
 }
 
-/** The class with the highest score, and its probability (softmax). */
-const guessOf = (scores: ArrayLike<number>, row: number, classes: number): NonNullable<SeenCrop['guess']> => {
+/** The class with the highest score, and in words beside the truth with its probability (softmax). */
+const answerOf = (label: number, scores: ArrayLike<number>, row: number, classes: number): Pick<SeenCrop, 'text' | 'predictedClass'> => {
   const own = Array.from({ length: classes }, (_, index) => scores[row * classes + index]!)
   const highest = Math.max(...own)
-  return { label: own.indexOf(highest), probability: 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0) }
+  const probability = 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0)
+  const predictedClass = own.indexOf(highest)
+  return { text: `class ${label}; predicted ${predictedClass}, probability ${probability.toFixed(2)}`, predictedClass }
 }
 
 interface SeenBatch {
@@ -80,7 +82,7 @@ export const pictureCrops = async (
     thumbnails.flatMap((thumbnail, row): readonly SeenCrop[] => {
       if (thumbnail === undefined) return []
       const name = examples[row]!.path
-      if (kind === 'class') return [{ name, ...thumbnail, label: target[row]!, guess: guessOf(io.view('scores'), row, classes) }]
+      if (kind === 'class') return [{ name, ...thumbnail, ...answerOf(target[row]!, io.view('scores'), row, classes) }]
       const small = (of: ArrayLike<number>): Uint8Array => smallClasses(of, row, height, width)
       return [{ name, ...thumbnail, target: small(target), predicted: small(io.view('classes')) }]
     })

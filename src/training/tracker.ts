@@ -1,5 +1,6 @@
 import type { Outcome } from '../failure'
 import type { Validation } from './best'
+import type { SeenCrop } from '../images/seen-crop'
 import type { StepReport } from './step-report'
 
 /** How a training ended. */
@@ -8,6 +9,7 @@ export type Ending = 'finished' | 'failed' | 'interrupted'
 /** Is told of a training as it goes. */
 export interface Tracker {
   readonly step: (report: StepReport) => Outcome<void>
-  readonly validation: (validation: Validation) => Outcome<void>
+  /** `crops` are its first images, made small; none where nobody asked for them. */
+  readonly validation: (validation: Validation, crops: readonly SeenCrop[]) => Outcome<void>
   readonly close: (ending: Ending) => Promise<void>
 }

@@ -212,6 +212,30 @@ const shapeKey = (graph: Graph, { from }: Span, { readings, held, owned }: AxisT
 const advancesBetween = (before: AxisTile, after: AxisTile): ReadonlyMap<number, number> =>
   new Map([...before.held].map(([tensor, { from }]) => [tensor, after.held.get(tensor)!.from - from]))
 
+/** Whether all parts but the last are as large as the first, one after the other. */
+const isEven = (parts: readonly Interval[]): boolean =>
+  parts.slice(0, -1).every((part, index) => part.from === index * size(parts[0]!) && size(part) === size(parts[0]!))
+
+/** Whether what a tile reads is cut short nowhere at its beginning, or at its end. */
+const isClear = (nodes: readonly Node[], axis: TileAxis, { readings }: AxisTile, end: 'before' | 'after'): boolean =>
+  nodes.every(({ access, input }, index) => {
+    const { interval, padBefore, padAfter } = readings[index]!
+    if (access[axis].kind === 'window') return (end === 'before' ? padBefore : padAfter) === 0
+    if (access[axis].kind !== 'transposedWindow') return true
+    return end === 'before' ? interval.from > 0 : interval.to < input[axisIndex[axis]]
+  })
+
+/**
+ * Whether tiles that are cut short nowhere lie alike where they advance by so much: what an op
+ * reads is then where its output is, multiplied and shifted.
+ */
+const advancesEvenly = (nodes: readonly Node[], axis: TileAxis, advanceOf: (index: number) => number): boolean =>
+  nodes.every(({ access }, index) => {
+    const { [axis]: one } = access
+    if (one.kind === 'transposedWindow') return advanceOf(index) % one.stride === 0
+    return one.kind === 'same' || one.kind === 'window' || one.kind === 'whole' || one.kind === 'reduce'
+  })
+
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
  * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see
@@ -219,11 +243,34 @@ const advancesBetween = (before: AxisTile, after: AxisTile): ReadonlyMap<number,
  */
 export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined => {
   const parts = ownedParts(graph, span, axis, tiles)
+  const nodes = graph.nodes.slice(span.from, span.to)
   const made = partition(ownedExtent(graph.nodes[span.to - 1]!, axis), tiles).length
+  const tileAt = (index: number): AxisTile =>
+    axisTile(graph, span, axis, new Map([...parts].map(([tensor, list]) => [tensor, list[index]!])))
   const runs: TileRun[] = []
+  /**
+   * The last of the tiles that join a run like its first two: where nothing is cut short, and what
+   * is held begins at the lesser, and ends at the larger, of amounts that grow evenly, those
+   * between two that are alike are like them.
+   */
+  const lastAlike = (index: number, tile: AxisTile, key: string): { readonly index: number; readonly tile: AxisTile } | undefined => {
+    const { advances } = runs[runs.length - 1]!
+    if (made - index < 4 || !isClear(nodes, axis, tile, 'before')) return undefined
+    if (!advancesEvenly(nodes, axis, (place) => advances.get(span.from + place + 1)!)) return undefined
+    for (let last = made - 2; last > index + 1; last--) {
+      const other = tileAt(last)
+      if (!isClear(nodes, axis, other, 'after')) continue
+      const isAlike =
+        shapeKey(graph, span, other) === key &&
+        [...advancesBetween(tile, other)].every(([tensor, advance]) => advance === (last - index) * advances.get(tensor)!)
+      return isAlike ? { index: last, tile: other } : undefined
+    }
+    return undefined
+  }
   let previous: { readonly tile: AxisTile; readonly key: string } | undefined
+  let areEven: boolean | undefined
   for (let index = 0; index < made; index++) {
-    const tile = axisTile(graph, span, axis, new Map([...parts].map(([tensor, list]) => [tensor, list[index]!])))
+    const tile = tileAt(index)
     if ([...tile.held.values(), ...tile.owned.values()].some(isEmpty) || tile.readings.some(({ interval }) => isEmpty(interval)))
       return undefined
     const key = shapeKey(graph, span, tile)
@@ -236,6 +283,12 @@ export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number
     if (joins) runs[runs.length - 1] = { ...run, count: run.count + 1, advances: advances! }
     else runs.push({ count: 1, ...tile, advances: new Map([...tile.held.keys()].map((tensor) => [tensor, 0])) })
     previous = { tile, key }
+    if (!joins || run.count > 1 || !(areEven ??= [...parts.values()].every(isEven))) continue
+    const last = lastAlike(index, tile, key)
+    if (last === undefined) continue
+    runs[runs.length - 1] = { ...runs[runs.length - 1]!, count: run.count + 1 + last.index - index }
+    previous = { tile: last.tile, key }
+    index = last.index
   }
   return runs
 }

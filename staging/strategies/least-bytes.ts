@@ -7,8 +7,8 @@ import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { createPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
-import { boundaryTensors, segmentTiling } from '../graph/tiling'
-import { untiled } from '../graph/span'
+import { boundaryTensors, isLiveAfter, segmentTiling } from '../graph/tiling'
+import { untiled, type Span } from '../graph/span'
 import type { Segmentation } from './strategy'
 
 /**
@@ -27,6 +27,29 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
   Math.max(...heldBytes(createModelScope(graph, device, createPool())))
 
+/** Bytes of what the backward of a segment without tiles reads of what the segment makes. */
+export interface ReadBytes {
+  readonly all: number
+  /** Of that, what nothing after the segment reads. */
+  readonly own: number
+}
+
+export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadBytes) => {
+  const sizes = heldBytes(scope)
+  const { graph } = scope
+  return ({ from, to }) => {
+    const { readsInput } = createPasses(scope, { from, to })('recompute')
+    const isRead = (tensor: number): boolean => graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
+    let [all, own] = [0, 0]
+    for (let tensor = from + 1; tensor <= to; tensor++) {
+      if (!isRead(tensor)) continue
+      all += alignUp(sizes[tensor]!)
+      if (!isLiveAfter(graph, tensor, to)) own += alignUp(sizes[tensor]!)
+    }
+    return { all, own }
+  }
+}
+
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
  * lie: when a segment's backward begins, all that it reads of what the segment makes is there, and
@@ -36,16 +59,14 @@ export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, resid
   const scope = createModelScope(graph, device, createPool())
   const sizes = heldBytes(scope)
   const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + alignUp(sizes[tensor]!), 0)
+  const readBytes = readBytesEstimator(scope)
   return (segments) => {
     const again = new Set<number>()
     let least = 0
     for (const segment of segments) {
       const { from, to, recompute } = segment
       const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
-      const readsItself = (tensor: number): boolean =>
-        graph.readers[tensor]!.some((reader) => from <= reader && reader < to && pass.readsInput(reader))
-      const inside = Array.from({ length: to - from }, (_, index) => from + 1 + index).filter(readsItself)
-      least = Math.max(least, sum(again) + sum(inside))
+      least = Math.max(least, sum(again) + readBytes(segment).all)
       if (recompute)
         for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
     }

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type TrainOptions, train } from '../../src'
+import { type TrainOptions, predict, train } from '../../src'
 import type { Report } from '../../src/reports/report'
 import { embeddedReport } from './embedded-report'
 import { writeImages, writeMasks } from './example-images'
-import { valueOf } from './outcome'
+import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
@@ -59,6 +59,46 @@ test("a larger crop is made small, and a classification's says its class and the
   }
   // The dark images come first.
   assert.ok(bytes(crops[0]!.rgb).every((value) => value < 120))
+})
+
+test('a heat map shows what speaks for the class that is predicted, over the crop that was validated', async () => {
+  const save = at('weights.safetensors')
+  const run = { ...common, model: small, data: at('images'), validation: at('images'), steps: 6, save } as const
+  for (const heatmap of ['cam', 'saliency'] as const) {
+    const { crops } = await trainedPage({ ...run, input: [2, 3, 16, 20], heatmap }, `${heatmap}.html`)
+    for (const { rgb, text, heatMap } of crops) {
+      assert.is(heatMap!.text, `what speaks for class ${/predicted (\d)/.exec(text)![1]!}`)
+      const [picture, drawn] = [bytes(rgb), bytes(heatMap!.rgb)]
+      assert.is(drawn.length, 3 * 16 * 20)
+      assert.not.equal(drawn, picture)
+    }
+  }
+  // The same map that predict draws over an image of the crop.
+  const crop = { left: 10, top: 4, width: 20, height: 16 }
+  await sharp(at('images/dark/0.png')).extract(crop).toFile(at('crop.png'))
+  const { crops } = await trainedPage({ ...run, input: [2, 3, 16, 20], heatmap: 'cam' }, 'again.html')
+  const shown = crops.find(({ name }) => name === '0.png')!
+  const of = /predicted (\d)/.exec(shown.text)![1]!
+  const out = at('overlaid.png')
+  await valueOf(
+    predict({ model: small, weights: save, image: at('crop.png'), heatmap: 'cam', class: of, out, device: 'reference', threads: 1 })
+  )
+  // Its pictures go through JPEG.
+  const predicted = await sharp(out).removeAlpha().raw().toBuffer()
+  const mean = bytes(shown.heatMap!.rgb).reduce((sum, value, at) => sum + Math.abs(value - predicted[at]!), 0) / predicted.length
+  assert.ok(mean < 6, `${mean}`)
+})
+
+test('a heat map needs a page, crops and weights; a network that scores pixels has none', async () => {
+  const run = { ...common, model: small, input: [2, 3, 16, 20], data: at('images'), steps: 1, heatmap: 'cam' } as const
+  assert.is((await failureOf(train(run))).message, '--heatmap needs --validation: give both')
+  const validated = { ...run, validation: at('images') }
+  assert.is((await failureOf(train(validated))).message, '--heatmap needs --report: give both')
+  assert.is((await failureOf(train({ ...validated, report: at('none.html') }))).message, '--heatmap needs --save: give both')
+  const masks = at('masks.csv')
+  const whole = { ...run, model: segmenting, input: [2, 3, 96, 128], data: masks, validation: masks, report: at('none.html') } as const
+  const failure = await failureOf(train({ ...whole, save: at('none.safetensors') }))
+  assert.match(failure.message, /does not end in global average pooling and one linear layer/)
 })
 
 test.run()

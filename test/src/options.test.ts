@@ -186,6 +186,7 @@ test('every option of every function is looked at: none takes what it cannot use
       [[{ prefix: 'a', rat: 1 }], /^paramGroup\[0\]: a group of parameters has no field rat; did you mean rate\?$/]
     ],
     onKernel: [[3, /^onKernel is 3, not a function$/]],
+    onSearch: [[3, /^onSearch is 3, not a function$/]],
     signal: [[{}, /^signal is \{\}, not an AbortSignal$/]]
   }
   const ofAll = Object.entries(wrongs).flatMap(([option, cases]) => cases.map(([value, sentence]) => [option, value, sentence] as const))
@@ -197,7 +198,7 @@ test('every option of every function is looked at: none takes what it cannot use
     train: Object.keys(wrongs),
     gradients: ['model', 'input', 'budget', 'device', 'plan', 'signal'],
     predict: ['model', 'budget', 'device', 'plan', 'signal'],
-    compare: ['model', 'input', 'hostBudget', 'accumulate', 'freeze', 'signal'],
+    compare: ['model', 'input', 'hostBudget', 'accumulate', 'freeze', 'onSearch', 'signal'],
     chain: ['model', 'input', 'device', 'freeze', 'hostBandwidth']
   }
   for (const [name, options] of Object.entries(known))

@@ -1,8 +1,11 @@
 /** What a training says of itself while it runs: on a terminal, in a log, and quietly. */
 import { Writable } from 'node:stream'
+import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { train } from '../../src'
+import { referenceModel, stage, type Searched, type StageRequest } from '../../staging'
+import { eachSecond } from '../../src/plans/watching'
 import { trainingPace } from '../../src/cli/pace'
 import { type ProgressStream, trainingProgress } from '../../src/cli/progress'
 import { sparkline } from '../../src/text/sparkline'
@@ -115,6 +118,33 @@ test('a training tells of each step its place in the data, its rate, and what it
     told.map(({ step, epoch, learningRate, images, pixels }) => [step, epoch, learningRate, images, pixels]),
     [0, 1, 2].map((step) => [step, (step + 1) / 2, step === 0 ? 0.25 : 0.5, 4, 4 * 24 * 40])
   )
+})
+
+test('a search for a plan is told of each second, and no oftener', () => {
+  const told: Searched[] = []
+  const { onSearch } = eachSecond({ onSearch: (searched) => told.push(searched) })
+  const began = performance.now()
+  for (let segments = 1; performance.now() - began < 2300; segments++) onSearch!({ plans: 0, segments })
+  assert.is(told.length, 2)
+  assert.ok(0 < told[0]!.segments && told[0]!.segments < told[1]!.segments)
+  assert.equal(eachSecond({}), {})
+})
+
+test('a search tells of every segment and plan that it looks at', () => {
+  const told: Searched[] = []
+  const request: StageRequest = {
+    ...{ model: smallNetwork, input: [2, 3, 24, 40], strategy: 'sft', budget: { fractionOfPlain: 0.9 } },
+    device: referenceModel('float32'),
+    objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+    source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+  }
+  const watched = stage({ ...request, onSearch: (searched) => told.push(searched) })
+  assert.ok(isRight(watched))
+  assert.ok(told.at(-1)!.plans > 0 && told.at(-1)!.segments > told.at(-1)!.plans)
+  told.slice(1).forEach(({ plans, segments }, index) => assert.is(plans + segments, told[index]!.plans + told[index]!.segments + 1))
+  const alone = stage(request)
+  assert.ok(isRight(alone))
+  assert.equal(watched.right.plan, alone.right.plan)
 })
 
 test('--quiet leaves standard error empty, and the answer as it is', async () => {

@@ -49,7 +49,7 @@ const base = gpuModel(asked, { threads: 1, linkBytesPerSecond })
 const setup = { model: network, input: [1, 3, 250, 190], device: 'cuda', budget: { kind: 'ofPlain', fraction: 0.4 } } as const
 const stagedOn = (device: ProfiledModel): Staged => {
   const built = must(buildSetupGraph(setup, objective, imageSource))
-  return must(stageGraph(built.graph, must(planRequest(built, device))))
+  return must(stageGraph(built.graph, must(planRequest(built, { known: device }))))
 }
 const staged = (kernels: RecordedDevice['kernels']): Staged => {
   const device = withProfile(base, { kernels, linkBytesPerSecond })

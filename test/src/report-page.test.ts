@@ -6,6 +6,7 @@ import type { Browser, Page } from 'puppeteer-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
+import { makeExplanation } from '../../src/commands/explain'
 import { makePlan } from '../../src/commands/plan'
 import { compare } from '../../src'
 import { reportPage } from '../../src/reports/page'
@@ -60,11 +61,12 @@ const withPage = async (path: string, use: (page: Page) => Promise<void>): Promi
   assert.equal([said, requests], [[], [url]])
 }
 
-/** Where the first chart of a page draws, in pixels of the page. */
-const mapOf = (page: Page) =>
+/** Where a chart of a page draws, in pixels of the page; the first, or another by its number. */
+const mapOf = (page: Page, number = 0) =>
   page.evaluate(`(() => {
-    document.querySelector('.u-over').scrollIntoView({ block: 'center' })
-    const { left, top, width, height } = document.querySelector('.u-over').getBoundingClientRect()
+    const chart = document.querySelectorAll('.u-over')[${number}]
+    chart.scrollIntoView({ block: 'center' })
+    const { left, top, width, height } = chart.getBoundingClientRect()
     return { left, top, width, height }
   })()`) as Promise<{ readonly left: number; readonly top: number; readonly width: number; readonly height: number }>
 
@@ -107,6 +109,30 @@ check('pointing at an address and a time tells the buffer that the plan has ther
     }
     await page.mouse.move(1, 1)
     assert.is(await tipOf(page), '')
+  })
+})
+
+check('the plan that is recommended is drawn beside the present one, to the same scale', async () => {
+  const { recommended } = await valueOf(makeExplanation({ ...asked, budget: '60%', report: at('explain.html') }))
+  const program = recommended!.program()
+  await withPage(at('explain.html'), async (page) => {
+    const headings = (await page.evaluate(`[...document.querySelectorAll('h3')].map((one) => one.textContent)`)) as readonly string[]
+    const maps = headings.filter((text) => text.startsWith('Address over time'))
+    assert.is(maps.length, 2)
+    assert.match(maps[1]!, /as recommended, in /)
+    const { step, recommended: drawn } = (await page.evaluate(`JSON.parse(document.getElementById('report').textContent)`)) as Report
+    const [milliseconds, bytes] = [step, drawn!.step].reduce<readonly [number, number]>(
+      ([time, room], one) => [Math.max(time, one!.nanoseconds / 1e6), Math.max(room, one!.addressBytes)],
+      [0, 0]
+    )
+    const second = await mapOf(page, 1)
+    const largest = program.buffers.filter(({ role }) => role !== 'persistent').reduce((most, one) => (one.bytes > most.bytes ? one : most))
+    const life = drawn!.step.lifetimes
+    const at = life.buffer.indexOf(program.buffers.indexOf(largest))
+    const time = (life.from[at]! + life.to[at]!) / 2e6
+    const address = largest.offset + largest.bytes / 2
+    await page.mouse.move(second.left + (time / milliseconds) * second.width, second.top + (1 - address / bytes) * second.height)
+    assert.is((await tipOf(page)).split('\n')[0], largest.name)
   })
 })
 

@@ -4,11 +4,13 @@ import { type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TrainOptions, train } from '../../src'
-import { writeImages } from './example-images'
+import { writeImages, writeMasks } from './example-images'
 import { failureOf, valueOf } from './outcome'
+import segmenting from './segmenting-model'
 import smallNetwork from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
@@ -144,6 +146,52 @@ test('they have the hyper-parameters, and how it ended', () => {
   assert.is(numberOf(one(content('_hparams_/session_end_info'), 4), 1), 1, 'success')
 })
 
+test('they have the validated crops, and of labelled ones the class in words', async () => {
+  // Value.image 4 of .height 1, .width 2, .encoded_image_string 4; .tensor 8 of .dtype 1,
+  // .string_val 8.
+  const ofStep2 = summaries(eventsIn('board')).filter(({ step, value }) => step === 2 && text(value, 1).startsWith('crops/'))
+  const pictures = ofStep2.filter(({ value }) => all(value, 4).length === 1)
+  assert.equal(
+    pictures.map(({ value }) => text(value, 1)),
+    ['crops/0 0.png/image', 'crops/1 1.png/image']
+  )
+  for (const { value } of pictures) {
+    const image = one(value, 4)
+    const { info } = await sharp(one(image, 4)).raw().toBuffer({ resolveWithObject: true })
+    assert.equal([numberOf(image, 1), numberOf(image, 2), info.height, info.width, info.channels], [24, 40, 24, 40, 3])
+  }
+  const words = ofStep2.filter(({ value }) => all(value, 8).length === 1)
+  assert.is(words.length, 2)
+  for (const { value } of words) {
+    assert.equal([text(value, 9, 1, 1), numberOf(one(value, 8), 1)], ['text', 7])
+    assert.match(text(value, 8, 8), /^class 0; predicted [01], probability [01]\.\d\d$/)
+  }
+})
+
+test('a segmentation shows the truth and what the network says laid over the image', async () => {
+  await writeMasks(folder)
+  const data = at('masks.csv')
+  const run = { ...training(), model: segmenting, input: [2, 3, 96, 128], data, validation: data } as const
+  await valueOf(train({ ...run, tensorboard: at('masked') }))
+  const pictures = new Map(
+    summaries(eventsIn('masked')).flatMap(({ value }) => all(value, 4).map((image) => [text(value, 1), one(image, 4)] as const))
+  )
+  assert.equal([...pictures.keys()], ['crops/0 tissue.png/image', 'crops/0 tissue.png/truth', 'crops/0 tissue.png/predicted'])
+  const raw = (what: string) =>
+    sharp(pictures.get(`crops/0 tissue.png/${what}`)!)
+      .raw()
+      .toBuffer()
+  const [image, truth] = [await raw('image'), await raw('truth')]
+  assert.equal(image, await sharp(at('tissue.png')).removeAlpha().raw().toBuffer())
+  const classes = await sharp(at('mask.png')).extractChannel(0).raw().toBuffer()
+  // Class 0 is black, so that 0.45 of the image is left; class 1 adds 0.55 of its orange.
+  for (const [place, label] of classes.entries()) {
+    const added = label === 0 ? [0, 0, 0] : [230, 159, 0]
+    for (const channel of [0, 1, 2])
+      assert.is(truth[3 * place + channel], Math.floor(0.45 * image[3 * place + channel]! + 0.55 * added[channel]!))
+  }
+})
+
 test('a training that goes on says from which step, and writes a file of its own', async () => {
   const state = { state: at('state'), tensorboard: at('resumed') }
   await valueOf(train({ ...training(), ...state, steps: 2 }))
@@ -175,6 +223,7 @@ test('a folder that cannot be written is refused before the first step', async (
 
 interface Called {
   readonly path: string
+  readonly authorization: string | undefined
   readonly body: Record<string, unknown>
 }
 
@@ -189,7 +238,7 @@ const mlflowServer = async (fails: (path: string) => boolean = () => false) => {
   const server = createServer((incoming, answer) => {
     void bodyOf(incoming).then((body) => {
       const path = incoming.url!.replace('/api/2.0/mlflow/', '')
-      called.push({ path, body })
+      called.push({ path, authorization: incoming.headers.authorization, body })
       const answers: Readonly<Record<string, object>> = {
         'experiments/create': { experiment_id: '7' },
         'runs/create': { run: { info: { run_id: 'abc' } } },
@@ -228,6 +277,26 @@ test('an MLflow server is told of parameters, metrics by step, and the end', asy
   assert.ok(metrics.every(({ timestamp }) => Math.abs(timestamp - Date.now()) < 60e3))
   const { path, body } = called.at(-1)!
   assert.equal([path, body['run_id'], body['status']], ['runs/update', 'abc', 'FINISHED'])
+})
+
+test('a server that asks who is there is told what its own clients would tell', async () => {
+  const { url, called, close } = await mlflowServer()
+  const told = async (mlflow: string, variables: Readonly<Record<string, string>> = {}): Promise<string | undefined> => {
+    called.length = 0
+    Object.assign(process.env, variables)
+    await valueOf(train({ ...training(), steps: 1, mlflow }))
+    for (const name of Object.keys(variables)) delete process.env[name]
+    assert.is(new Set(called.map(({ authorization }) => authorization)).size, 1)
+    return called[0]!.authorization
+  }
+  const basic = `Basic ${Buffer.from('ann:s/cret').toString('base64')}`
+  assert.is(await told(url), undefined)
+  assert.is(await told(url.replace('//', '//ann:s%2Fcret@')), basic)
+  assert.is(await told(url, { MLFLOW_TRACKING_USERNAME: 'ann', MLFLOW_TRACKING_PASSWORD: 's/cret' }), basic)
+  assert.is(await told(url, { MLFLOW_TRACKING_TOKEN: 'abc' }), 'Bearer abc')
+  close()
+  const failure = await failureOf(train({ ...training(), mlflow: 'http://ann:s%2Fcret@127.0.0.1:9' }))
+  assert.match(failure.message, /^--mlflow http:\/\/127\.0\.0\.1:9: /, 'a password is not printed')
 })
 
 test('a server that is not there is refused at once; one that fails later is told of, and the training goes on', async () => {

@@ -3,7 +3,16 @@ import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { model } from '../../dsl'
-import { explain, referenceModel, stage, strategyNames, type Explanation, type Segment, type StageRequest } from '../../staging'
+import {
+  explain,
+  referenceModel,
+  stage,
+  strategyNames,
+  type Explanation,
+  type OtherBudget,
+  type Segment,
+  type StageRequest
+} from '../../staging'
 import { lower } from '../../staging/lowering'
 import { propertyRuns } from '../property-runs'
 import { convolutions } from './convolutions'
@@ -53,6 +62,16 @@ test('what is live adds up to the most bytes live at once, no more than the peak
   const bytesOf = (wanted: string | undefined): number => live.reduce((sum, { layer, bytes }) => sum + (layer === wanted ? bytes : 0), 0)
   for (const { name } of graph.nodes) assert.ok(bytesOf(name) <= bytesOf(bindingLayer))
   assert.ok(live.every(({ bytes, largestBytes }) => largestBytes > 0 && largestBytes <= bytes))
+})
+
+test('the budget that is recommended saves the most for each byte, and its Program is the one that staging makes', () => {
+  const { larger, recommended } = explained(request)
+  const saving = ({ differenceMilliseconds, budgetBytes }: OtherBudget): number => -differenceMilliseconds / (budgetBytes - presentBytes)
+  assert.is(Math.max(...larger.map(saving)), saving(recommended!))
+  const staged = stage({ ...request, budget: { bytes: recommended!.budgetBytes } })
+  assert.ok(isRight(staged))
+  if (isRight(staged)) assert.equal(recommended!.program(), staged.right.program)
+  assert.is(explained({ ...request, budget: { bytes: 100_000_000 } }).recommended, undefined)
 })
 
 test('more memory buys what is said, and less costs what is said', () => {

@@ -31,9 +31,12 @@ const addCrops = (parent, crops) => {
   /** @type {Set<number>} */
   const seen = new Set()
   for (const crop of crops) {
-    const rgb = bytesOf(crop.rgb)
-    /** @param {number} place */
-    const plain = (place) => [...rgb.subarray(3 * place, 3 * place + 3)]
+    /** @param {string} text */
+    const coloured = (text) => {
+      const rgb = bytesOf(text)
+      return (/** @type {number} */ place) => [...rgb.subarray(3 * place, 3 * place + 3)]
+    }
+    const plain = coloured(crop.rgb)
     /** @param {string} text */
     const overlaid = (text) => {
       const classes = bytesOf(text)
@@ -49,6 +52,7 @@ const addCrops = (parent, crops) => {
         'div',
         { class: 'crops' },
         picture(crop, crop.text === '' ? crop.name : `${crop.name}: ${crop.text}`, plain),
+        ...(crop.heatMap === null ? [] : [picture(crop, crop.heatMap.text, coloured(crop.heatMap.rgb))]),
         ...(crop.target === null ? [] : [picture(crop, 'truth', overlaid(crop.target))]),
         ...(crop.predicted === null ? [] : [picture(crop, 'predicted', overlaid(crop.predicted))])
       )

@@ -42,7 +42,6 @@ const addEngines = (parent, step) => {
   }
   const chart = addTimeChart(
     parent,
-    duration,
     {
       height: 60 + 36 * engines.length,
       scales: { y: { range: () => [0, engines.length] } },
@@ -72,7 +71,7 @@ const addEngines = (parent, step) => {
     showTip(event, [
       texts[spans.text[index]],
       `${engines[engine]}, from ${millisecondsText(from)} to ${millisecondsText(to)}`,
-      `${millisecondsText(to - from)}${times > 1 ? `, ${times} of them, one a tile` : ''}`
+      `${millisecondsText(to - from)}${times > 1 ? `, ${times} launches` : ''}`
     ])
   })
   chart.over.addEventListener('mouseleave', hideTip)

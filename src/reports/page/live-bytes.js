@@ -47,7 +47,6 @@ const addLiveBytes = (parent, step) => {
   const most = Math.max(...lines.flatMap(({ points }) => points[1]))
   const chart = addTimeChart(
     parent,
-    duration,
     {
       height: 230,
       scales: { y: { range: () => [0, most * 1.05] } },

@@ -47,12 +47,23 @@ if (report.step !== null) {
   part.append(
     element('p', { class: 'faint hint' }, 'Point at something to see what it is; drag to look closer, double-click to see all again.')
   )
-  part.append(element('h3', {}, 'Address over time'))
-  addMemoryMap(part, report.step)
-  part.append(element('h3', {}, 'Live bytes'))
-  addLiveBytes(part, report.step)
-  part.append(element('h3', {}, 'Engines'))
-  addEngines(part, report.step)
+  const { step, recommended } = report
+  const steps =
+    recommended === null
+      ? [{ text: '', step }]
+      : [
+          { text: ': as it is', step },
+          { ...recommended, text: `: ${recommended.text}` }
+        ]
+  for (const [title, add] of /** @type {const} */ ([
+    ['Address over time', addMemoryMap],
+    ['Live bytes', addLiveBytes],
+    ['Engines', addEngines]
+  ]))
+    for (const { text, step } of steps) {
+      part.append(element('h3', {}, title + text))
+      add(part, step)
+    }
 }
 
 if (report.binding !== null) {

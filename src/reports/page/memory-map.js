@@ -42,8 +42,10 @@ const rectangleLines = ({ buffers, lifetimes, kinds, texts }, index) => {
 const addMemoryMap = (parent, step) => {
   const { buffers, lifetimes, addressBytes } = step
   const duration = step.nanoseconds / 1e6
+  // As high as the largest memory on the page, so that two maps can be compared.
+  const shownBytes = Math.max(...drawnSteps().map((step) => step.addressBytes))
   /** @type {readonly [number, number]} */
-  let shown = [0, addressBytes]
+  let shown = [0, shownBytes]
   /** @param {uPlot} u */
   const draw = (u) => {
     const { ctx, bbox } = u
@@ -68,7 +70,7 @@ const addMemoryMap = (parent, step) => {
       ctx.fillRect(x, y, width, height)
       if (width > 3 && height > 3) ctx.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1)
     }
-    if (step.budgetBytes !== null && step.budgetBytes <= addressBytes) {
+    if (step.budgetBytes !== null && step.budgetBytes <= shownBytes) {
       ctx.strokeStyle = styleColour('warn')
       ctx.setLineDash([8, 5])
       const y = bottom + step.budgetBytes * perByte
@@ -78,14 +80,13 @@ const addMemoryMap = (parent, step) => {
   }
   const chart = addTimeChart(
     parent,
-    duration,
     {
       height: 440,
       scales: { y: { range: () => [shown[0], shown[1]] } },
       axes: [byteAxis({ label: 'address', labelSize: 20, size: gutter - 20 })],
       hooks: { draw: [draw] },
       onZoom: (range) => {
-        shown = range === undefined ? [0, addressBytes] : [Math.max(0, range[0]), Math.min(addressBytes, range[1])]
+        shown = range === undefined ? [0, shownBytes] : [Math.max(0, range[0]), Math.min(shownBytes, range[1])]
         chart.setScale('y', { min: shown[0], max: shown[1] })
       }
     },
@@ -120,7 +121,7 @@ const addMemoryMap = (parent, step) => {
   parent.append(
     legend([
       ...step.kinds.map((text, index) => ({ text, colour: /** @type {string} */ (kindColours[index]) })),
-      ...(step.budgetBytes !== null && step.budgetBytes <= addressBytes
+      ...(step.budgetBytes !== null && step.budgetBytes <= shownBytes
         ? [{ text: 'budget', colour: 'var(--warn)', stroke: /** @type {const} */ ('dashed') }]
         : [])
     ])

@@ -50,6 +50,12 @@ const addChart = (parent, options, data, beside = 1) => {
   return chart
 }
 
+/** The steps that the page draws. */
+const drawnSteps = () => [report.step, report.recommended?.step].flatMap((step) => step ?? [])
+
+/** Milliseconds that all charts of time show: of the longest step. */
+const shownMilliseconds = () => Math.max(...drawnSteps().map(({ nanoseconds }) => nanoseconds / 1e6))
+
 /**
  * Shows the same times in all charts of time.
  * @param {number} min
@@ -66,11 +72,11 @@ const zoomTo = (min, max) => timeCharts.forEach((chart) => chart.setScale('x', {
 /**
  * A chart over the time of a step, in milliseconds; dragging zooms, a double click shows all again.
  * @param {HTMLElement} parent
- * @param {number} duration
  * @param {Omit<uPlot.Options, 'width' | 'series'> & TimeChartOptions} options
  * @param {uPlot.AlignedData} data
  */
-const addTimeChart = (parent, duration, { scales, axes = [], hooks, series, onZoom, ...options }, data) => {
+const addTimeChart = (parent, { scales, axes = [], hooks, series, onZoom, ...options }, data) => {
+  const duration = shownMilliseconds()
   const chart = addChart(
     parent,
     {

@@ -1,30 +1,17 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { StepGraph } from '../../graph/step-graph'
-import { maxLive } from '../../placement/placement'
-import { computeLifetimes } from '../../placement/lifetimes'
-import type { KernelKind } from '../../kernels/kernels'
-import { findRefused } from '../ir/buffer-identity'
 import { lazy } from '../../memoize'
 import { type Segment } from '../../plans/plan'
 import type { TileAxis } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
-import { createBuilder, createPool, type Pool } from '../ir/builder'
+import { createPool } from '../ir/builder'
 import { createModelScope } from '../segment/create-scope'
+import { createBytesBuilder, type SegmentBytes } from './bytes-builder'
 import { emitSegment } from './emit-segment'
 import { segmentKeys } from './segment-keys'
-import { segmentTimes } from './segment-times'
-
-/** What one segment takes beside persistent tensors and the tensors at its ends. */
-interface SegmentBytes {
-  readonly forwardBytes: number
-  readonly backwardBytes: number
-  /** What stays from forward until backward. */
-  readonly keptBytes: number
-  /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
-  readonly refusedKernel: KernelKind | undefined
-}
+import { forwardTimes, segmentTimes } from './segment-times'
 
 /**
  * Bytes and time are each found out when first asked for: a search needs both of a few segments
@@ -34,10 +21,9 @@ export interface SegmentEstimate {
   readonly bytes: () => SegmentBytes
   /** Exact: its share of what the simulator says of a step that runs launch by launch. */
   readonly nanoseconds: () => number
+  /** Of running it forward once more, for nothing but what leaves it; of whole tensors. */
+  readonly forwardNanoseconds: () => number
 }
-
-/** Bytes do not depend on which kernels there are. */
-const withoutKernels = (pool: Pool): Pool => ({ ...pool, intern: () => 0 })
 
 const size = (run: TileRun): number => [...run.held.values()].reduce((sum, { from, to }) => sum + to - from, 0)
 
@@ -50,7 +36,8 @@ const largest = (runs: readonly TileRun[]): TileRun => ({
   count: runs.length > 1 || runs[0]!.count > 1 ? 2 : 1
 })
 
-const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [largest(B)], H: [largest(H)], W: [largest(W)] })
+/** The largest tile of a segment alone, as a tiling of its own. */
+export const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [largest(B)], H: [largest(H)], W: [largest(W)] })
 
 /**
  * Estimates segments: bytes by lowering their largest tile alone, time by going through all of
@@ -61,9 +48,8 @@ export const segmentEstimator = (
   graph: StepGraph,
   device: DeviceModel
 ): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
-  const pool = withoutKernels(createPool())
-  const scope = createModelScope(graph, device, pool)
-  const timeOf = segmentTimes(scope)
+  const scope = createModelScope(graph, device, createPool())
+  const [timeOf, timeForward] = [segmentTimes(scope), forwardTimes(scope)]
   const keyOf = segmentKeys(scope)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
@@ -80,8 +66,9 @@ export const segmentEstimator = (
       known.set(
         key,
         tiling && {
-          bytes: lazy(() => bytesOf(scope, pool, segment, tiling, streamed)),
-          nanoseconds: lazy(() => timeOf(segment, tiling, streamed))
+          bytes: lazy(() => bytesOf(scope, segment, tiling, streamed)),
+          nanoseconds: lazy(() => timeOf(segment, tiling, streamed)),
+          forwardNanoseconds: lazy(() => timeForward(segment, tiling))
         }
       )
     }
@@ -89,18 +76,15 @@ export const segmentEstimator = (
   }
 }
 
-const bytesOf = (scope: ModelScope, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
-  const builder = createBuilder(pool)
+const bytesOf = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
+  const builder = createBytesBuilder()
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.
   const inBands = endsOnHost(scope.graph, segment, streamed).length > 0
-  const forwardEnd = emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed)
-  const local = computeLifetimes(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
-  const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
-  const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
-  return {
-    forwardBytes: maxLive(forward).bytes,
-    backwardBytes: maxLive(backward).bytes,
-    keptBytes: across.reduce((sum, { bytes }) => sum + bytes, 0),
-    refusedKernel: findRefused(local)
-  }
+  let forwardEnd = 0
+  emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed, {
+    turn: () => {
+      forwardEnd = builder.time()
+    }
+  })
+  return builder.bytes(forwardEnd)
 }

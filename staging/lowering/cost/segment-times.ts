@@ -9,6 +9,9 @@ import { endsOnHost } from '../../plans/host-tensors'
 import type { Segment } from '../../plans/plan'
 import { createPool } from '../ir/builder'
 import type { ModelScope } from '../scope/scope'
+import { bindAlone } from '../segment/bind'
+import { rematerializingPass } from '../tile/pass'
+import { emitForward } from '../segment/forward'
 import { createModelScope } from '../segment/create-scope'
 import { createCostBuilder, type CostBuilder } from './cost-builder'
 import { emitSegment } from './emit-segment'
@@ -42,6 +45,17 @@ const simulateSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTil
   const builder = createTimedBuilder(scope.device)
   emitSegment({ ...scope, builder }, segment, tiling, streamed)
   return simulatedTimes(builder.timed(), scope.device)
+}
+
+/** Nanoseconds of segments that run forward once more, for nothing but what leaves them. */
+export const forwardTimes = (model: ModelScope): ((segment: Segment, tiling: SegmentTiling) => number) => {
+  const scope = withoutScratch(model)
+  return (segment, tiling) => {
+    const watch = createCostBuilder(scope.device)
+    const code = bindAlone(scope, segment, tiling, none)
+    emitForward({ ...scope, builder: watch }, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
+    return watch.nanoseconds()
+  }
 }
 
 /** Nanoseconds of segments, exactly; their tiles must see more than padding. */

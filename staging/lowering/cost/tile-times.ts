@@ -106,7 +106,7 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling): 
   )
   const emit = (builder: Builder, decided: Partial<Segment>, aroundTile: AroundTile): void => {
     const { prefetch: _, ...inTurn } = first
-    emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), aroundTile)
+    emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile })
   }
   const record = (winograd: readonly number[], reorder: Reorder): Recorded => {
     const { builder, into } = createTimesBuilder(scope.device, places, transformable)

@@ -1,15 +1,21 @@
 import type { ModelScope } from '../../lowering/scope/scope'
 import { createPool } from '../../lowering/ir/builder'
 import { createModelScope } from '../../lowering/segment/create-scope'
+import { createPasses } from '../../lowering/tile/pass'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
 import { gathersStatistics } from '../../graph/statistics'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
+import { liveTensors } from '../../graph/tiling'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../find-segments'
+import { memoizeByNumber } from '../../memoize'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, segmentsOf, type Label } from './labels'
+import { leastTimes, type LeastTime, type Route } from './least-times'
+import { leastWeights } from './least-weights'
+import { readBytesEstimator } from '../least-bytes'
 import type { Search, Segmentation, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
 
@@ -22,17 +28,14 @@ const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): num
   return (tensor === -1 ? requiresGrad.length : tensor) - 1
 }
 
+/**
+ * What is nearly as fast as can be is looked for first: where there is none, little is lost, and
+ * else slower ways are never looked at.
+ */
+const timesOfLeast = [1, 1.02, 1.06, 1.15, 1.3, 1.6, 2.5, Infinity]
+
 /** Blocks between statistics that are computed again as one, at most. */
 const maxBlocks = 8
-
-/** Where segments may begin and end. */
-interface Spans {
-  readonly positions: readonly number[]
-  /** Where a segment that starts here may end. */
-  readonly from: (start: number) => readonly number[]
-  /** From each position to the end, whatever the memory. */
-  readonly leastNanoseconds: ReadonlyMap<number, number>
-}
 
 /**
  * Segmented fused-tiled execution (Xu 2022). Checkpoints stand where Listing 3 may put them for any
@@ -64,37 +67,47 @@ export const fastestWithin = (
     hasGradient,
     onHost: onHost ?? new Set(),
     firstTrainable: firstTrainable(scope),
-    reorders
+    reorders,
+    leastWeights: leastWeights(scope),
+    readBytes: readBytesEstimator(scope),
+    runsAgain: (span) => createPasses(scope, span)('recompute').runs
   })
 
   /**
    * The label of least time at the end that takes no more than `limit`; tiled are only segments
    * that start where `mayTile` says.
    */
-  const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
-    const labels = new Map(spans.positions.map((position): [number, Label[]] => [position, []]))
+  const fastest = (
+    target: number,
+    route: Route,
+    least: LeastTime,
+    limit: number,
+    mayTile: (from: number) => boolean
+  ): Label | undefined => {
+    const labels = new Map(route.positions.map((position): [number, Label[]] => [position, []]))
     labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
-    for (const from of spans.positions)
-      for (const to of spans.from(from)) {
-        const { minNanoseconds, within } = segmentOptions({ from, to })
+    for (const from of route.positions)
+      for (const to of route.from(from)) {
+        const { aboutNanoseconds, leastNanoseconds, leastKeptBytes, within } = segmentOptions({ from, to })
+        const [tiles, after] = [mayTile(from), labels.get(to)!]
         for (const before of labels.get(from)!) {
-          const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
-          if (minNanoseconds > slack) continue
+          const slack = limit - before.nanoseconds - least(to, before.savedBytes + leastKeptBytes)
+          if (slack < 0 || aboutNanoseconds() > slack) continue
           const available = target - persistentBytes - before.savedBytes
-          for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
-            insert(labels.get(to)!, {
-              savedBytes: onHost === undefined ? roundBytes(before.savedBytes + keptBytes()) : 0,
-              nanoseconds: before.nanoseconds + nanoseconds(),
-              last: { segment, before }
-            })
+          if (leastNanoseconds(available) > slack) continue
+          for (const { segment, keptBytes, nanoseconds } of within(available, tiles ? slack : -Infinity)) {
+            const savedBytes = onHost === undefined ? roundBytes(before.savedBytes + keptBytes()) : 0
+            const sum = before.nanoseconds + nanoseconds()
+            if (sum + least(to, savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { segment, before } })
+          }
         }
       }
     return labels.get(end)!.at(-1)
   }
 
-  const spansWithin = (target: number): Spans => {
+  const routeWithin = (target: number): Route => {
     const positions = positionsWithin(target)
-    const from = (start: number): readonly number[] => {
+    const from = memoizeByNumber((start: number): readonly number[] => {
       const after = positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
       const barrier = after.find((position) => statistics.has(position)) ?? end
       const cuts = isSingleTensorBoundary(graph, start)
@@ -102,23 +115,31 @@ export const fastestWithin = (
         : []
       // Tiles end where statistics are taken; beyond that only whole blocks are computed again.
       return after.filter((position) => position <= barrier || cuts.includes(position))
-    }
-    const leastNanoseconds = new Map([[end, 0]])
-    for (const start of [...positions.slice(0, -1)].reverse())
-      leastNanoseconds.set(
-        start,
-        Math.min(...from(start).map((to) => segmentOptions({ from: start, to }).minNanoseconds + leastNanoseconds.get(to)!))
-      )
-    return { positions, from, leastNanoseconds }
+    })
+    return { positions, from, optionsOf: (start, to) => segmentOptions({ from: start, to }) }
   }
+  const leastWithin = (target: number, route: Route): LeastTime => {
+    const bytes = target - persistentBytes
+    const standing = (position: number): number => liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
+    // What waits on the host is not limited here.
+    const holdsKept = onHost === undefined
+    return leastTimes(route, { bytes, from: (position) => (holdsKept ? bytes - standing(position) : bytes), holdsKept })
+  }
+  /** What was found, or that nothing is faster than that, by target. */
+  const known: { readonly target: number; readonly nanoseconds: number }[] = []
 
   return (target, slowest = Infinity) => {
-    const spans = spansWithin(target)
-    // Answers of the narrower searches keep the wider one from looking at what cannot be better.
-    const best = [() => false, (from: number) => from === 0, () => true].reduce<Label | undefined>(
-      (found, mayTile) => fastest(target, spans, found?.nanoseconds ?? slowest, mayTile) ?? found,
-      undefined
-    )
+    const route = routeWithin(target)
+    const least = leastWithin(target, route)
+    // A smaller target never takes less time.
+    const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0, 0))
+    let best: Label | undefined
+    for (const times of timesOfLeast) {
+      const limit = Math.min(slowest, times * nanoseconds)
+      best = fastest(target, route, least, limit, () => true)
+      if (best !== undefined || limit === slowest) break
+    }
+    known.push({ target, nanoseconds: best?.nanoseconds ?? slowest })
     if (best === undefined) return []
     const segments = segmentsOf(best)
     return [joinSegments(segments, asked, search.estimate), segments]

@@ -8,12 +8,32 @@ import { endsOnHost } from '../../plans/host-tensors'
 import { liveTensors, boundaryTensors } from '../../graph/tiling'
 import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid-search'
 import { candidateGrids } from '../grids'
-import type { Search } from '../strategy'
+import type { ReadBytes } from '../least-bytes'
+import type { LeastWeights } from './least-weights'
+import type { Search, Variant } from '../strategy'
+
+/** No option of a kind does with less of either. */
+export interface LeastCost {
+  readonly nanoseconds: number
+  /** What stays from forward until backward. */
+  readonly keptBytes: number
+}
 
 /** How the nodes between two positions may run as one segment. */
 export interface SegmentOptions {
+  /** About none takes less, by the parts of the span. */
+  readonly aboutNanoseconds: () => number
   /** Nanoseconds of the fastest option; infinitely many where there is none. */
-  readonly minNanoseconds: number
+  readonly minNanoseconds: () => number
+  /**
+   * No option that adds no more than `available` bytes takes less; no tile is looked at for that.
+   */
+  readonly leastNanoseconds: (available: number) => number
+  /** Of those that are kept, and of those that are computed again, in tiles or not. */
+  readonly leastCosts: () => readonly LeastCost[]
+  /** What any option adds at least to what is resident, and what it keeps. */
+  readonly leastAddedBytes: number
+  readonly leastKeptBytes: number
   /**
    * At most three options that add no more than `available` bytes to what is resident: the fastest
    * that is kept, that is computed again whole, and in tiles, those only where they may take no
@@ -35,6 +55,11 @@ export interface Boundaries {
   readonly firstTrainable: number
   /** Whether backward reads weights of these nodes in another layout than forward. */
   readonly reorders: (span: Span) => boolean
+  /** Bytes of weights and their gradients that backward cannot do without. */
+  readonly leastWeights: (span: Span, variant: Variant) => LeastWeights
+  readonly readBytes: (span: Span) => ReadBytes
+  /** Whether an op runs forward again, in a segment that is computed again. */
+  readonly runsAgain: (span: Span) => (position: number) => boolean
 }
 
 /**
@@ -42,6 +67,12 @@ export interface Boundaries {
  * verified.
  */
 const maxPrefetchTiles = 4096
+
+/**
+ * A segment takes at least this share of what its parts take: less than all, since of what strides
+ * leave out it computes nothing.
+ */
+const aboutShare = 0.94
 
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
   options
@@ -56,7 +87,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 export const createSegmentOptions = (
   { graph, device, estimate, variants: createVariants }: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstTrainable, reorders, leastWeights, readBytes, runsAgain }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
   const end = graph.nodes.length
   const tiled = requestedTiles(graph)
@@ -69,11 +100,16 @@ export const createSegmentOptions = (
     bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
   /** What the tensors at a segment's ends take, however it runs. */
   const endBytesOf = (span: Span): number => (isFrozen(span) ? outputBytesOf(span) : gradientBytes(span))
+  /** What of the tensors before a segment is no longer there after it. */
+  const freedBytes = (span: Span): number => {
+    if (!isFrozen(span)) return 0
+    const remaining = new Set(crossingAt(span.to))
+    return bytesOf(crossingAt(span.from).filter((tensor) => !remaining.has(tensor)))
+  }
   const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
     const after = outputBytesOf(segment)
     const frozen = isFrozen(segment)
-    const remaining = frozen ? new Set(crossingAt(segment.to)) : undefined
-    const freed = remaining === undefined ? 0 : bytesOf(crossingAt(segment.from).filter((tensor) => !remaining.has(tensor)))
+    const freed = freedBytes(segment)
     return {
       segment,
       addedBytes: lazy(() => {
@@ -135,6 +171,7 @@ export const createSegmentOptions = (
       available: number,
       slowest: number
     ): Option | undefined => {
+      if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (!inRows && nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span, inRows)
@@ -161,34 +198,86 @@ export const createSegmentOptions = (
       return best
     }
     const endBytes = endBytesOf(span)
+    const leastKeptBytes = outputBytesOf(span) - freedBytes(span)
+    /** By variant: what it adds at least. */
+    const least = lazy(() => {
+      const beside = isFrozen(span) ? 0 : gradientBytes(span)
+      const read = readBytes(span).all
+      return variants.map((variant): LeastWeights => {
+        const { whole, tiled, shared } = leastWeights(span, variant)
+        return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
+      })
+    })
+    const mayFitWhole = (variant: number, available: number): boolean =>
+      wanted !== undefined || inRows || least()[variant]!.whole <= available
+    /** The place of the first that fits, -1 where none does. */
+    const firstWithin = (options: readonly (() => Option | undefined)[], available: number): number => {
+      for (let place = 0; place < options.length; place++)
+        if (mayFitWhole(place, available) && (options[place]!()?.addedBytes() ?? Infinity) <= available) return place
+      return -1
+    }
     /** Of the whole alone where bands may pass beside it. */
-    const minNanoseconds = (option: Option | undefined): number =>
+    const nanosecondsOf = (option: Option | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
+    const minNanoseconds = lazy(() => Math.min(...[kept, again].map(([fastest]) => nanosecondsOf(fastest?.()))))
     return {
-      minNanoseconds: Math.min(...[kept, again].map(([fastest]) => minNanoseconds(fastest?.()))),
+      aboutNanoseconds: lazy(() => (keepable && !isLast ? minNanoseconds() : aboutNanoseconds(span))),
+      minNanoseconds,
+      leastNanoseconds: (available) => {
+        if (endBytes > available) return Infinity
+        if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
+        const place = isLast ? -1 : firstWithin(kept, available)
+        const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
+        return Math.min(...[kept[place], coarsest[computed]].map((option) => nanosecondsOf(option?.())))
+      },
+      leastCosts: lazy(() => [
+        ...kept
+          .slice(0, 1)
+          .map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes + readBytes(span).own })),
+        ...again.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes }))
+      ]),
+      leastAddedBytes: endBytes,
+      leastKeptBytes,
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
-        const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
-        const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
-        if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
+        const [keptWhole, fitting] = [firstWithin(kept, available), firstWithin(coarsest, available)]
+        const options: Option[] = []
+        if (keptWhole !== -1) options.push(kept[keptWhole]!()!)
+        if (wanted !== undefined) return options
+        if (fitting !== -1 && coarsest !== kept) options.push(coarsest[fitting]!()!)
         // Tiles of a variant that fits whole are slower than that, but for what passes beside
         // computing.
-        const fitting = coarsest.findIndex(fits)
         const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
-        const tiled = fastestTiles(
-          isLimited ? coarsest.length : end,
-          available,
-          Math.min(tiledNanoseconds, whole[1]?.nanoseconds() ?? Infinity)
-        )
-        return [...new Set([...whole, tiled])].flatMap((option) => option ?? [])
+        const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
+        const tiled = fastestTiles(isLimited ? coarsest.length : end, available, slowest)
+        if (tiled !== undefined) options.push(tiled)
+        return options
       }
     }
   }
-  const known = new Map<string, SegmentOptions>()
-  return (span) => {
-    const key = `${span.from},${span.to}`
-    const options = known.get(key) ?? open(span)
-    known.set(key, options)
+  const known = new Map<number, SegmentOptions>()
+  const optionsOf = (span: Span): SegmentOptions => {
+    const key = span.from * (end + 1) + span.to
+    let options = known.get(key)
+    if (options === undefined) known.set(key, (options = open(span)))
     return options
   }
+  /** Nanoseconds between two neighbours among the positions: at least, and forward once more. */
+  const parts = lazy(() =>
+    positions.slice(1).map((to, index) => {
+      const span = { from: positions[index]!, to }
+      const least = optionsOf(span).minNanoseconds()
+      const [fastest] = createVariants(span)
+      const forward = estimate({ ...span, grid: untiled, recompute: true, reorder: 'once', ...fastest })?.forwardNanoseconds() ?? 0
+      return { ...span, least: Number.isFinite(least) ? least : 0, forward }
+    })
+  )
+  const aboutNanoseconds = (span: Span): number => {
+    const inside = parts().filter(({ from, to }) => span.from <= from && to <= span.to)
+    const runs = span.to === end ? () => false : runsAgain(span)
+    const isRun = ({ from, to }: Span): boolean => Array.from({ length: to - from }, (_, index) => from + index).every(runs)
+    const again = inside.slice(0, -1).filter(isRun)
+    return aboutShare * (inside.reduce((sum, { least }) => sum + least, 0) + again.reduce((sum, { forward }) => sum + forward, 0))
+  }
+  return optionsOf
 }

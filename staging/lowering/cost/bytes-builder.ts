@@ -1,0 +1,133 @@
+import type { KernelKind } from '../../kernels/kernels'
+import { alignUp } from '../../placement/placement'
+import { findRefused } from '../ir/buffer-identity'
+import type { Buffer, Builder, UnplacedOperand } from '../ir/builder'
+
+/** What one segment takes beside persistent tensors and the tensors at its ends. */
+export interface SegmentBytes {
+  readonly forwardBytes: number
+  readonly backwardBytes: number
+  /** What stays from forward until backward. */
+  readonly keptBytes: number
+  /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
+  readonly refusedKernel: KernelKind | undefined
+}
+
+/** A buffer in use, from the first instruction that touches it up to after the last. */
+interface Range {
+  readonly buffer: Buffer
+  from: number
+  to: number
+  /** The loop that last noted it. */
+  loop: readonly Range[] | undefined
+}
+
+/** An emitter that keeps nothing but when each of a segment's own buffers is in use. */
+export interface BytesBuilder extends Builder {
+  /** Instructions so far. */
+  readonly time: () => number
+  /** Lifetimes as `computeLifetimes` has them; forward are those before `forwardEnd`. */
+  readonly bytes: (forwardEnd: number) => SegmentBytes
+}
+
+const mostLive = (ranges: readonly Range[], end: number): number => {
+  const change = new Float64Array(end + 1)
+  for (const { buffer, from, to } of ranges) {
+    const bytes = alignUp(buffer.bytes)
+    change[from]! += bytes
+    change[to]! -= bytes
+  }
+  let [live, most] = [0, 0]
+  for (const one of change) {
+    live += one
+    if (live > most) most = live
+  }
+  return most
+}
+
+export const createBytesBuilder = (): BytesBuilder => {
+  /** In the order of their first use; by buffer. */
+  const ranges: Range[] = []
+  const known: (Range | undefined)[] = []
+  /** What the innermost loop touches. */
+  let loop: Range[] | undefined
+  let [time, buffers, events] = [0, 0, 0]
+  const note = (range: Range): void => {
+    if (loop === undefined || range.loop === loop) return
+    range.loop = loop
+    loop.push(range)
+  }
+  const touch = (buffer: Buffer | undefined): void => {
+    if (buffer === undefined || (buffer.role !== 'local' && buffer.role !== 'unwanted')) return
+    let range = known[buffer.id]
+    if (range === undefined) ranges.push((known[buffer.id] = range = { buffer, from: time, to: time + 1, loop: undefined }))
+    else range.to = time + 1
+    note(range)
+  }
+  const launch = (_: unknown, operands: Readonly<Record<string, UnplacedOperand>>): void => {
+    for (const name in operands) {
+      const operand = operands[name]!
+      if (operand.space === 'arena') touch(operand.buffer)
+    }
+    time++
+  }
+  const synchronise = (_: unknown, __: unknown, device?: Buffer): void => {
+    touch(device)
+    time++
+  }
+  const closed: { readonly touched: readonly Range[]; readonly from: number; readonly to: number }[] = []
+  const runLoop = (count: number, body: () => void): void => {
+    if (count === 1) return body()
+    const [outer, from] = [loop, time]
+    const touched: Range[] = []
+    loop = touched
+    body()
+    loop = outer
+    closed.push({ touched, from, to: time })
+    touched.forEach(note)
+  }
+  return {
+    buffer: (identity, bytes, role = 'local') => ({ id: buffers++, identity, bytes, role }),
+    launch,
+    load: launch,
+    copy: ({ device }) => synchronise(undefined, undefined, device.buffer),
+    freshEvent: () => events++,
+    record: synchronise,
+    wait: synchronise,
+    loop: (_, count, body) => runLoop(count, body),
+    pairs: (_, count, body) => {
+      runLoop(count >> 1, () => {
+        body(0)
+        body(1)
+      })
+      if (count % 2 === 1) body(0)
+    },
+    seed: () => undefined,
+    code: () => [],
+    timepoint: () => undefined,
+    timepoints: () => new Map(),
+    time: () => time,
+    bytes: (forwardEnd) => {
+      // What is used before or after a loop too lives through all of it, inner loops first.
+      for (const { touched, from, to } of closed)
+        for (const range of touched)
+          if (range.to > to || range.from < from) {
+            range.from = Math.min(range.from, from)
+            range.to = Math.max(range.to, to)
+          }
+      const across = ranges.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
+      return {
+        forwardBytes: mostLive(
+          ranges.filter(({ from }) => from < forwardEnd),
+          time
+        ),
+        backwardBytes: mostLive(
+          ranges.filter(({ to }) => to > forwardEnd),
+          time
+        ),
+        keptBytes: across.reduce((sum, { buffer }) => sum + buffer.bytes, 0),
+        refusedKernel: findRefused(ranges)
+      }
+    }
+  }
+}

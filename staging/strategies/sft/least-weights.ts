@@ -1,0 +1,55 @@
+import { weightElements, type Layout } from '../../kernels/layout'
+import type { Span } from '../../graph/span'
+import { isCast, trainableTensors } from '../../lowering/scope/parameters'
+import type { ParameterTensor } from '../../lowering/scope/parameter-tensor'
+import type { ModelScope } from '../../lowering/scope/scope'
+import { loweringOf } from '../../ops'
+import { alignUp } from '../../placement/placement'
+import type { Variant } from '../strategy'
+
+/** Bytes that backward of a segment cannot do without, however small its tiles are. */
+export interface LeastWeights {
+  /** Without tiles: a layer's gradient, or its weights as that of its input reads them. */
+  readonly whole: number
+  /** In tiles: all gradients, and beside them a layer's of one tile, and its weights. */
+  readonly tiled: number
+  /** In tiles that share the copies of all weights. */
+  readonly shared: number
+}
+
+/** What weights and their gradients take of the backward of a segment, at least. */
+export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant) => LeastWeights) => {
+  const { graph, parameters, requiresGrad, parameterBytes, activationBytes } = scope
+  const bytesIn = (weight: ParameterTensor, layout: Layout): number => {
+    const [out, inPerGroup = 1, height = 1, width = 1] = weight.shape as readonly [number, number?, number?, number?]
+    const bytes = isCast(scope, weight) ? activationBytes : parameterBytes
+    return alignUp(weightElements(layout, [out, inPerGroup, height, width], weight.groups) * bytes)
+  }
+  const layers = graph.nodes.map((node, position) => {
+    const own = trainableTensors(parameters[position])
+    const weight = parameters[position]?.weight
+    const isRead = weight !== undefined && requiresGrad[node.inputs[0]!]! && loweringOf(node).backwardReadsStored !== true
+    return {
+      /** Of a normalisation they come from sums. */
+      gradients: node.statistics === undefined ? own.reduce((sum, { elements }) => sum + alignUp(elements * parameterBytes), 0) : 0,
+      isKept: own.some(({ gradient }) => gradient !== undefined),
+      direct: isRead && weight.layout !== weight.backwardLayout ? bytesIn(weight, weight.backwardLayout) : 0,
+      winograd: isRead && weight.transformable ? bytesIn(weight, 'winogradBackward') : 0
+    }
+  })
+  return ({ from, to }, { winograd = [] }) => {
+    const chosen = new Set(winograd)
+    let [sums, copies, whole, own, beside] = [0, 0, 0, 0, 0]
+    for (let position = from; position < to; position++) {
+      const { gradients, isKept, direct, winograd: transformed } = layers[position]!
+      const copy = chosen.has(position) ? transformed : direct
+      const sum = isKept ? 0 : gradients
+      sums += sum
+      copies += copy
+      own = Math.max(own, gradients)
+      whole = Math.max(whole, sum, copy)
+      beside = Math.max(beside, gradients + copy)
+    }
+    return { whole, tiled: sums + beside, shared: sums + copies + own }
+  }
+}

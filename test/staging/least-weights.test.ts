@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { isLeft } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { buildGraph, referenceModel, type DeviceModel, type Objective } from '../../staging'
+import { tileCount } from '../../staging/graph/span'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
+import { createPool } from '../../staging/lowering/ir/builder'
+import { createModelScope } from '../../staging/lowering/segment/create-scope'
+import { transformablePositions } from '../../staging/lowering/segment/winograd'
+import { createStepGraph } from '../../staging/ops/build-graph'
+import { readBytesEstimator } from '../../staging/strategies/least-bytes'
+import { leastWeights } from '../../staging/strategies/sft/least-weights'
+import { propertyRuns } from '../property-runs'
+import { drawsOf, netKind, randomNet } from './random-nets'
+import { randomSegments } from './random-segments'
+
+/** Backward reads weights in a layout of its own, and some convolutions have Winograd too. */
+const device = (precision: 'float32' | 'bf16'): DeviceModel => ({
+  ...referenceModel('float32'),
+  precision,
+  weightLayouts: () => ({ forward: 'plain', backwardData: 'ohwi' }),
+  winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1
+})
+
+const objectives: readonly Objective[] = [
+  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, accumulate: 2, groups: [{ prefix: '0', frozen: true }] },
+  { kind: 'gradients' }
+]
+
+test('backward of no segment does with less than its weights, their gradients, and what it reads', () => {
+  let [whole, tiled, tight] = [0, 0, 0]
+  fc.assert(
+    fc.property(
+      fc.nat({ max: 2 ** 31 - 1 }),
+      fc.constantFrom(...objectives),
+      fc.constantFrom('float32', 'bf16'),
+      (seed, objective, precision) => {
+        const draw = drawsOf(seed)
+        const { model, input } = randomNet(draw, netKind(seed))
+        const built = buildGraph(model, input)
+        if (isLeft(built)) throw new Error(built.left.message)
+        const graph = createStepGraph(built.right, objective, { kind: 'float' })
+        const scope = createModelScope(graph, device(precision), createPool())
+        const estimate = segmentEstimator(graph, device(precision))
+        const [weightsOf, readsOf] = [leastWeights(scope), readBytesEstimator(scope)]
+        for (const segment of randomSegments(draw, graph)) {
+          const winograd = transformablePositions(scope).filter(
+            (position) => segment.from <= position && position < segment.to && draw(0, 1) === 1
+          )
+          const { backwardBytes } = estimate({ ...segment, winograd })!.bytes()
+          const least = weightsOf(segment, { winograd })
+          const isWhole = tileCount(segment.grid) === 1
+          const bytes = isWhole ? Math.max(least.whole, readsOf(segment).all) : segment.reorder === 'once' ? least.shared : least.tiled
+          assert.ok(bytes <= backwardBytes, `${bytes}, but ${backwardBytes}: ${JSON.stringify({ ...segment, winograd })}`)
+          whole += Number(isWhole)
+          tiled += Number(!isWhole)
+          tight += Number(bytes > 0.5 * backwardBytes)
+        }
+      }
+    ),
+    propertyRuns(150)
+  )
+  assert.ok(Math.min(whole, tiled, tight) > 20, `${whole} whole, ${tiled} tiled, ${tight} of which it is more than half, are few`)
+})
+
+test.run()
