@@ -1,5 +1,5 @@
 import type { BufferSpan, EngineSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
-import { bufferKinds, engines } from '../../staging/program/program'
+import { bufferKinds, engines, enginesOf } from '../../staging/program/program'
 import { joinNearest } from './join-spans'
 import type { LiveBytes, StepPart } from './report'
 
@@ -88,7 +88,7 @@ export const stepPart = (
     peakBytes: program.peakBytes,
     budgetBytes: budget ?? null,
     plainPeakBytes: predicted.plainPeakBytes,
-    engines,
+    engines: enginesOf(program),
     kinds: bufferKinds,
     buffers: {
       name: buffers.map(({ name }) => place(name)),
