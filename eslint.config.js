@@ -28,8 +28,9 @@ const srcMayImport = {
   weights: ['failure', 'files', 'numbers', 'options', 'running'],
   plans: ['failure', 'files', 'model', 'modules', 'option-tables', 'options', 'text'],
   reports: ['failure', 'files', 'images', 'plans', 'text'],
+  ranks: ['failure'],
   running: ['failure', 'plans', 'tasks', 'text', 'weights'],
-  training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'running', 'tasks', 'weights'],
+  training: ['failure', 'files', 'images', 'model', 'numbers', 'option-tables', 'options', 'plans', 'ranks', 'running', 'tasks', 'weights'],
   tracking: ['failure', 'files', 'images', 'results', 'training'],
   results: ['failure', 'files', 'images', 'tasks', 'text'],
   predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'training', 'weights'],
@@ -44,6 +45,7 @@ const srcMayImport = {
     'options',
     'plans',
     'predicting',
+    'ranks',
     'reports',
     'results',
     'running',
@@ -53,7 +55,7 @@ const srcMayImport = {
     'training',
     'weights'
   ],
-  cli: ['failure', 'commands', 'numbers', 'option-tables', 'options', 'plans', 'results', 'running', 'text', 'training']
+  cli: ['failure', 'commands', 'numbers', 'option-tables', 'options', 'plans', 'ranks', 'results', 'running', 'text', 'training']
 }
 const srcParts = Object.keys(srcMayImport).map((folder) => `src-${folder}`)
 

@@ -15,6 +15,7 @@ export { watchInterrupts, type Wait } from './system/interrupts'
 export { libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
 export { lockFile, unlockFile, type FileLock } from './system/locks'
 export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
+export { localNetworks, openNetwork, type MpiKind, type Network } from './network/network'
 export { openSlide, type Slide } from './system/slides'
 export type { SectionName } from '../staging/program/program'
 export {

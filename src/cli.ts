@@ -6,17 +6,19 @@ import { type Run, commandLine } from './cli/command-line'
 import { runCommand } from './cli/run-command'
 import { type Failure, bugFailure, exitStatus, inputFailure, reasonOf } from './failure'
 import { outliveModules } from './modules/outlive-modules'
+import { launchedRank } from './ranks/launcher'
 import { commandTable, researchTable } from './option-tables/command-table'
 import { alternatives } from './text/alternatives'
 import { printableLines } from './text/printable'
 
 const fail = (json: boolean, failure: Failure): void => {
+  process.exitCode = exitStatus[failure.code]
+  if (failure.isShared === true && launchedRank(process.env) > 0) return
   const { error, output } = failureText(json, failure)
   process.stderr.write(error)
   if (failure.thrown instanceof Error) process.stderr.write(`${failure.thrown.stack}\n`)
   // Not even nothing, where writing is what failed.
   if (output !== '') process.stdout.write(output)
-  process.exitCode = exitStatus[failure.code]
 }
 
 /** Lets what happened meanwhile be heard where the addon, which listens by itself, is not built. */
@@ -31,7 +33,8 @@ const answer: Run = async (name, options, words) => {
   await listen()
   interruption().beginOutput()
   if (E.isLeft(outcome)) fail(json, outcome.left)
-  else process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : printableLines(outcome.right.text)}\n`)
+  else if (outcome.right.isSilent !== true)
+    process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : printableLines(outcome.right.text)}\n`)
   interruption().finish()
 }
 

@@ -46,6 +46,8 @@ export type NativeDevice = t.TypeOf<typeof nativeDevice>
 const addonCodec = t.readonly(
   t.type({
     openSession: call,
+    openNetwork: call,
+    localNetworks: call,
     openDevice: call,
     lockFile: call,
     unlockFile: call,

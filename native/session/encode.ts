@@ -9,9 +9,11 @@ const lengthOf = (instruction: Instruction): number =>
       ? 4 + codeLength(instruction.body)
       : instruction.kind === 'copy'
         ? 14
-        : instruction.kind === 'map'
-          ? 4
-          : 3
+        : instruction.kind === 'allToAll'
+          ? 13
+          : instruction.kind === 'map'
+            ? 4
+            : 3
 
 const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + lengthOf(instruction), 0)
 
@@ -35,6 +37,11 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       const { engine, rows, rowBytes, deviceRowStride, hostRowStride, device, host } = instruction
       const offsets = [device, host].flatMap(({ base, strides }) => [base, ...strides])
       numbers.set([opcodes.copy, engines.indexOf(engine), rows, rowBytes, deviceRowStride, hostRowStride, ...offsets], at)
+      at += lengthOf(instruction)
+    } else if (instruction.kind === 'allToAll') {
+      const { ranks, bytes, sendStride, receiveStride, send, receive } = instruction
+      const offsets = [send, receive].flatMap(({ base, strides }) => [base, ...strides])
+      numbers.set([opcodes.allToAll, ranks, bytes, sendStride, receiveStride, ...offsets], at)
       at += lengthOf(instruction)
     } else if (instruction.kind === 'map') {
       numbers.set([opcodes.map, instruction.address, instruction.memory, instruction.bytes], at)

@@ -8,6 +8,7 @@ import type { Precision } from '../../staging/kernels/precision'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
+import type { Network, NetworkHandle } from '../network/network'
 import { type MappedPixels, freePixels } from '../system/pixels'
 
 /** Part of an image, in its pixels. */
@@ -99,9 +100,9 @@ export interface Session {
    */
   readonly kernelMilliseconds: () => readonly number[]
   /**
-   * Returns when each engine (compute, to-device, to-host) began and ended its launches, copies and
-   * maps of the latest section that ended, in turn, in nanoseconds of the machine's steady clock;
-   * empty lists where nothing is traced. Read it between runs.
+   * Returns when each engine (compute, to-device, to-host, network) began and ended its launches,
+   * copies and maps of the latest section that ended, in turn, in nanoseconds of the machine's
+   * steady clock; empty lists where nothing is traced. Read it between runs.
    */
   readonly timestamps: () => readonly Float64Array[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
@@ -124,6 +125,8 @@ export interface SessionOptions {
   readonly timesKernels?: boolean
   /** Notes when each launch, copy and map begins and ends. */
   readonly traces?: boolean
+  /** Of the ranks that the program exchanges with; absent where it does not. */
+  readonly network?: Network
 }
 
 /** Opens a session on a program that is in numbers already: what a test damages. */
@@ -136,6 +139,7 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly linkBytesPerSecond: number
   readonly timesKernels: boolean
   readonly traces: boolean
+  readonly network?: NetworkHandle
 }
 
 const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
@@ -262,7 +266,8 @@ export const openSession = ({
   arenaBytes,
   linkBytesPerSecond = 0,
   timesKernels = false,
-  traces = false
+  traces = false,
+  network
 }: SessionOptions): E.Either<DeviceError, Session> =>
   openEncoded({
     ...encodeProgram(program),
@@ -272,5 +277,6 @@ export const openSession = ({
     arenaBytes,
     linkBytesPerSecond,
     timesKernels,
-    traces
+    traces,
+    ...(network === undefined ? {} : { network: network.handle })
   })

@@ -5,7 +5,12 @@ import { printable, printableLines } from '../text/printable'
 import type { Watching } from '../plans/watching'
 
 /** The answer of a command, as data and in words. */
-export type CommandResult = Outcome<{ readonly json: object; readonly text: string }>
+export type CommandResult = Outcome<{
+  readonly json: object
+  readonly text: string
+  /** True if another process answers. */
+  readonly isSilent?: true
+}>
 
 /** How a command is to say what it says. */
 export interface Words {
@@ -57,6 +62,22 @@ export const withInterrupt =
   (use: (signal: AbortSignal, keep: () => void) => CommandResult): CommandResult =>
   () =>
     interruption().during((signal, keep) => use(signal, keep)())
+
+const rankSignals = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
+
+/**
+ * The signal, which what launchers and batch systems send before they end a process aborts too;
+ * what takes the listeners away again.
+ */
+export const withRankSignals = (signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } => {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort()
+  rankSignals.forEach((name) => process.on(name, abort))
+  return {
+    signal: AbortSignal.any([signal, controller.signal]),
+    stop: () => rankSignals.forEach((name) => process.off(name, abort))
+  }
+}
 
 /** Runs what only plans, and says how far it is; where it measures first, Ctrl-C stops that. */
 export const withMeasuring = <O extends Watching & { readonly measure?: boolean }>(

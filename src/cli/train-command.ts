@@ -1,13 +1,24 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type TrainReport, train } from '../commands/train'
 import type { TrainOptions } from '../option-tables/train-options'
+import { findLauncher } from '../ranks/launcher'
 import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
 import { weightsText } from './weights-text'
-import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, planningProgress, noticeText } from './command-result'
+import {
+  type CommandResult,
+  type Words,
+  withInterrupt,
+  say,
+  sayPlanNotes,
+  planningProgress,
+  noticeText,
+  withRankSignals
+} from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou, dice, kappa }: Quality): string =>
   [
@@ -45,35 +56,56 @@ const sayChecked = (): ((done: number, total: number) => void) => {
   }
 }
 
+/** What says on the terminal how a training goes. */
+const saying = (words: Words, progress: ReturnType<typeof trainingProgress>): Partial<TrainOptions> => {
+  const { json, quiet } = words
+  return {
+    onPlan: (planned) => {
+      sayPlanNotes(planned)
+      if (!quiet) say(json ? process.stderr : process.stdout, planText(planned))
+    },
+    onWeights: (weights) => {
+      if (!quiet) say(json ? process.stderr : process.stdout, weightsText(weights))
+    },
+    onStep: progress.onStep,
+    onNotice: (sentence) => progress.say(noticeText(sentence)),
+    ...(quiet
+      ? {}
+      : {
+          onValidation: (validation) => progress.say(`validation after step ${validation.step}: ${qualityText(validation)}`),
+          onCheck: sayChecked()
+        }),
+    ...planningProgress(words)
+  }
+}
+
+/** Of ranks the first one speaks. */
 export const trainCommand = (options: TrainOptions, words: Words): CommandResult =>
-  withInterrupt((signal, keep) => {
-    const { json, quiet } = words
-    const progress = trainingProgress({ quiet })
+  withInterrupt((asked, keep) => {
+    const found = findLauncher(process.env)
+    const launcher = E.isRight(found) ? found.right : undefined
+    const speaks = launcher === undefined || launcher.rank === 0
+    const progress = trainingProgress({ quiet: words.quiet || !speaks })
+    const { signal, stop } = launcher === undefined ? { signal: asked, stop: () => undefined } : withRankSignals(asked)
+    const { onStep, ...others } = speaks ? saying(words, progress) : { onStep: undefined }
     const training = train({
       ...options,
-      onPlan: (planned) => {
-        sayPlanNotes(planned)
-        if (!quiet) say(json ? process.stderr : process.stdout, planText(planned))
-      },
-      onWeights: (weights) => {
-        if (!quiet) say(json ? process.stderr : process.stdout, weightsText(weights))
-      },
+      ...others,
       onStep: (report) => {
         keep()
-        progress.onStep(report)
+        onStep?.(report)
       },
-      onNotice: (sentence) => progress.say(noticeText(sentence)),
-      ...(quiet
-        ? {}
-        : {
-            onValidation: (validation) => progress.say(`validation after step ${validation.step}: ${qualityText(validation)}`),
-            onCheck: sayChecked()
-          }),
-      ...planningProgress(words),
       signal
     })
     return pipe(
-      () => training().finally(progress.stop),
-      TE.map((report) => ({ json: report, text: reportText(report) }))
+      () =>
+        training().finally(() => {
+          progress.stop()
+          stop()
+        }),
+      TE.bimap(
+        (failure) => (speaks || failure.isShared === true ? failure : { ...failure, message: `rank ${launcher.rank}: ${failure.message}` }),
+        (report) => ({ json: report, text: reportText(report), ...(speaks ? {} : { isSilent: true as const }) })
+      )
     )
   })

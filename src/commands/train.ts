@@ -23,6 +23,8 @@ import { checkHeatMapModel } from '../predicting/heat-map'
 import type { Report } from '../reports/report'
 import { type LivePage, serveReport } from '../reports/live'
 import { planPage } from '../reports/plan-page'
+import { joinRanks } from '../ranks/join'
+import { type Ranks, meetAfter } from '../ranks/ranks'
 import { runPage } from '../reports/run-page'
 import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
@@ -36,6 +38,7 @@ import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
+import { checkRanks, optionsOfRank, prepareOnRanks } from '../training/train-on-ranks'
 import { type PreparedTraining, cropExtent, prepareTraining, rowsOfUpdate } from '../training/prepare'
 import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
 import { createRunRecorder } from '../running/run-recorder'
@@ -229,24 +232,45 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
     notify,
     pipe(
       TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
-      TE.chain(() => prepareTraining(request)),
+      TE.chain(() => (request.ranks === undefined ? prepareTraining(request) : prepareOnRanks(request, request.ranks))),
       tap(({ planned }) => options.onPlan?.(planned)),
       TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))
     )
   )
 }
 
+/** A request for which there is all that it names, and room for its results. */
+const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
+  pipe(
+    resolveRequest(options),
+    TE.chainFirstTaskK(() => removeLeftovers),
+    TE.chainFirst(checkPlaces)
+  )
+
+/** Trains as one of several ranks, which share the micro-batches of each update. */
+const trainAsRank = (options: DecodedTrainOptions, ranks: Ranks): Outcome<TrainReport> =>
+  pipe(
+    TE.fromEither(checkRanks(options, ranks)),
+    TE.chain(() => checkedRequest(optionsOfRank(options, ranks))),
+    meetAfter(ranks),
+    TE.chain((request) => trainLocked({ ...request, ranks }))
+  )
+
+/** As `train`, as a rank of a network that is given: what tests run several of in one process. */
+export const trainOn = (ranks: Ranks): ((options: TrainOptions) => Outcome<TrainReport>) =>
+  libraryFunction('train', trainOptions, (options) => trainAsRank(options, ranks))
+
 /**
  * Plans and trains: mean softmax cross-entropy over random crops of labelled images, or of pixels
  * with masks. The same options and seed give the same bits on the same machine, whether the
  * training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss`
- * (not finite) or `interrupted` (by `signal`).
+ * (not finite) or `interrupted` (by `signal`). Where a launcher of MPI has started several
+ * processes, they share the micro-batches of each update, the first alone writes files, and all
+ * train to the same bits as any other number of ranks (docs/ranks.md).
  */
 export const train: (options: TrainOptions) => Outcome<TrainReport> = libraryFunction('train', trainOptions, (options) =>
   pipe(
-    resolveRequest(options),
-    TE.chainFirstTaskK(() => removeLeftovers),
-    TE.chainFirst(checkPlaces),
-    TE.chain(trainLocked)
+    TE.fromEither(joinRanks()),
+    TE.chain((ranks) => (ranks === undefined ? pipe(checkedRequest(options), TE.chain(trainLocked)) : trainAsRank(options, ranks)))
   )
 )

@@ -20,6 +20,8 @@ export interface Failure {
    * do; with code `budget` only.
    */
   readonly report?: object
+  /** Set where all ranks fail with it, so that the first of them tells it. */
+  readonly isShared?: true
   /** The value that was thrown; with code `bug` only. */
   readonly thrown?: unknown
 }

@@ -1,5 +1,5 @@
 import type { BufferSpan, EngineSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
-import { bufferKinds, engines } from '../../staging/program/program'
+import { bufferKinds, engines, enginesOf } from '../../staging/program/program'
 import { joinNearest } from './join-spans'
 import type { LiveBytes, StepPart } from './report'
 
@@ -40,7 +40,10 @@ export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly Buf
   return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) }, most)
 }
 
-/** Spans, and lifetimes, that a page draws; where there are more, those that are nearest are drawn as one. */
+/**
+ * Spans, and lifetimes, that a page draws; where there are more, those that are nearest are drawn
+ * as one.
+ */
 const maxSpans = 20_000
 
 const joinLifetimes = (spans: readonly BufferSpan[]): readonly BufferSpan[] =>
@@ -88,7 +91,7 @@ export const stepPart = (
     peakBytes: program.peakBytes,
     budgetBytes: budget ?? null,
     plainPeakBytes: predicted.plainPeakBytes,
-    engines,
+    engines: enginesOf(program),
     kinds: bufferKinds,
     buffers: {
       name: buffers.map(({ name }) => place(name)),

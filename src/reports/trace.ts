@@ -1,5 +1,5 @@
 import type { Program, SectionSpan, StepTimeline } from '../../staging'
-import { engines } from '../../staging/program/program'
+import { enginesOf } from '../../staging/program/program'
 import { liveBytesOf } from './step-part'
 
 /**
@@ -52,23 +52,27 @@ const span = (tid: number, { from, to }: Pick<SectionSpan, 'from' | 'to'>, name:
  */
 export const traceEvents = (
   title: string,
-  { buffers, hostBuffers }: Program,
+  program: Program,
   timeline: StepTimeline,
   sections: readonly SectionSpan[] = []
-): readonly TraceEvent[] => [
-  nameOf('process_name', 0, title),
-  ...engines.map((engine, index) => nameOf('thread_name', index + 1, engine)),
-  ...(sections.length === 0 ? [] : [nameOf('thread_name', engines.length + 1, 'sections')]),
-  ...sections.map((one) => span(engines.length + 1, one, `${one.section} ${one.number + 1}`, 'section', {})),
-  ...timeline.spans.map((one): TraceEvent => {
-    const { engine, what, buffer, times } = one
-    const about = buffer === undefined ? undefined : buffers[buffer]!
-    const args = { ...(about && { buffer: about.name, bytes: about.bytes, layer: about.layer }), ...(times > 1 && { times }) }
-    return span(engines.indexOf(engine) + 1, one, what, engine, args)
-  }),
-  ...counters('device memory', buffers, timeline.lifetimes),
-  ...(timeline.hostLifetimes.length === 0 ? [] : counters('host memory', hostBuffers, timeline.hostLifetimes))
-]
+): readonly TraceEvent[] => {
+  const { buffers, hostBuffers } = program
+  const engines = enginesOf(program)
+  return [
+    nameOf('process_name', 0, title),
+    ...engines.map((engine, index) => nameOf('thread_name', index + 1, engine)),
+    ...(sections.length === 0 ? [] : [nameOf('thread_name', engines.length + 1, 'sections')]),
+    ...sections.map((one) => span(engines.length + 1, one, `${one.section} ${one.number + 1}`, 'section', {})),
+    ...timeline.spans.map((one): TraceEvent => {
+      const { engine, what, buffer, times } = one
+      const about = buffer === undefined ? undefined : buffers[buffer]!
+      const args = { ...(about && { buffer: about.name, bytes: about.bytes, layer: about.layer }), ...(times > 1 && { times }) }
+      return span(engines.indexOf(engine) + 1, one, what, engine, args)
+    }),
+    ...counters('device memory', buffers, timeline.lifetimes),
+    ...(timeline.hostLifetimes.length === 0 ? [] : counters('host memory', hostBuffers, timeline.hostLifetimes))
+  ]
+}
 
 /** A file of events, as text. */
 export const traceText = (events: readonly TraceEvent[]): string =>

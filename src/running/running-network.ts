@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/function'
 import {
   type DeviceName,
   type Image,
+  type Network,
   type SectionName,
   type Session,
   type StepParameters,
@@ -31,6 +32,11 @@ export interface RunningNetwork {
   readonly io: StepIo
   /** Runs one step; milliseconds that it took. */
   readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
+  /**
+   * After a step, where ranks share the micro-batches: adds the gradients of all; nothing where
+   * there is but one process.
+   */
+  readonly reduce: (parameters: StepParameters) => Outcome<number>
   /** The I/O buffer of the update section, where the Program has one. */
   readonly updateIo: StepIo | undefined
   /**
@@ -80,6 +86,10 @@ export interface NetworkOptions {
   readonly seed: number
   /** True if the time of each launch is measured. */
   readonly timesKernels?: boolean
+  /** Fills the weights, and gives all ranks those of the first. */
+  readonly share?: (<A>(fill: Outcome<A>, io: StepIo) => Outcome<A>) | undefined
+  /** The ranks that share the micro-batches of an update; absent where there is but one process. */
+  readonly network?: Network | undefined
   /** Keeps when the launches of steps and updates ran; absent where that is not noted. */
   readonly recorder?: RunRecorder | undefined
 }
@@ -115,7 +125,10 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   return pipe(
     TE.Do,
     TE.bind('restored', () => TE.fromEither(allocateWeights(opening))),
-    TE.bind('startingWeights', ({ restored }) => fillWeights(opening, restored)),
+    TE.bind('startingWeights', ({ restored }) => {
+      const fill = fillWeights(opening, restored)
+      return opening.share === undefined ? fill : opening.share(fill, restored)
+    }),
     TE.bind('session', () =>
       pipe(
         openSession({
@@ -125,6 +138,7 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
           arenaBytes: planned.arenaBytes,
           timesKernels: opening.timesKernels ?? false,
           traces: opening.recorder !== undefined,
+          ...(opening.network === undefined ? {} : { network: opening.network }),
           ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
         }),
         E.mapLeft(deviceFailure),
@@ -146,7 +160,7 @@ const toRunningNetwork = (
   { planned: { staged }, recorder }: NetworkOptions,
   parameters: readonly Parameter[]
 ): Omit<RunningNetwork, 'startingWeights'> => {
-  const { step, update } = staged.program
+  const { step, reduce, update } = staged.program
   const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
     TE.map((milliseconds: number) => {
       recorder?.add({ section, number, timestamps: session.timestamps() })
@@ -154,10 +168,12 @@ const toRunningNetwork = (
     })
   const io = createStepIo(step)
   const updateIo = update && createStepIo(update)
+  const reduceIo = reduce && createStepIo(reduce)
   return {
     parameters,
     io,
     step: (values, images) => recorded('step', values)(runSection(session)('step', io, values, images)),
+    reduce: (values) => (reduceIo === undefined ? TE.right(0) : runSection(session)('reduce', reduceIo, values, [])),
     updateIo,
     update: (values) =>
       updateIo === undefined ? TE.right(0) : recorded('update', values)(runSection(session)('update', updateIo, values, [])),

@@ -3,6 +3,7 @@ import { type Failure, type Outcome, interruptedFailure, reasonOf } from '../fai
 import { learningRate } from './learning-rate'
 import { present } from '../options/present'
 import type { RunningNetwork } from '../running/running-network'
+import { failTogether, meetWithNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
 import type { BestBy } from './best'
@@ -11,7 +12,7 @@ import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
 import { type GrowingRecord, type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
-import type { LossWeights } from './loss-weights'
+import type { FillWeights, LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
 import type { StartingWeights } from '../weights/weights'
 
@@ -59,49 +60,71 @@ interface Update {
 /** Runs update after update. */
 interface Updates {
   readonly update: (step: number, rate: number) => Promise<E.Either<Failure, Update>>
+  /** Tells whether a rank was asked to stop during the last update. */
+  readonly isStopped: () => boolean
   /** Tells whether the device holds the weights and statistics of the last complete update. */
   readonly isBetweenSteps: () => boolean
 }
 
-/** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const createUpdates = ({ request: { options }, network, batches, steps, weights, record }: TrainingRun): Updates => {
-  const { seed, signal, clipNorm, accumulate } = options
-  let isBetweenSteps = true
-  let next = batches.load(record.loss.length * accumulate)()
+/**
+ * Runs update after update; the next micro-batch is decoded while the current one runs. Of ranks
+ * each runs every so manyth micro-batch, and losses are added in the order of micro-batches.
+ */
+const createUpdates = ({ request: { options, ranks }, network, batches, steps, weights, record }: TrainingRun): Updates => {
+  const { seed, clipNorm, accumulate } = options
+  const { rank, size } = ranks ?? { rank: 0, size: 1 }
+  // Ranks end together: what each was asked is told to all in the end of a step.
+  const signal = ranks === undefined ? options.signal : undefined
+  let [isBetweenSteps, isStopped] = [true, false]
+  let next = batches.load(record.loss.length * accumulate + rank)()
+  /** Its loss, milliseconds, and 1 where this rank was asked to stop. */
+  const runMicroBatch = async (
+    step: number,
+    rate: number,
+    index: number,
+    weighted: E.Either<Failure, FillWeights>
+  ): Promise<E.Either<Failure, readonly number[]>> => {
+    if (E.isLeft(weighted)) return weighted
+    const batch = await unlessAborted(signal, next)
+    if (E.isLeft(batch)) return batch
+    if (signal?.aborted) return E.left(interruptedFailure(step, steps))
+    const { images, target } = batch.right
+    const microStep = step * accumulate + index
+    network.io.view('target').set(target)
+    weighted.right(index, network.io)
+    isBetweenSteps = false
+    const running = network.step({ learningRate: rate, seed, step: microStep }, images)()
+    if (microStep + size < steps * accumulate) next = batches.load(microStep + size)()
+    return E.map((milliseconds: number) => [network.io.view('loss')[0]!, milliseconds, options.signal?.aborted ? 1 : 0])(await running)
+  }
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
     const parameters = { learningRate: rate, seed }
     const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
     const weighted = await unlessAborted(signal, weights(microSteps)())
-    if (E.isLeft(weighted)) return weighted
     let [loss, milliseconds] = [0, 0]
-    for (const [index, microStep] of microSteps.entries()) {
-      const batch = await unlessAborted(signal, next)
-      if (E.isLeft(batch)) return batch
-      if (signal?.aborted) return E.left(interruptedFailure(step, steps))
-      const { images, target } = batch.right
-      network.io.view('target').set(target)
-      weighted.right(index, network.io)
-      isBetweenSteps = false
-      const running = network.step({ ...parameters, step: microStep }, images)()
-      if (microStep + 1 < steps * accumulate) next = batches.load(microStep + 1)()
-      const ran = await running
-      if (E.isLeft(ran)) return ran
-      loss += network.io.view('loss')[0]!
-      milliseconds += ran.right
+    for (let index = rank; index < accumulate; index += size) {
+      const ran = await runMicroBatch(step, rate, index, weighted)
+      const all = await meetWithNumbers(ranks, ran)
+      if (E.isLeft(all)) return all
+      for (const [ofRank] of all.right) loss += ofRank!
+      isStopped = all.right.some(([, , stopped]) => stopped === 1)
+      const reduced = await network.reduce({ ...parameters, step })()
+      if (E.isLeft(reduced)) return reduced
+      milliseconds += Math.max(...all.right.map(([, took]) => took!)) + reduced.right
     }
-    if (!Number.isFinite(loss)) return E.left(notFiniteFailure(loss, step, rate))
+    if (!Number.isFinite(loss)) return failTogether(ranks, notFiniteFailure(loss, step, rate))()
     const updated = await network.update({ ...parameters, step })()
     if (E.isLeft(updated)) return updated
     isBetweenSteps = true
     const gradientNorm = clipNorm === undefined ? undefined : network.updateIo?.view('gradientNorm')[0]
     return E.right({ loss, milliseconds: milliseconds + updated.right, gradientNorm })
   }
-  return { update, isBetweenSteps: () => isBetweenSteps }
+  return { update, isStopped: () => ranks !== undefined && isStopped, isBetweenSteps: () => isBetweenSteps }
 }
 
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { request: { options }, metrics, tracker, stateWriter }: TrainingRun,
+  { request: { options, ranks }, metrics, tracker, stateWriter }: TrainingRun,
   validate: Outcome<Quality>,
   record: GrowingRecord
 ): Promise<E.Either<Failure, void>> => {
@@ -110,7 +133,10 @@ const validateAfter = async (
   if (E.isLeft(quality)) return quality
   const { loss } = quality.right
   if (!Number.isFinite(loss))
-    return E.left({ code: 'loss', message: `the validation loss is ${loss} after step ${step}: lower --lr, or start from other weights` })
+    return failTogether(ranks, {
+      code: 'loss',
+      message: `the validation loss is ${loss} after step ${step}: lower --lr, or start from other weights`
+    })()
   const validation = { step, ...quality.right }
   record.validations.push(validation)
   const written = await metrics?.validation(validation)()
@@ -150,7 +176,11 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
   return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
 }
 
-const runSteps = async (training: TrainingRun, { update }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
+const runSteps = async (
+  training: TrainingRun,
+  { update, isStopped }: Updates,
+  record: GrowingRecord
+): Promise<E.Either<Failure, number>> => {
   const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
@@ -171,6 +201,7 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
     onStep?.(report)
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
+    if (isStopped() && step + 1 < steps) return failTogether(request.ranks, interruptedFailure(step + 1, steps))()
   }
   if (record.loss.length < steps) request.notify(stopText(record, bestBy))
   return E.right(network.measuredPeakBytes())
@@ -199,7 +230,8 @@ export const runUpdates =
     }
     try {
       const ran = await runSteps(training, run, record)
-      if (E.isLeft(ran)) return keepAfter(ran.left.code === 'interrupted' ? interruptedFailure(record.loss.length, steps) : ran.left)
+      if (E.isLeft(ran))
+        return keepAfter(ran.left.code === 'interrupted' ? { ...ran.left, ...interruptedFailure(record.loss.length, steps) } : ran.left)
       const finished = await stateWriter.finish(record)()
       return E.isLeft(finished) ? keepAfter(finished.left) : E.right({ ...record, peakDeviceBytes: ran.right })
     } catch (thrown) {

@@ -7,11 +7,14 @@ import { setNormaliser, weightOfTargets } from '../running/normaliser'
 import type { Batches } from './batches'
 import { rowWeights } from './class-weights'
 
+/** Fills the weights of the micro-step at `index` of an update into the step's I/O buffer. */
+export type FillWeights = (index: number, io: StepIo) => void
+
 /**
  * Learns what must be known of all micro-steps of an update before the first one, and answers with
  * a function that fills the weights of the one at `index` into the step's I/O buffer.
  */
-export type LossWeights = (microSteps: readonly number[]) => Outcome<(index: number, io: StepIo) => void>
+export type LossWeights = (microSteps: readonly number[]) => Outcome<FillWeights>
 
 /** Weights each row alike. */
 export const uniformLossWeights: LossWeights = () => TE.right(() => undefined)

@@ -20,11 +20,14 @@ import { type InputChannels, findInputChannels, trainedChannels } from './input-
 import { countClasses, resolveClassWeights, weighsRows } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices } from './data-notices'
+import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { TrainingObjective } from './training-objective'
 import type { TrainingRequest } from './request'
 import { findStateToResume } from './find-state'
 import { type ResumeFingerprint, earlierNaming, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
-import type { State } from './state'
+import type { StepIo } from '../running/step-io'
+import { restoreState } from './state'
+import type { TrainingRecord } from './record'
 import { type Split, splitForValidation } from './validation-split'
 
 /** What a model must end in for labels of a kind, and whether it does. */
@@ -60,6 +63,14 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
     : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }
 
+/** What a training goes on from. */
+export interface Resumed {
+  /** Of the steps before. */
+  readonly record: TrainingRecord
+  /** Fills the I/O buffer of the Program's `restore`. */
+  readonly restore: (io: StepIo) => Outcome<void>
+}
+
 /**
  * A training that can begin: planned, its data looked at, and the state found that it goes on from.
  */
@@ -74,7 +85,7 @@ export interface PreparedTraining extends Split {
   readonly cropBytes?: number
   readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
-  readonly state: State | undefined
+  readonly state: Resumed | undefined
   /** Where crops lie. */
   readonly regions: CropRegions
 }
@@ -105,9 +116,25 @@ const weighted = (built: SetupGraph, { training }: Split, weights: readonly numb
 
 const findState = (
   { options: { state, resume }, notify }: TrainingRequest,
+  { staged }: Planned,
   choices: Pick<PreparedTraining, 'fingerprint' | 'rates'> & { readonly earlierFingerprint: ResumeFingerprint }
-): Outcome<State | undefined> =>
-  state === undefined ? TE.right(undefined) : findStateToResume({ folder: state, resume, ...choices, notice: notify })
+): Outcome<Resumed | undefined> =>
+  state === undefined
+    ? TE.right(undefined)
+    : pipe(
+        findStateToResume({ folder: state, resume, ...choices, notice: notify }),
+        TE.map((found) => found && { record: found.record, restore: (io) => restoreState(found, staged, io) })
+      )
+
+/** How a training's graph comes to its plan. */
+export type PlanTraining = (built: SetupGraph, options: DecodedTrainOptions) => Outcome<Planned>
+
+/** Plans in this process, once kernels are measured where that is asked for. */
+export const planAlone: PlanTraining = (built, options) =>
+  pipe(
+    measureFirst(built, pickWatching(options)),
+    TE.chainEitherK(() => planNetwork(built, pickWatching(options)))
+  )
 
 /** Refuses a measure of the best that such data do not have. */
 const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training, validation }: Split): E.Either<Failure, void> => {
@@ -150,7 +177,7 @@ const lookAtImages = (asked: TrainingRequest, split: Split, graph: Graph): Outco
 /**
  * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
  */
-export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTraining> => {
+export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = planAlone): Outcome<PreparedTraining> => {
   const { options, setup, notify } = asked
   return pipe(
     TE.fromEither(splitForValidation(asked, options.seed)),
@@ -180,8 +207,7 @@ export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTrainin
     TE.let('built', ({ split, unweighted, looked: { channels }, classWeights }) =>
       weighted(normalisedBy(unweighted, channels), split, classWeights)
     ),
-    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
-    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
+    TE.bind('planned', ({ built }) => plan(built, options)),
     TE.bind('steps', ({ looked: { request }, planned, split }) =>
       TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))
     ),
@@ -191,7 +217,7 @@ export const prepareTraining = (asked: TrainingRequest): Outcome<PreparedTrainin
     TE.let('rates', ({ looked: { request }, steps }) => rateFingerprint(request, steps)),
     TE.bind('state', ({ looked: { request, channels }, planned, split, ...choices }) => {
       const earlierFingerprint = resumeFingerprint(request, planned, split, trainedChannels(request, channels), earlierNaming)
-      return findState(request, { ...choices, earlierFingerprint })
+      return findState(request, planned, { ...choices, earlierFingerprint })
     }),
     TE.map(({ looked: { request, seen, channels }, split, planned, classes, classWeights, steps, fingerprint, rates, state, regions }) => ({
       request,

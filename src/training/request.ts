@@ -1,6 +1,7 @@
 import type { Dataset } from '../images/dataset'
 import type { Reading } from '../images/samples'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
+import type { Ranks } from '../ranks/ranks'
 import type { RunnableSetup } from '../plans/setup'
 import type { TrainingObjective } from './training-objective'
 
@@ -17,6 +18,8 @@ export interface TrainingRequest {
    * Images to validate on, or the share of the dataset (above 0, below 1) that is set aside for it.
    */
   readonly validation: Dataset | number | undefined
+  /** The processes that share the micro-batches of an update; absent where this one is alone. */
+  readonly ranks?: Ranks
   /** Takes one sentence that the user should see. */
   readonly notify: (sentence: string) => void
 }

@@ -3,6 +3,7 @@ import type { Failure, Outcome } from '../failure'
 import { isNormalised } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
+import { shareWeights } from '../ranks/share-weights'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
@@ -17,7 +18,6 @@ import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
-import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import { validate } from './validation'
@@ -71,7 +71,8 @@ const trainOn =
       ...skipped
     })
     const stop = () => network.interrupt()
-    signal?.addEventListener('abort', stop)
+    // Ranks end together, after a step.
+    if (request.ranks === undefined) signal?.addEventListener('abort', stop)
     const { report, live, tensorboard } = request.options
     const isSeen = [report, live, tensorboard].some((shown) => shown !== undefined)
     const onCrops = !isSeen ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
@@ -97,6 +98,7 @@ const trainOn =
           crop,
           loader,
           signal,
+          ranks: request.ranks,
           onCrops
         }),
       metrics,
@@ -143,12 +145,15 @@ interface Followers {
  */
 export const runPrepared = (prepared: PreparedTraining, { record, recorder, tracker }: Followers): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
+  const { ranks } = request
   const { weights, newHead, reset = [] } = request.options
   const opening: NetworkOptions = {
     planned,
     device: request.setup.device,
     weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset }, onNotice: request.notify },
-    state: state && ((io) => restoreState(state, planned.staged, io)),
+    state: state?.restore,
+    share: ranks && shareWeights(ranks),
+    network: ranks?.network,
     seed: request.options.seed,
     recorder
   }

@@ -8,6 +8,7 @@ export type Timed =
   | { readonly kind: 'loop'; readonly count: number; readonly body: readonly Timed[] }
   | ({ readonly kind: 'copy' } & Pick<Copy, 'engine' | 'rows' | 'rowBytes'>)
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
+  | { readonly kind: 'allToAll' }
   | { readonly kind: 'map' | 'unmap'; readonly bytes: number }
 
 const synchronises = (code: readonly Timed[]): boolean =>
@@ -50,7 +51,7 @@ const enginesAfter = <T extends Timed>(
 ): { readonly engines: Readonly<Record<Engine, number>>; readonly owed: number } => {
   const copyNanoseconds = ({ engine, rows, rowBytes }: Pick<Copy, 'engine' | 'rows' | 'rowBytes'>, rates?: LinkRates): number =>
     rates === undefined ? 0 : Math.round((1e9 * rows * rowBytes) / rates[engine === 'to-device' ? 'toDevice' : 'toHost'])
-  const engines: Record<Engine, number> = { compute: 0, 'to-device': from, 'to-host': from }
+  const engines: Record<Engine, number> = { compute: 0, 'to-device': from, 'to-host': from, network: from }
   const recorded = new Map<number, number>()
   /** Nanoseconds that copies take from computing, unless it waits for them longer. */
   let owed = 0
@@ -68,6 +69,10 @@ const enginesAfter = <T extends Timed>(
         case 'copy':
           busy(one, one.engine, copyNanoseconds(one, device.linkBytesPerSecond), times)
           owed += copyNanoseconds(one, device.copyBytesPerSecond)
+          break
+        case 'allToAll':
+          // How fast the network is, nobody has said: it counts as if it took no time.
+          busy(one, 'network', 0, times)
           break
         case 'map':
         case 'unmap':
@@ -133,14 +138,17 @@ export const computingNanoseconds = (code: readonly Timed[], launchNanoseconds: 
 /** The sections of a step, before or after placement. */
 interface TimedStep {
   readonly step: { readonly code: readonly Timed[] }
+  /** After each step. */
+  readonly reduce?: { readonly code: readonly Timed[] } | undefined
   readonly update?: { readonly code: readonly Timed[] } | undefined
   readonly kernels: readonly Kernel[]
 }
 
 /**
- * Predicted milliseconds of one update of the weights: its micro-batches in turn, and what follows
- * them.
+ * Predicted milliseconds of one update of the weights: its `steps` in turn, and what follows each
+ * and all of them.
  */
-export const simulate = ({ step, update, kernels }: TimedStep, device: DeviceModel, microBatches: number): number =>
-  microBatches * (simulatedNanoseconds(step.code, kernels, device) / 1e6) +
+export const simulate = ({ step, reduce, update, kernels }: TimedStep, device: DeviceModel, steps: number): number =>
+  steps * (simulatedNanoseconds(step.code, kernels, device) / 1e6) +
+  (reduce === undefined ? 0 : steps * (simulatedNanoseconds(reduce.code, kernels, device) / 1e6)) +
   (update === undefined ? 0 : simulatedNanoseconds(update.code, kernels, device) / 1e6)

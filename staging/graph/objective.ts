@@ -35,6 +35,13 @@ export interface Training {
    */
   readonly accumulate?: number
   /**
+   * Processes that share the micro-batches of an update, a divisor of `accumulate`: each leaves the
+   * gradients of one at a time to the section `reduce`, which adds those of all ranks in the order
+   * of micro-batches. Sums, and with them all weights, have the same bits for every number of
+   * ranks.
+   */
+  readonly ranks?: number
+  /**
    * The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013,
    * as torch.nn.utils.clip_grad_norm_).
    */
@@ -58,12 +65,26 @@ export interface Training {
  */
 export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
 
+/** The most ranks that share an update: plans keep room for what all of them send. */
+export const mostRanks = 1024
+
 /** Micro-batches whose gradients are added before an update. */
 export const microBatches = (objective: Objective): number => (objective.kind === 'train' ? (objective.accumulate ?? 1) : 1)
 
 /** Whether gradients are kept over the step and parameters updated in a section of their own. */
 export const hasSeparateUpdate = (objective: Objective): boolean =>
-  objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined)
+  objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || objective.ranks !== undefined)
+
+/**
+ * Ranks among which a section `reduce` adds the gradients of micro-batches; undefined without it.
+ */
+export const reducingRanks = (objective: Objective): number | undefined => (objective.kind === 'train' ? objective.ranks : undefined)
+
+/** Whether steps add their gradients to those of the steps before. */
+export const stepsAdd = (objective: Objective): boolean => microBatches(objective) > 1 && reducingRanks(objective) === undefined
+
+/** Steps that one process runs for an update. */
+export const stepsOfUpdate = (objective: Objective): number => microBatches(objective) / (reducingRanks(objective) ?? 1)
 
 /** Tells whether a parameter's name has a prefix, which is whole dotted parts; '' is any name's. */
 export const hasPrefix = (parameter: string, prefix: string): boolean =>
@@ -102,11 +123,14 @@ const firstAndLast = (names: readonly string[]): string =>
 
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
   if (objective.kind !== 'train') return undefined
-  const { accumulate = 1, clipNorm = 1, groups = [], rowWeights } = objective
+  const { accumulate = 1, ranks = 1, clipNorm = 1, groups = [], rowWeights } = objective
   const names = graph.parameters.filter(isTrainable).map(({ name }) => name)
   const loss = graph.nodes[graph.nodes.length - 1]!
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`
+  if (ranks > mostRanks) return `${ranks} ranks are more than the ${mostRanks} that can share an update; start fewer`
+  if (!Number.isSafeInteger(ranks) || ranks < 1 || accumulate % ranks !== 0)
+    return `${ranks} ranks cannot share ${accumulate} micro-batches of an update alike; accumulate a multiple of ${ranks}`
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
   if (rowWeights === true && !hasTarget(loss, 'labels') && !(hasTarget(loss, 'values') && isNormalised(loss)))
     return `rows are not weighted in the loss ${loss.op}; leave out the weights`

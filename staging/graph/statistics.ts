@@ -11,6 +11,9 @@ export type Normalisation = Node & { readonly statistics: Statistics }
  */
 export const gathersMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.gathered === true
 
+/** Tells whether an op has running statistics that take in its moments. */
+export const updatesRunning = (node: Pick<Node, 'statistics'>): boolean => gathersMoments(node) && node.statistics?.momentum !== undefined
+
 /**
  * Tells whether an op needs moments, or sums, that are complete only when all of its input is made.
  */

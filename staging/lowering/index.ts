@@ -1,7 +1,7 @@
 import { findRefused, bufferText } from './ir/buffer-identity'
 import { bufferKind, bufferLayers } from './ir/buffer-kind'
 import { lazy } from '../memoize'
-import { microBatches } from '../graph/objective'
+import { stepsOfUpdate } from '../graph/objective'
 import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
 import { inOrder } from '../graph/order'
@@ -157,7 +157,11 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     lifetimes: onDevice.lifetimes,
     liveAtPeak,
     milliseconds: lazy(() =>
-      simulate({ step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels }, device, microBatches(graph.objective))
+      simulate(
+        { step: codeOf('step')!, reduce: codeOf('reduce'), update: codeOf('update'), kernels: pool.kernels },
+        device,
+        stepsOfUpdate(graph.objective)
+      )
     ),
     program: lazy(program)
   }

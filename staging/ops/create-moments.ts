@@ -1,5 +1,6 @@
 import type { Node } from '../graph/graph'
-import { gathersMoments, type Normalisation } from '../graph/statistics'
+import { reducingRanks } from '../graph/objective'
+import { gathersMoments, type Normalisation, updatesRunning } from '../graph/statistics'
 import { tileIdentity } from '../lowering/ir/buffer-identity'
 import type { Buffer } from '../lowering/ir/builder'
 import type { ModelScope } from '../lowering/scope/scope'
@@ -16,8 +17,10 @@ export const gathersMaxima = (node: Node): boolean => loweringOf(node).gathersMa
 export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
   new Map(
     graph.nodes.flatMap((node: Node, position) => {
+      // The section `reduce` hands them to all ranks.
+      const role = reducingRanks(graph.objective) !== undefined && updatesRunning(node) ? 'persistent' : 'statistics'
       const place = (kind: 'moments' | 'maxima' | 'overlaps', bytes: number) => [
-        [position, builder.buffer(tileIdentity(kind, node.name), bytes, 'statistics')] as const
+        [position, builder.buffer(tileIdentity(kind, node.name), bytes, role)] as const
       ]
       if (node.overlaps) return place('overlaps', loweringOf(node).overlaps!.bytes(node as never))
       if (gathersMaxima(node)) return place('maxima', node.input[0] * node.input[1] * maximumBytes)

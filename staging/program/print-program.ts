@@ -74,6 +74,14 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
       const [from, to] = engine === 'to-host' ? [inArena, onHost] : [onHost, inArena]
       return [`copy ${engine}: ${rows} x ${bytesText(rowBytes)} from ${from} to ${to}`]
     }
+    case 'allToAll': {
+      const { ranks, bytes, sendStride, receiveStride, send, receive } = instruction
+      return [
+        `network: ${bytesText(bytes)} to and from each of ${ranks} ranks`,
+        `    sent     ${offsetText(buffers, send)} + ${sendStride} a rank`,
+        `    received ${offsetText(buffers, receive)} + ${receiveStride} a rank`
+      ]
+    }
     case 'record':
       return [`${instruction.engine} records event ${instruction.event}`]
     case 'wait':

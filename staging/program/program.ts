@@ -12,7 +12,13 @@ import type { Precision } from '../kernels/precision'
  * (base, three strides) on the device and on the host] record  [4, engine, event] wait    [5,
  * engine, event] load    [6, and so on as launch]: of a loadImage, on the engine `to-device` map
  * [7, address, memory, bytes]: with pages alone, outside of loops, as unmap; on the engine
- * `compute` unmap   [8, address, bytes]
+ * `compute` unmap   [8, address, bytes] allToAll [9, ranks, bytes, sendStride,
+ * receiveStride, then (base, three strides) of what is sent and of what is received]
+ *
+ * An `allToAll` runs on the engine `network`: `bytes` from sent + j * sendStride go to rank j, and
+ * as many come from it to received + j * receiveStride, for each of the `ranks`, this one included.
+ * With a sendStride of 0 all ranks get the same: an all-gather. All ranks run the same Program, so
+ * whatever one sends in its n-th, the others receive in theirs.
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
  * its instructions in program order, and beside the others. `wait` holds its engine until the
@@ -36,11 +42,15 @@ export type Space = (typeof spaces)[number]
 export const tileAxes = ['B', 'H', 'W'] as const
 export type TileAxis = (typeof tileAxes)[number]
 
-export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8 } as const
+export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8, allToAll: 9 } as const
 
 /** The position of a name is its code in a Program. */
-export const engines = ['compute', 'to-device', 'to-host'] as const
+export const engines = ['compute', 'to-device', 'to-host', 'network'] as const
 export type Engine = (typeof engines)[number]
+
+/** The engines of a Program: `network` is of those that ranks share. */
+export const enginesOf = ({ reduce }: Pick<Program, 'reduce'>): readonly Engine[] =>
+  reduce === undefined ? engines.filter((engine) => engine !== 'network') : engines
 
 /** The byte at base + strides . tile index. */
 export interface Address {
@@ -63,7 +73,7 @@ export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
 /** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
 export interface Copy {
   readonly kind: 'copy'
-  readonly engine: Exclude<Engine, 'compute'>
+  readonly engine: 'to-device' | 'to-host'
   readonly rows: number
   readonly rowBytes: number
   readonly deviceRowStride: number
@@ -75,6 +85,19 @@ export interface Copy {
    * the host.
    */
   readonly seed?: true
+}
+
+/** Bytes between this rank and all ranks, in the arena; strides are those from rank to rank. */
+export interface AllToAll {
+  readonly kind: 'allToAll'
+  readonly engine: 'network'
+  readonly ranks: number
+  /** Bytes that go to each rank, and come from it. */
+  readonly bytes: number
+  readonly sendStride: number
+  readonly receiveStride: number
+  readonly send: Offset
+  readonly receive: Offset
 }
 
 export type Instruction =
@@ -92,6 +115,7 @@ export type Instruction =
     }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
   | Copy
+  | AllToAll
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
   | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
@@ -132,13 +156,14 @@ export interface ProgramBuffer {
 
 /**
  * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient
- * that waits for the section `update`. The latter two have their parameter's layout.
+ * that waits for the section `update`, which have their parameter's layout. With a section `reduce`
+ * the sum of gradients too, and moments that running statistics take in there.
  */
 export interface PersistentTensor {
   readonly name: string
   /**
    * 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or
-   * 'gradient', which is not saved.
+   * 'gradient', 'sum' or 'moments', which are not saved.
    */
   readonly role: string
   readonly shape: readonly number[]
@@ -166,7 +191,7 @@ export interface Section {
   readonly stepIo: readonly StepIoEntry[]
 }
 
-export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const
+export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate', 'reduce'] as const
 export type SectionName = (typeof sectionNames)[number]
 
 /**
@@ -213,6 +238,12 @@ export interface Program {
    * an `update`, it leaves the gradients for it.
    */
   readonly step: Section
+  /**
+   * After each step, where ranks share the micro-batches of an update: adds the gradients of all
+   * ranks to what this rank keeps of the sum, and zeroes them; running statistics take in the
+   * moments of all ranks.
+   */
+  readonly reduce?: Section
   /**
    * After the last of an update's micro-batches: clips the gradients, updates the parameters, and
    * zeroes the gradients.

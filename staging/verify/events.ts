@@ -57,7 +57,7 @@ export type Event =
       readonly kind: 'access'
       readonly place: Place
       readonly engine: Engine
-      /** Absent for copies. */
+      /** Absent for copies, and where ranks exchange. */
       readonly kernel?: Kernel
       readonly accesses: readonly Access[]
       /** Which of the accesses begins a tile's backward. */

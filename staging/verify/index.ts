@@ -9,6 +9,7 @@ import { proveInitialised, type Initialised } from './initialised'
 import { mappedPeak, proveMapped } from './mapped'
 import { proveNoOverlaps } from './overlaps'
 import { proveNoRaces } from './races'
+import { proveReduced } from './reduced'
 import { proveSeeds } from './seeds'
 import { proveAllRead } from './unread'
 
@@ -61,6 +62,7 @@ const provePersistentTensors = ({ persistentTensors, buffers }: Program): void =
 const prove = (program: Program, events: ProgramEvents): Verified => {
   const { stores, sections } = events
   provePersistentTensors(program)
+  proveReduced(program)
   let restored: Initialised = new Map()
   for (const section of sections) {
     proveMapped(program, events, section)
@@ -87,8 +89,8 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
  * Proves, from the Program alone, that it may run: every access lies in its buffer, its space and
  * the budgeted peak; every read is of bytes that were written before; no two live buffers overlap;
  * no engine touches bytes that another may still be working on; what pages are mapped to is used
- * while they are; and tiles seed each element of an output gradient once. Loops are proven for all
- * of their tiles at once. What it cannot show, it refuses.
+ * while they are; tiles seed each element of an output gradient once; and ranks add each gradient
+ * once. Loops are proven for all of their tiles at once. What it cannot show, it refuses.
  */
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
   pipe(

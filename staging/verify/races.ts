@@ -8,7 +8,7 @@ import { fail, instructionFault, operandFault, placeText, rangeText, type Place 
  * A vector clock: how far each engine has come, as one of them knows it (Fidge, Mattern); positions
  * as in `engines`.
  */
-type Clock = [number, number, number]
+type Clock = number[]
 
 /** An access at the tile indices at which it ran; `range` in bytes of its space. */
 interface Done {
@@ -84,7 +84,7 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
     return found
   }
 
-  const clocks: Clock[] = engines.map(() => [0, 0, 0])
+  const clocks: Clock[] = engines.map(() => engines.map(() => 0))
   const recorded = new Map<number, Clock>()
   /** Work of each engine that some other has not waited for yet, in order. */
   const history: Done[][] = engines.map(() => [])

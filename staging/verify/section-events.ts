@@ -1,5 +1,5 @@
 import { isOptional } from '../kernels/kernels'
-import { tileAxes, type Copy, type Instruction, type Offset, type Program } from '../program/program'
+import { tileAxes, type AllToAll, type Copy, type Instruction, type Offset, type Program } from '../program/program'
 import { arenaBytes, isCount, locateAccess, movement, type SectionStores } from './accesses'
 import type { Access, Event, OpenLoop } from './events'
 import { fail, instructionFault, operandFault, rangeText, type Place } from './fault'
@@ -69,6 +69,21 @@ const readCopy = (section: ReadSection, one: Copy, path: readonly number[], loop
   return { kind: 'access', place, engine: one.engine, accesses, ...(inwards && one.seed === true ? { seed: host } : {}) }
 }
 
+const readAllToAll = (section: ReadSection, one: AllToAll, path: readonly number[], loops: readonly OpenLoop[]): Event => {
+  const place: Place = { section: section.name, path, kernel: one.kind }
+  const { ranks, bytes, sendStride, receiveStride } = one
+  if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
+  if (!isCount(ranks) || !isCount(bytes)) fail(instructionFault('form', place, `exchanges ${bytes} bytes with each of ${ranks} ranks`))
+  if (ranks > 1 && receiveStride < bytes)
+    fail(instructionFault('form', place, `receives ${bytes} bytes of each rank at places ${receiveStride} bytes apart`))
+  const side = (offset: Offset, stride: number, name: string, use: 'read' | 'write'): Access => {
+    const region = { kind: 'bytes', repeats: [{ count: ranks, stride }], run: bytes } as const
+    return locateAccess(section, place, loops, 'arena', offset, { name, use, region })
+  }
+  const accesses = [side(one.send, sendStride, 'send', 'read'), side(one.receive, receiveStride, 'receive', 'write')]
+  return { kind: 'access', place, engine: 'network', accesses }
+}
+
 /** Fails unless a map or unmap stands outside of loops and names whole pages. */
 const checkMapping = (
   { pages }: Program,
@@ -103,6 +118,8 @@ export const readInstructions = (
         return readLaunch(section, one, here, loops)
       case 'copy':
         return readCopy(section, one, here, loops)
+      case 'allToAll':
+        return readAllToAll(section, one, here, loops)
       case 'record':
       case 'wait':
         return { ...one, place: { section: name, path: here, kernel: one.kind } }

@@ -6,6 +6,7 @@
 #include "interrupt_watch.hpp"
 #include "lock_object.hpp"
 #include "mapped_pixels.hpp"
+#include "network_object.hpp"
 #include "session_object.hpp"
 #include "slide_object.hpp"
 #include "values.hpp"
@@ -26,6 +27,8 @@ Napi::Value availableMemoryValue(const Napi::CallbackInfo& info) {
 }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
+  exports.Set("openNetwork", Napi::Function::New(env, tilefold::addon::openNetwork));
+  exports.Set("localNetworks", Napi::Function::New(env, tilefold::addon::localNetworks));
   exports.Set("openSession", Napi::Function::New(env, tilefold::addon::openSession));
   exports.Set("openDevice", Napi::Function::New(env, tilefold::addon::openDevice));
   exports.Set("lockFile", Napi::Function::New(env, tilefold::addon::lockFile));

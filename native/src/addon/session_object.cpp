@@ -1,6 +1,7 @@
 #include "session_object.hpp"
 
 #include "mapped_pixels.hpp"
+#include "network_object.hpp"
 #include "read_windows.hpp"
 #include "values.hpp"
 
@@ -199,7 +200,8 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
     const Napi::Object options = objectOf(info[0], "options");
     const Measuring measuring{flagOf(options, "timesKernels"), flagOf(options, "traces")};
     auto holder = std::make_shared<Holder>();
-    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"), measuring);
+    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"), measuring,
+                                                networkOf(options.Get("network")));
     Napi::Object session = Napi::Object::New(env);
     session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
     session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {

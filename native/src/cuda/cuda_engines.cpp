@@ -218,7 +218,10 @@ class CudaEngines : public Engines {
     ExecutableGraph executable;
   };
 
-  cudaStream_t stream(Engine engine) const { return engine == Engine::compute ? context_.compute : of(streams_, engine).get(); }
+  // Programs with ranks are refused; an event of their engine's alone is the compute engine's.
+  cudaStream_t stream(Engine engine) const {
+    return engine == Engine::compute || engine == Engine::network ? context_.compute : of(streams_, engine).get();
+  }
 
   // What is queued on `later` from now on comes after all that is on `earlier`.
   void follow(cudaStream_t later, cudaStream_t earlier) {

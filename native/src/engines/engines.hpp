@@ -1,5 +1,4 @@
-// What a device runs a program with: memory for its spaces, and three engines that each keep their
-// order.
+// What a device runs a program with: memory for its spaces, and engines that each keep their order.
 #pragma once
 #include <memory>
 #include <optional>

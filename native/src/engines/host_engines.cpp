@@ -25,6 +25,10 @@ class HostEngines : public Engines {
 
   bool queue() const override { return false; }
   Worker& thread(Engine engine) override {
+    if (engine == Engine::network) {
+      if (!network_) network_.emplace(1);
+      return *network_;
+    }
     std::optional<Link>& link = of(links_, engine);
     if (!link) link.emplace(linkBytesPerSecond_, threads_);
     return link->thread();
@@ -100,6 +104,7 @@ class HostEngines : public Engines {
   double linkBytesPerSecond_;
   int threads_;  // of the loops of who makes this: of the compute engine
   PerEngine<std::optional<Link>> links_;  // of the engines whose thread was asked for
+  std::optional<Worker> network_;
   PerEngine<std::vector<double>> timestamps_;
   const StepParameters* step_ = nullptr;
 };

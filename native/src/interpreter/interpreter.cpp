@@ -32,6 +32,17 @@ void checkColour(const std::string& name, const Image& image) {
     if (!std::isfinite(factor)) throw Failure(name + " has a colour that is not 12 finite numbers");
 }
 
+// Throws Failure unless these are the ranks that the program exchanges with.
+void checkRanks(const Program& program, const Engines& engines, const Network* network) {
+  for (const Section& section : program.sections) {
+    if (section.ranks == 0) continue;
+    if (network == nullptr || network->size() != section.ranks)
+      throw Failure("section " + section.name + " is of " + std::to_string(section.ranks) + " ranks, but runs on " +
+                    std::to_string(network == nullptr ? 1 : network->size()));
+    if (engines.queue()) throw Failure("ranks train on processors alone: give --device cpu");
+  }
+}
+
 // Jobs on other threads that refer to what the caller holds, so it waits for them however it ends.
 class Started {
  public:
@@ -137,6 +148,16 @@ class Interpreter::Walk {
     return traced(copy.engine, [&] { return engines_.copy(copy.engine, device, host, copy.rows, copy.rowBytes, progress_); });
   }
 
+  bool execute(const AllToAll& all) {
+    std::vector<Exchange> parts(static_cast<std::size_t>(all.ranks));
+    const auto bytes = static_cast<std::size_t>(all.bytes);
+    const std::byte* send = engines_.arena() + resolve(all.send);
+    std::byte* receive = engines_.arena() + resolve(all.receive);
+    for (std::int64_t rank = 0; rank < all.ranks; ++rank)
+      parts[static_cast<std::size_t>(rank)] = {send + rank * all.sendStride, bytes, receive + rank * all.receiveStride, bytes};
+    return traced(Engine::network, [&] { return interpreter_.network_->exchange(parts, [this] { return progress_.ended(); }); });
+  }
+
   bool execute(const Record& record) {
     Recorded& recorded = recorded_[record.event];
     ++of(recorded.times, record.engine);
@@ -174,11 +195,14 @@ class Interpreter::Walk {
   std::vector<Operand> operands_{};
 };
 
-Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond, const Measuring& measuring)
+Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond, const Measuring& measuring,
+                         std::shared_ptr<Network> network)
     : program_(std::move(program)),
       kernels_(compileAll(program_.kernels, device)),
       traces_(measuring.traces),
+      network_(std::move(network)),
       engines_(device.engines(spacesOf(program_), linkBytesPerSecond)) {
+  checkRanks(program_, *engines_, network_.get());
   if (measuring.timesKernels) kernelMilliseconds_.fill(std::vector<double>(kernels_.size()));
 }
 
@@ -207,7 +231,7 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
 
 bool Interpreter::walk(const Section& section, std::byte* exchange, Progress& progress) {
   if (engines_->queue()) return Walk(*this, std::nullopt, section, exchange, progress).run(section.code);
-  PerEngine<bool> finished{true, true, true};
+  PerEngine<bool> finished{true, true, true, true};
   const auto walk = [&](Engine engine) {
     try {
       of(finished, engine) = Walk(*this, engine, section, exchange, progress).run(of(section.parts, engine));
@@ -217,11 +241,11 @@ bool Interpreter::walk(const Section& section, std::byte* exchange, Progress& pr
     }
   };
   Started others(progress);
-  for (const Engine engine : {Engine::toDevice, Engine::toHost})
+  for (const Engine engine : otherEngines)
     if (!of(section.parts, engine).empty()) others.add(engines_->thread(engine), [&walk, engine] { walk(engine); });
   walk(Engine::compute);
   others.finish();
-  return finished == PerEngine<bool>{true, true, true};
+  return finished == PerEngine<bool>{true, true, true, true};
 }
 
 void checkImages(const std::vector<Image>& images, const ImageExtent& input) {

@@ -5,6 +5,7 @@
 
 #include "../device.hpp"
 #include "../engines/engines.hpp"
+#include "../network/network.hpp"
 #include "../program/program.hpp"
 #include "../engines/progress.hpp"
 
@@ -18,8 +19,10 @@ struct Measuring {
 
 class Interpreter {
  public:
-  // Compiles every distinct kernel once. The device outlives the interpreter. Throws Failure.
-  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, const Measuring& measuring = {});
+  // Compiles every distinct kernel once. The device outlives the interpreter. `network`: of the
+  // ranks that the program exchanges with; none where it does not. Throws Failure.
+  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, const Measuring& measuring = {},
+              std::shared_ptr<Network> network = nullptr);
 
   const Program& program() const { return program_; }
   const Engines& engines() const { return *engines_; }
@@ -41,6 +44,7 @@ class Interpreter {
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
   bool traces_;
+  std::shared_ptr<Network> network_;
   PerEngine<std::vector<double>> kernelMilliseconds_;  // of its launches: engines do not share a number
   std::unique_ptr<Engines> engines_;
 };

@@ -5,11 +5,12 @@
 
 namespace tilefold {
 
-Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond, const Measuring& measuring)
+Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond, const Measuring& measuring,
+                 std::shared_ptr<Network> network)
     : worker_(choice.threads) {
   worker_.execute([&] {
     device_ = makeDevice(choice);
-    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond, measuring);
+    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond, measuring, std::move(network));
   });
 }
 

@@ -17,8 +17,9 @@ namespace tilefold {
 class Session {
  public:
   // Decodes, compiles and maps the arena; waits for it. Throws Failure. `linkBytesPerSecond` bounds
-  // either direction between device and host; 0: unlimited.
-  Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0, const Measuring& measuring = {});
+  // either direction between device and host; 0: unlimited. `network` as the interpreter's.
+  Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0, const Measuring& measuring = {},
+          std::shared_ptr<Network> network = nullptr);
   ~Session();
 
   // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while

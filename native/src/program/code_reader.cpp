@@ -12,8 +12,10 @@
 namespace tilefold {
 namespace {
 
-constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8;
+constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
+                       allToAllCode = 9;
 constexpr std::int64_t spaceCount = 4;
+constexpr std::int64_t mostRanks = std::int64_t{1} << 20;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
 constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
 
@@ -25,13 +27,14 @@ class Reader {
 
   void read(Section& section) {
     Lists lists = instructions(numbers_.size());
-    for (const Engine engine : {Engine::toDevice, Engine::toHost})
+    for (const Engine engine : otherEngines)
       if (!of(used_, engine)) of(lists.parts, engine).clear();
     mappings_.end();
     section.code = std::move(lists.all);
     section.parts = std::move(lists.parts);
     section.eventCount = events_.size();
     section.loadsImages = loadsImages_;
+    section.ranks = ranks_;
   }
 
  private:
@@ -82,6 +85,8 @@ class Reader {
         lists.add(Engine::compute, map());
       } else if (code == unmapCode) {
         lists.add(Engine::compute, unmap());
+      } else if (code == allToAllCode) {
+        lists.add(Engine::network, allToAll());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
       if (code != loopCode) countSteps();
@@ -127,7 +132,8 @@ class Reader {
   Copy copy() {
     Copy copy;
     copy.engine = nextEngine();
-    if (copy.engine == Engine::compute) throw Failure(place() + " copies on the compute engine");
+    if (copy.engine != Engine::toDevice && copy.engine != Engine::toHost)
+      throw Failure(place() + " copies on the " + (copy.engine == Engine::compute ? "compute" : "network") + " engine");
     copy.rows = next();
     copy.rowBytes = next();
     if (copy.rows < 1 || copy.rowBytes < 1)
@@ -153,6 +159,36 @@ class Reader {
     const std::int64_t end = most + (copy.rows - 1) * copy.deviceRowStride + copy.rowBytes;
     placed([&, from = least] { mappings_.touch(copy.engine, static_cast<std::size_t>(from), static_cast<std::size_t>(end)); });
     return copy;
+  }
+
+  AllToAll allToAll() {
+    of(used_, Engine::network) = true;
+    AllToAll all;
+    all.ranks = next();
+    all.bytes = next();
+    all.sendStride = next();
+    all.receiveStride = next();
+    all.send = nextOffset();
+    all.receive = nextOffset();
+    checkOutsideLoops("exchanges with ranks");
+    if (all.ranks < 1 || all.ranks > mostRanks || all.bytes < 1)
+      throw Failure(place() + " exchanges " + text(all.bytes) + " bytes with each of " + text(all.ranks) + " ranks");
+    if (ranks_ != 0 && ranks_ != all.ranks)
+      throw Failure(place() + " exchanges with " + text(all.ranks) + " ranks where others do with " + text(ranks_));
+    ranks_ = all.ranks;
+    if (all.sendStride < 0 || all.receiveStride < 0 || (all.ranks > 1 && all.receiveStride < all.bytes))
+      throw Failure(place() + " receives " + text(all.bytes) + " bytes of each rank at places " + text(all.receiveStride) + " bytes apart");
+    const auto reach = [&](const char* what, const Offset& offset, std::int64_t stride) {
+      const std::int64_t end = checkedAdd(checkedAdd(offset.base, checkedMultiply(all.ranks - 1, stride)), all.bytes);
+      if (offset.base < 0 || end > limits_.arenaBytes)
+        throw Failure(place() + " " + what + " bytes " + text(offset.base) + " .. " + text(end) + " of the arena's " + text(limits_.arenaBytes));
+      placed([&] { mappings_.touch(Engine::network, static_cast<std::size_t>(offset.base), static_cast<std::size_t>(end)); });
+      return std::pair(offset.base, end);
+    };
+    const auto [sent, sentEnd] = reach("sends", all.send, all.sendStride);
+    const auto [received, receivedEnd] = reach("receives", all.receive, all.receiveStride);
+    if (sent < receivedEnd && received < sentEnd) throw Failure(place() + " receives where it sends from");
+    return all;
   }
 
   Record record() {
@@ -262,13 +298,13 @@ class Reader {
       throw Failure(place() + " names " + text(bytes) + " bytes from " + text(from) + " on, no whole pages of " + text(space));
   }
 
-  void checkOutsideLoops() const {
-    if (loops_.any()) throw Failure(place() + " maps pages inside a loop");
+  void checkOutsideLoops(const char* what) const {
+    if (loops_.any()) throw Failure(place() + " " + what + " inside a loop");
   }
 
   Map map() {
     const std::int64_t address = next(), memory = next(), bytes = next();
-    checkOutsideLoops();
+    checkOutsideLoops("maps pages");
     checkPages(address, bytes, limits_.arenaBytes);
     checkPages(memory, bytes, limits_.memoryBytes);
     const Map map{static_cast<std::size_t>(address), static_cast<std::size_t>(memory), static_cast<std::size_t>(bytes)};
@@ -278,7 +314,7 @@ class Reader {
 
   Unmap unmap() {
     const std::int64_t address = next(), bytes = next();
-    checkOutsideLoops();
+    checkOutsideLoops("maps pages");
     checkPages(address, bytes, limits_.arenaBytes);
     const Unmap unmap{static_cast<std::size_t>(address), static_cast<std::size_t>(bytes)};
     placed([&] { mappings_.unmap(unmap); });
@@ -294,6 +330,7 @@ class Reader {
   PerEngine<bool> used_{};
   std::int64_t steps_ = 0, iterations_ = 1;  // that run so far; of the enclosing loops together, as far as it matters
   bool loadsImages_ = false;
+  std::int64_t ranks_ = 0;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace tilefold {
 namespace {
 
-constexpr const char* engineNames[] = {"compute", "to-device", "to-host"};
+constexpr const char* engineNames[] = {"compute", "to-device", "to-host", "network"};
 
 std::string range(std::size_t from, std::size_t to) { return std::to_string(from) + " .. " + std::to_string(to); }
 
@@ -34,7 +34,7 @@ void Mappings::unmap(const Unmap& unmap) {
   auto found = live_.find(unmap.address);
   while (found != live_.end() && found->first == reached && reached < end) {
     const Mapping& mapping = found->second;
-    for (const Engine engine : {Engine::toDevice, Engine::toHost})
+    for (const Engine engine : otherEngines)
       if (of(mapping.touched, engine) > of(known, engine))
         throw Failure("unmaps what the engine " + std::string(engineNames[static_cast<std::size_t>(engine)]) + " may still be working on");
     reached += mapping.bytes;

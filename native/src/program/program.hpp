@@ -51,9 +51,11 @@ struct Address : Offset {
   Space space = Space::none;
 };
 
-enum class Engine : int { compute, toDevice, toHost };
+enum class Engine : int { compute, toDevice, toHost, network };
 
-constexpr std::size_t engineCount = 3;
+constexpr std::size_t engineCount = 4;
+// Those that run beside the compute engine.
+constexpr std::array<Engine, 3> otherEngines{Engine::toDevice, Engine::toHost, Engine::network};
 
 template <class T>
 using PerEngine = std::array<T, engineCount>;
@@ -80,6 +82,12 @@ struct Copy {
   Offset device, host;
 };
 
+// On the network engine: `bytes` to and from each rank, at places so far apart in the arena.
+struct AllToAll {
+  std::int64_t ranks = 1, bytes = 0, sendStride = 0, receiveStride = 0;
+  Offset send, receive;
+};
+
 // Events are counted from 0 within a section.
 struct Record {
   Engine engine = Engine::compute;
@@ -101,7 +109,7 @@ struct Unmap {
 };
 
 struct Loop;
-using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap>;
+using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap, AllToAll>;
 using Code = std::vector<Instruction>;
 
 struct Loop {
@@ -119,6 +127,7 @@ struct Section {
   std::size_t eventCount = 0;
   std::size_t exchangeBytes = 0;
   bool loadsImages = false;
+  std::int64_t ranks = 0;  // with which it exchanges; 0 where it does not
 };
 
 struct ImageExtent {

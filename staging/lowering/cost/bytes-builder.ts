@@ -91,6 +91,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     launch,
     load: launch,
     copy: ({ device }) => synchronise(undefined, undefined, device.buffer),
+    allToAll: () => undefined,
     freshEvent: () => events++,
     record: synchronise,
     wait: synchronise,

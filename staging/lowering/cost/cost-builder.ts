@@ -25,6 +25,7 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     launch,
     load: launch,
     copy: () => undefined,
+    allToAll: () => undefined,
     freshEvent: () => 0,
     record: () => undefined,
     wait: () => undefined,

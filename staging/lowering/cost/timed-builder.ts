@@ -44,6 +44,7 @@ export const createTimedBuilder = (device: DeviceModel): TimedBuilder => {
     launch: (kernel) => compute(nanoseconds(device, kernel as unknown as Kernel)),
     load: (kernel) => loadFor(nanoseconds(device, kernel as unknown as Kernel)),
     copy: ({ engine, rows, rowBytes }) => void current.push({ kind: 'copy', engine, rows, rowBytes }),
+    allToAll: () => undefined,
     freshEvent: () => events++,
     record: (engine, event) => void current.push({ kind: 'record', engine, event }),
     wait: (engine, event) => void current.push({ kind: 'wait', engine, event }),

@@ -33,7 +33,9 @@ const ofTiles = {
   'normalised-tile': 'tile of what is normalised',
   'owned-part': 'the owned part of a tile',
   image: 'input tile',
-  'gradient-norm': 'the sum of squares of all gradients'
+  'gradient-norm': 'the sum of squares of all gradients',
+  'received-gradients': 'gradients of all ranks',
+  'received-moments': 'moments of all ranks'
 } as const
 
 /**

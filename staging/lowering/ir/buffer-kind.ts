@@ -33,7 +33,9 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   sums: 'workspace',
   scratch: 'workspace',
   'refused-scratch': 'workspace',
-  'gradient-norm': 'workspace'
+  'gradient-norm': 'workspace',
+  'received-gradients': 'workspace',
+  'received-moments': 'workspace'
 }
 
 export const bufferKind = ({ kind }: BufferIdentity): BufferKind => kinds[kind]

@@ -2,7 +2,7 @@ import { map } from 'fp-ts/Record'
 import type { BufferIdentity } from './buffer-identity'
 import type { KernelRow, Use } from '../../kernels/kernel-row'
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
-import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
+import { tileAxes, type AllToAll, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
@@ -32,6 +32,12 @@ interface UnplacedCopy extends Omit<Copy, 'device' | 'host'> {
   readonly host: InBuffer
 }
 
+/** An exchange with all ranks before placement. */
+interface UnplacedAllToAll extends Omit<AllToAll, 'send' | 'receive'> {
+  readonly send: InBuffer
+  readonly receive: InBuffer
+}
+
 export type UnplacedInstruction =
   | {
       readonly kind: 'launch'
@@ -42,6 +48,7 @@ export type UnplacedInstruction =
     }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly UnplacedInstruction[] }
   | UnplacedCopy
+  | UnplacedAllToAll
   /**
    * A wait may end a transfer: what that read, on the device or on the host, must stay until here.
    */
@@ -104,6 +111,8 @@ export interface Builder {
   /** Launches a kernel on the to-device engine. */
   readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: UnplacedOperand }) => void
   readonly copy: (copy: Omit<UnplacedCopy, 'kind'>) => void
+  /** Outside of loops. */
+  readonly allToAll: (exchanged: Omit<UnplacedAllToAll, 'kind' | 'engine'>) => void
   readonly freshEvent: () => number
   readonly record: (engine: Engine, event: number, device?: Buffer) => void
   readonly wait: (engine: Engine, event: number, device?: Buffer) => void
@@ -188,6 +197,7 @@ export const createBuilder = (pool: Pool): Builder => {
       const side = (address: InBuffer): InBuffer => (stepping === undefined ? address : (stepped(address, stepping) as InBuffer))
       current.push({ kind: 'copy', ...copy, device: side(device), host: side(host) })
     },
+    allToAll: (exchanged) => void current.push({ kind: 'allToAll', engine: 'network', ...exchanged }),
     freshEvent: pool.freshEvent,
     record: synchronise('record'),
     wait: synchronise('wait'),

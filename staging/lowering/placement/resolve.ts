@@ -23,6 +23,8 @@ export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): r
         return { ...instruction, body: resolve(instruction.body, placed) }
       case 'copy':
         return { ...instruction, device: side(instruction.device), host: side(instruction.host) }
+      case 'allToAll':
+        return { ...instruction, send: side(instruction.send), receive: side(instruction.receive) }
       default: {
         const { kind, engine, event } = instruction
         return { kind, engine, event }

@@ -20,6 +20,11 @@ export interface ParameterTensor {
    * Its gradient over the micro-batches of an update, where the update has a section of its own.
    */
   readonly gradient: Buffer | undefined
+  /**
+   * The sum of gradients over the micro-batches of all ranks, where ranks share them: of each piece
+   * of it a rank keeps a slice, at the piece's beginning.
+   */
+  readonly sum: Buffer | undefined
 }
 
 /** Convolutions and linear layers have a weight; normalisations may have none. */

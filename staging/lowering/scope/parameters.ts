@@ -1,7 +1,7 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
 import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
-import { findTrainingParameters, hasSeparateUpdate, type Optimizer } from '../../graph/objective'
+import { findTrainingParameters, hasSeparateUpdate, microBatches, reducingRanks, type Optimizer } from '../../graph/objective'
 import { type Segment } from '../../plans/plan'
 import { tileCount } from '../../graph/span'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
@@ -18,6 +18,8 @@ export interface WeightForms {
   /** Groups of channels, each with weights of its own. */
   readonly groups: number
 }
+
+const roundUp = (count: number, multiple: number): number => Math.ceil(count / multiple) * multiple
 
 /**
  * A node's parameters in the arena, where they live across steps; undefined for an op that has
@@ -37,7 +39,11 @@ export const parameterTensors = (
     const learning = isTrainable(parameter) ? findTrainingParameters(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
-    const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'persistent')
+    const resident = (identity: BufferIdentity, count = elements) => builder.buffer(identity, count * parameterBytes, 'persistent')
+    const isReduced = reducingRanks(objective) !== undefined
+    // So that ranks have slices of one size, however many there are.
+    const kept = isReduced ? roundUp(elements, microBatches(objective)) : elements
+    const collected = (state: 'gradient' | 'sum') => resident({ kind: 'state', parameter: name, state }, kept)
     return {
       name,
       shape,
@@ -48,8 +54,8 @@ export const parameterTensors = (
       transformable: isWeight && transformable,
       learning,
       buffer: resident({ kind: 'parameter', parameter: name }),
-      gradient:
-        learning !== undefined && hasSeparateUpdate(objective) ? resident({ kind: 'state', parameter: name, state: 'gradient' }) : undefined
+      gradient: learning !== undefined && hasSeparateUpdate(objective) ? collected('gradient') : undefined,
+      sum: learning !== undefined && isReduced ? collected('sum') : undefined
     }
   }
   return { weight: tensor('weight'), bias: tensor('bias'), mean: tensor('runningMean'), variance: tensor('runningVariance') }

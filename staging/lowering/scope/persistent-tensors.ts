@@ -4,6 +4,12 @@ import type { ModelScope } from './scope'
 import type { ParameterTensor } from './parameter-tensor'
 import type { Buffer } from '../ir/builder'
 import { stateNames, tensorsOf } from './parameters'
+import { runningMoments } from './running-moments'
+
+const passing = ['gradient', 'sum', 'moments']
+
+/** Tells whether what has a role is zero between updates, so that no state has it. */
+export const isPassing = (role: string): boolean => passing.includes(role)
 
 /**
  * What of a parameter lives across sections: itself, a state of the optimizer or a gradient that is
@@ -16,13 +22,12 @@ export interface UnplacedPersistentTensor {
   readonly buffer: Buffer
 }
 
-/** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
-export const createPersistentTensors = ({
-  parameters,
-  builder,
-  parameterBytes,
-  graph
-}: ModelScope): readonly UnplacedPersistentTensor[] => {
+/**
+ * Parameters, then optimizer state, then gradients that are kept, and what ranks hand to each
+ * other: all that outlives a section.
+ */
+export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPersistentTensor[] => {
+  const { parameters, builder, parameterBytes, graph } = scope
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
@@ -44,11 +49,20 @@ export const createPersistentTensors = ({
         }
       })
     ),
-    ...tensors.flatMap(({ parameter }) =>
-      parameter.gradient === undefined
-        ? []
-        : [{ name: bufferText(parameter.gradient.identity), role: 'gradient', parameter, buffer: parameter.gradient }]
-    )
+    ...(['gradient', 'sum'] as const).flatMap((role) =>
+      tensors.flatMap(({ parameter }) => {
+        const buffer = parameter[role]
+        return buffer === undefined ? [] : [{ name: bufferText(buffer.identity), role, parameter, buffer }]
+      })
+    ),
+    ...runningMoments(scope)
+      .filter(([, { role }]) => role === 'persistent')
+      .map(([position, buffer]) => ({
+        name: bufferText(buffer.identity),
+        role: 'moments',
+        parameter: parameters[position]!.mean!,
+        buffer
+      }))
   ]
 }
 
@@ -58,7 +72,7 @@ export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTe
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
 export const statesOf = (persistentTensors: readonly UnplacedPersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
   const states = new Map<ParameterTensor, Buffer[]>()
-  for (const { parameter, buffer } of persistentTensors)
-    if (buffer !== parameter.buffer && buffer !== parameter.gradient) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
+  for (const { parameter, buffer, role } of persistentTensors)
+    if (buffer !== parameter.buffer && !isPassing(role)) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
   return (parameter) => states.get(parameter) ?? []
 }

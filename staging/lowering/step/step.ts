@@ -1,6 +1,6 @@
 import type { DeviceModel } from '../../devices/device-model'
 import { elementCount } from '../../graph/extents'
-import { hasSeparateUpdate } from '../../graph/objective'
+import { hasSeparateUpdate, microBatches, reducingRanks } from '../../graph/objective'
 import type { StepGraph } from '../../graph/step-graph'
 import type { SwapSchedule, Segment } from '../../plans/plan'
 import type { StepIoEntry } from '../../program/program'
@@ -18,12 +18,13 @@ import { createPersistentTensors, statesOf, type UnplacedPersistentTensor } from
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
+import { emitReduce, type Reduction } from './reduce'
 import { withSwaps } from './swap'
 import { emitUpdate, updateStepIo } from './update'
 
 /** A section before placement. */
 export interface UnplacedSection {
-  readonly name: 'step' | 'update' | 'evaluate'
+  readonly name: 'step' | 'reduce' | 'update' | 'evaluate'
   readonly code: readonly UnplacedInstruction[]
   readonly exchange: { readonly bytes: number; readonly entries: readonly StepIoEntry[] }
 }
@@ -103,9 +104,16 @@ export const emitSections = (
   const step = emitStep(scope, bound, persistentTensors)
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
+  const ranks = reducingRanks(objective)
+  const reduction: Reduction | undefined = ranks === undefined ? undefined : { ...scope, ranks, microBatches: microBatches(objective) }
+  if (reduction !== undefined) {
+    const reduce = createBuilder(pool)
+    emitReduce(scope, reduce, reduction)
+    sections.push({ name: 'reduce', code: reduce.code(), exchange: { bytes: 0, entries: [] } })
+  }
   if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
-    emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), statesOf(persistentTensors))
+    emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), statesOf(persistentTensors), reduction)
     sections.push({ name: 'update', code: update.code(), exchange: updateStepIo(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections

@@ -1,5 +1,5 @@
 import type { SwapSchedule } from '../../plans/plan'
-import type { Engine } from '../../program/program'
+import type { Copy } from '../../program/program'
 import { arenaOperand, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
 import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
 
@@ -61,7 +61,7 @@ interface PlacedInterval {
 const insertedAt = (position: number, intervals: readonly PlacedInterval[], freshEvent: () => number): readonly UnplacedInstruction[] => {
   /** Copies that begin once computing has come here. */
   const started = (
-    engine: Exclude<Engine, 'compute'>,
+    engine: Copy['engine'],
     starting: readonly PlacedInterval[],
     ends: (interval: PlacedInterval) => { readonly device: Buffer; readonly event: number }
   ): readonly UnplacedInstruction[] => {

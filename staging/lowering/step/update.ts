@@ -3,6 +3,7 @@ import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { arenaOperand, exchangeOperand, type Buffer, type Builder } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'
+import { gatherGradient, type Reduction } from './reduce'
 
 const normBytes = 8
 
@@ -14,24 +15,31 @@ export const updateStepIo = ({ clipNorm }: Training): { readonly bytes: number; 
 
 /**
  * Emits one update of the trained parameters from the gradients that the steps before it left in
- * the arena, which start at zero again.
+ * the arena, which start at zero again; with a reduction they are gathered from all ranks first,
+ * each while the one before it is used.
  */
 export const emitUpdate = (
   builder: Builder,
   { clipNorm, optimizer }: Training,
   parameters: readonly ParameterTensor[],
-  stateOf: (parameter: ParameterTensor) => readonly Buffer[]
+  stateOf: (parameter: ParameterTensor) => readonly Buffer[],
+  reduction?: Reduction
 ): void => {
+  const gather = (parameter: ParameterTensor) => (reduction === undefined ? () => undefined : gatherGradient(builder, parameter, reduction))
   const sumSquares = arenaOperand(builder.buffer({ kind: 'gradient-norm' }, normBytes))
   if (clipNorm !== undefined) {
     builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
-    for (const { elements, gradient } of parameters)
+    for (const parameter of parameters) {
+      gather(parameter)()
+      const { elements, gradient } = parameter
       builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: arenaOperand(gradient!), sum: sumSquares })
+    }
     builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchangeOperand(0) })
   }
   for (const parameter of parameters) {
     const { elements, gradient } = parameter
-    if (clipNorm !== undefined)
+    if (clipNorm === undefined) gather(parameter)()
+    else
       builder.launch<'clipGradient'>(
         { kind: 'clipGradient', count: elements, maxNorm: clipNorm },
         { sumSquares, gradient: arenaOperand(gradient!) }

@@ -1,5 +1,6 @@
 import { tileIdentity } from '../ir/buffer-identity'
-import { gathersStatistics, isWithinTile, type Normalisation } from '../../graph/statistics'
+import { reducingRanks } from '../../graph/objective'
+import { gathersStatistics, isWithinTile, updatesRunning, type Normalisation } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
@@ -80,19 +81,34 @@ export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pi
   addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
 /**
- * After the tiles of a pass that gathered moments: running statistics take them in, once a step.
+ * The running statistics of some channels of the op at a position, which has them, take in moments.
  */
-export const updateRunning = (scope: ModelScope, segment: Segment): void =>
+export const launchUpdateRunning = (
+  { builder, graph, parameters, parameterBytes }: Pick<ModelScope, 'builder' | 'graph' | 'parameters' | 'parameterBytes'>,
+  position: number,
+  { first, count }: { readonly first: number; readonly count: number },
+  moments: UnplacedOperand
+): void => {
+  const { mean, variance } = parameters[position]!
+  const from = first * parameterBytes
+  builder.launch<'updateRunning'>(
+    { kind: 'updateRunning', channels: count, momentum: graph.nodes[position]!.statistics!.momentum! },
+    { moments, mean: arenaOperand(mean!.buffer, from), variance: arenaOperand(variance!.buffer, from) }
+  )
+}
+
+/**
+ * After the tiles of a pass that gathered moments: running statistics take them in, once a step;
+ * where ranks share micro-batches, in the section `reduce` instead.
+ */
+export const updateRunning = (scope: ModelScope, segment: Segment): void => {
+  if (reducingRanks(scope.graph.objective) !== undefined) return
   gatheringFrom(scope, segment).forEach((position) => {
-    const { builder, graph, moments, parameters } = scope
-    const { input, statistics } = graph.nodes[position]!
-    if (statistics?.momentum === undefined) return
-    const { mean, variance } = parameters[position]!
-    builder.launch<'updateRunning'>(
-      { kind: 'updateRunning', channels: input[1], momentum: statistics.momentum },
-      { moments: arenaOperand(moments.get(position)!), mean: arenaOperand(mean!.buffer), variance: arenaOperand(variance!.buffer) }
-    )
+    const node = scope.graph.nodes[position]!
+    if (updatesRunning(node))
+      launchUpdateRunning(scope, position, { first: 0, count: node.input[1] }, arenaOperand(scope.moments.get(position)!))
   })
+}
 
 /** After all tiles: the overlaps of a segment's loss, which are complete, become a part of it. */
 export const finishOverlaps = (scope: ModelScope, { from, to }: Segment): void =>

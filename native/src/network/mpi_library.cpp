@@ -1,0 +1,172 @@
+#include "mpi_library.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+
+#include "../failure.hpp"
+
+namespace tilefold {
+namespace {
+
+class Loaded {
+ public:
+  Loaded(const std::vector<std::string>& names, const std::string& title) {
+    std::string looked;
+    for (const std::string& name : names) {
+      // Open MPI's parts, which it loads itself, look for it among what is global.
+      handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
+      if (handle_ != nullptr) {
+        path_ = name;
+        return;
+      }
+      const char* complaint = dlerror();
+      looked += (looked.empty() ? "" : "; ") + std::string(complaint == nullptr ? name : complaint);
+    }
+    throw Failure("the launcher is " + title + "'s, whose library does not load (" + looked + "): install " + title +
+                  ", or set TILEFOLD_MPI_PATH to its library");
+  }
+
+  void* find(const char* name) const {
+    void* symbol = dlsym(handle_, name);
+    if (symbol == nullptr) throw Failure(path_ + " has no " + name + ": set TILEFOLD_MPI_PATH to the library of the launcher's MPI");
+    return symbol;
+  }
+
+ private:
+  void* handle_ = nullptr;
+  std::string path_;
+};
+
+// Handles are addresses of the library's own objects.
+struct OpenMpi {
+  using Handle = void*;
+  static constexpr const char* title = "Open MPI";
+  static std::vector<std::string> names() { return {"libmpi.so.40", "libmpi.so"}; }
+  static void prepare() {}
+  static Handle world(const Loaded& library) { return library.find("ompi_mpi_comm_world"); }
+  static Handle byte(const Loaded& library) { return library.find("ompi_mpi_byte"); }
+  static Handle errorsReturn(const Loaded& library) { return library.find("ompi_mpi_errors_return"); }
+  static void* ignoredStatuses() { return nullptr; }
+};
+
+// Handles are numbers, the same in all libraries of MPICH's ABI initiative.
+struct Mpich {
+  using Handle = int;
+  static constexpr const char* title = "MPICH";
+  static std::vector<std::string> names() { return {"libmpi.so.12", "libmpich.so.12"}; }
+  // UCX watches allocations and signals by itself, which ends processes that have a virtual machine
+  // with many threads (docs/ranks.md).
+  static void prepare() {
+    setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 0);
+    setenv("UCX_ERROR_SIGNALS", "", 0);
+  }
+  static Handle world(const Loaded&) { return 0x44000000; }
+  static Handle byte(const Loaded&) { return 0x4c00010d; }
+  static Handle errorsReturn(const Loaded&) { return 0x54000001; }
+  static void* ignoredStatuses() { return reinterpret_cast<void*>(std::intptr_t{1}); }
+};
+
+constexpr int messageTag = 7;
+constexpr std::size_t longestText = 8192;  // longer than MPI_MAX_ERROR_STRING of either
+
+// The calls of one binary interface.
+template <class Abi>
+class Library : public MpiLibrary {
+ public:
+  using Handle = typename Abi::Handle;
+
+  explicit Library(const std::string& path)
+      : loaded_(path.empty() ? Abi::names() : std::vector<std::string>{path}, Abi::title),
+        world_(Abi::world(loaded_)),
+        byte_(Abi::byte(loaded_)) {
+    resolve("MPI_Init", init_);
+    resolve("MPI_Comm_set_errhandler", setErrorHandler_);
+    resolve("MPI_Error_string", errorString_);
+    resolve("MPI_Comm_rank", commRank_);
+    resolve("MPI_Comm_size", commSize_);
+    resolve("MPI_Isend", isend_);
+    resolve("MPI_Irecv", irecv_);
+    resolve("MPI_Testall", testAll_);
+    resolve("MPI_Finalize", finalize_);
+    resolve("MPI_Abort", abort_);
+  }
+
+  void start() override {
+    check("MPI_Init", init_(nullptr, nullptr));
+    check("MPI_Comm_set_errhandler", setErrorHandler_(world_, Abi::errorsReturn(loaded_)));
+  }
+
+  int rank() override {
+    int rank = 0;
+    check("MPI_Comm_rank", commRank_(world_, &rank));
+    return rank;
+  }
+
+  int size() override {
+    int size = 0;
+    check("MPI_Comm_size", commSize_(world_, &size));
+    return size;
+  }
+
+  void send(const std::byte* bytes, std::size_t count, int to) override {
+    check("MPI_Isend", isend_(bytes, static_cast<int>(count), byte_, to, messageTag, world_, &requests_.emplace_back()));
+  }
+
+  void receive(std::byte* bytes, std::size_t count, int from) override {
+    check("MPI_Irecv", irecv_(bytes, static_cast<int>(count), byte_, from, messageTag, world_, &requests_.emplace_back()));
+  }
+
+  bool done() override {
+    int all = 0;
+    check("MPI_Testall", testAll_(static_cast<int>(requests_.size()), requests_.data(), &all, Abi::ignoredStatuses()));
+    if (all == 0) return false;
+    requests_.clear();
+    return true;
+  }
+
+  void finish() override { check("MPI_Finalize", finalize_()); }
+  void abort(int status) override { abort_(world_, status); }
+
+ private:
+  template <class Function>
+  void resolve(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(loaded_.find(name));
+  }
+
+  void check(const char* call, int code) {
+    if (code == 0) return;
+    std::array<char, longestText> text{};
+    int length = 0;
+    const bool known = errorString_(code, text.data(), &length) == 0;
+    throw Failure(std::string(Abi::title) + "'s " + call + " failed (" + (known ? text.data() : "error " + std::to_string(code)) + ")");
+  }
+
+  Loaded loaded_;
+  Handle world_, byte_;
+  std::vector<Handle> requests_;
+  int (*init_)(int*, char***) = nullptr;
+  int (*setErrorHandler_)(Handle, Handle) = nullptr;
+  int (*errorString_)(int, char*, int*) = nullptr;
+  int (*commRank_)(Handle, int*) = nullptr;
+  int (*commSize_)(Handle, int*) = nullptr;
+  int (*isend_)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*irecv_)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*testAll_)(int, Handle*, int*, void*) = nullptr;
+  int (*finalize_)() = nullptr;
+  int (*abort_)(Handle, int) = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<MpiLibrary> openMpiLibrary(MpiKind kind, const std::string& path) {
+  if (kind == MpiKind::mpich) {
+    Mpich::prepare();
+    return std::make_unique<Library<Mpich>>(path);
+  }
+  return std::make_unique<Library<OpenMpi>>(path);
+}
+
+}  // namespace tilefold

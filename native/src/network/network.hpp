@@ -1,0 +1,36 @@
+// The processes that train together, as one of them sees them: each is a rank, counted from 0.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tilefold {
+
+// What goes to one rank, and what comes from it.
+struct Exchange {
+  const std::byte* send = nullptr;
+  std::size_t sendBytes = 0;
+  std::byte* receive = nullptr;
+  std::size_t receiveBytes = 0;
+};
+
+class Network {
+ public:
+  virtual ~Network() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // With every rank, this one included: one element each. Every rank calls it as often, in the same
+  // order, and receives as many bytes as it is sent. One caller at a time. Throws Failure. False
+  // when `ended` said so first: then ranks no longer agree, and every later call throws.
+  virtual bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>& ended) = 0;
+  // Ends this rank's part. `status` 0: once all ranks do. Else every rank is ended, with that exit
+  // status where the launcher can.
+  virtual void leave(int status) = 0;
+};
+
+// What every rank gives, by rank; messages of any length.
+std::vector<std::vector<std::byte>> gather(Network& network, const std::vector<std::byte>& own);
+
+}  // namespace tilefold

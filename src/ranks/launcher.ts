@@ -1,0 +1,66 @@
+import { fstatSync } from 'node:fs'
+import * as E from 'fp-ts/Either'
+import type { MpiKind } from '../../native'
+import { type Failure, inputFailure } from '../failure'
+
+/** What started this process among others. */
+export interface Launcher {
+  readonly kind: MpiKind
+  /** Whose library it needs, in words. */
+  readonly library: string
+  readonly rank: number
+  /** Processes that it started; undefined where it does not say. */
+  readonly size: number | undefined
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const whole = (text: string | undefined): number | undefined => (text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined)
+
+const isOpen = (descriptor: number): boolean => {
+  try {
+    fstatSync(descriptor)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Finds the launcher of MPI in the variables that it sets: mpirun of Open MPI or of MPICH and its
+ * kin, or srun with a plugin for one of them; undefined where there is none, and MPI is not
+ * touched. Fails where processes were started that cannot know of each other.
+ */
+export const findLauncher = (environment: Environment): E.Either<Failure, Launcher | undefined> => {
+  const read = (name: string): number | undefined => whole(environment[name])
+  const [openSize, openRank] = [read('OMPI_COMM_WORLD_SIZE'), read('OMPI_COMM_WORLD_RANK')]
+  if (openSize !== undefined && openRank !== undefined)
+    return E.right({ kind: 'open-mpi', library: 'Open MPI', rank: openRank, size: openSize })
+  const pmiRank = read('PMI_RANK')
+  if (pmiRank !== undefined) {
+    const descriptor = read('PMI_FD')
+    if (descriptor !== undefined && !isOpen(descriptor))
+      return E.left(
+        inputFailure(
+          `the launcher's connection (PMI_FD ${descriptor}) is closed, as npx does with it: start node_modules/.bin/tilefold in place of npx tilefold`
+        )
+      )
+    return E.right({ kind: 'mpich', library: 'MPICH', rank: pmiRank, size: read('PMI_SIZE') })
+  }
+  const tasks = read('SLURM_STEP_NUM_TASKS')
+  const pmixRank = read('PMIX_RANK')
+  if (pmixRank !== undefined) return E.right({ kind: 'open-mpi', library: 'Open MPI', rank: pmixRank, size: tasks })
+  if (environment['SLURM_PROCID'] !== undefined && tasks !== undefined && tasks > 1)
+    return E.left(
+      inputFailure(
+        `srun started ${tasks} processes that do not know of each other: give srun --mpi=pmix for Open MPI, or --mpi=pmi2 for MPICH`
+      )
+    )
+  return E.right(undefined)
+}
+
+/** This process's number among those that were started with it; 0 where it is alone. */
+export const launchedRank = (environment: Environment): number => {
+  const found = findLauncher(environment)
+  return E.isRight(found) ? (found.right?.rank ?? 0) : (whole(environment['PMI_RANK'] ?? environment['SLURM_PROCID']) ?? 0)
+}

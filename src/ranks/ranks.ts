@@ -1,0 +1,116 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import type { Network } from '../../native'
+import { type Failure, type Outcome, deviceFailure } from '../failure'
+
+/** The processes that train together, as one of them sees them. */
+export interface Ranks {
+  /** From 0. */
+  readonly rank: number
+  readonly size: number
+  readonly network: Network
+  /**
+   * What every rank gives, by rank, or the failure of the first that fails, on all of them. Every
+   * rank calls it as often, in the same order.
+   */
+  readonly meet: (given: E.Either<Failure, Uint8Array>) => Outcome<readonly Uint8Array[]>
+  /** Ends this rank's part with the process's exit status. */
+  readonly leave: (status: number) => void
+}
+
+const told = t.type({ code: t.string, message: t.string })
+const codes: readonly Failure['code'][] = ['input', 'budget', 'loss', 'missing', 'device', 'interrupted', 'bug']
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** A value as bytes of JSON. */
+export const encodeJson = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value))
+
+/** A value of bytes of JSON. */
+export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes))
+
+/** A message: whether the rank fails, and what it gives or why it does. */
+const messageOf = (given: E.Either<Failure, Uint8Array>): Uint8Array => {
+  const body = E.isRight(given) ? given.right : encodeJson({ code: given.left.code, message: given.left.message })
+  const message = new Uint8Array(1 + body.length)
+  message[0] = E.isRight(given) ? 1 : 0
+  message.set(body, 1)
+  return message
+}
+
+const failureOf = (body: Uint8Array): Failure => {
+  const value = decodeJson(body)
+  if (!told.is(value)) throw new Error('a rank told a failure that is none')
+  return { code: codes.find((code) => code === value.code) ?? 'bug', message: value.message }
+}
+
+/** The first failure of any; it names the rank, unless that is the first one. */
+const resultOf = (messages: readonly Uint8Array[]): E.Either<Failure, readonly Uint8Array[]> => {
+  const bodies = messages.map((message) => message.subarray(1))
+  const failures = messages.map((message, rank) => (message[0] === 1 ? undefined : failureOf(bodies[rank]!)))
+  const first = failures.findIndex((failure) => failure !== undefined)
+  if (first === -1) return E.right(bodies)
+  const failure = failures[first]!
+  return E.left({ ...failure, isShared: true, message: first === 0 ? failure.message : `rank ${first}: ${failure.message}` })
+}
+
+/** Ranks over a network. */
+export const createRanks = (network: Network): Ranks => {
+  let areAgreed = false
+  return {
+    rank: network.rank,
+    size: network.size,
+    network,
+    meet: (given) =>
+      pipe(
+        network.gather(messageOf(given)),
+        TE.mapLeft(deviceFailure),
+        TE.chainEitherK((messages) => {
+          const result = resultOf(messages)
+          areAgreed = E.isLeft(result)
+          return result
+        })
+      ),
+    // Where all fail alike, each ends by itself, and none is ended before it has said why.
+    leave: (status) => network.leave(areAgreed ? 0 : status)
+  }
+}
+
+/** Goes on where no rank failed so far, and fails on all ranks where one did. */
+export const meetAfter =
+  ({ meet }: Ranks) =>
+  <A>(outcome: Outcome<A>): Outcome<A> =>
+  async () => {
+    const own = await outcome()
+    const met = await meet(E.map(() => new Uint8Array(0))(own))()
+    return E.isLeft(met) ? met : own
+  }
+
+/**
+ * A failure that all ranks have found by themselves, from the same numbers: each ends once all know
+ * of it.
+ */
+export const failTogether = (ranks: Ranks | undefined, failure: Failure): Outcome<never> =>
+  ranks === undefined
+    ? TE.left(failure)
+    : pipe(
+        ranks.meet(E.left(failure)),
+        TE.chain(() => TE.left(failure))
+      )
+
+/**
+ * Numbers of every rank, by rank, to the bit; those of the only process where there are no ranks.
+ */
+export const meetWithNumbers = (
+  ranks: Ranks | undefined,
+  given: E.Either<Failure, readonly number[]>
+): Promise<E.Either<Failure, readonly (readonly number[])[]>> => {
+  if (ranks === undefined) return Promise.resolve(E.map((numbers: readonly number[]) => [numbers])(given))
+  return pipe(
+    ranks.meet(E.map((numbers: readonly number[]) => new Uint8Array(Float64Array.from(numbers).buffer))(given)),
+    TE.map((all) => all.map((bytes) => [...new Float64Array(bytes.slice().buffer)]))
+  )()
+}

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { versions } from '../../native'
+import { type Objective, decodePlanFile, toPlanFile } from '../../staging'
+import type { Program } from '../../staging/program/program'
+import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
+import type { DecodedTrainOptions } from '../option-tables/train-options'
+import { type SetupGraph, planNetwork } from '../plans/plan-network'
+import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
+import { type PlanTraining, type PreparedTraining, planAlone, prepareTraining } from './prepare'
+import { type TrainingRecord, emptyRecord } from './record'
+import type { TrainingRequest } from './request'
+
+/** Checks that options go with ranks; one sentence where they do not. */
+export const checkRanks = ({ accumulate, device, skipBad }: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
+  if (accumulate % size !== 0)
+    return E.left(
+      inputFailure(
+        `${size} ranks share the micro-batches of an update: give --accumulate ${size}, or a multiple of it, in place of ${accumulate}`
+      )
+    )
+  if (device === 'cuda') return E.left(inputFailure('ranks train on processors alone: give --device cpu, or start one process'))
+  return skipBad
+    ? E.left(inputFailure('--skip-bad is not for ranks, which would draw each for itself: find the damaged images with --check-data first'))
+    : E.right(undefined)
+}
+
+/** What the first rank alone reads and writes. */
+const ofFirstRank = [
+  'weights',
+  'reset',
+  'state',
+  'stateEvery',
+  'save',
+  'best',
+  'metrics',
+  'report',
+  'trace',
+  'tensorboard',
+  'mlflow',
+  'live',
+  'heatmap'
+] as const satisfies readonly (keyof DecodedTrainOptions)[]
+
+/** The options of a rank: the first alone reads weights and states, and writes files. */
+export const optionsOfRank = (options: DecodedTrainOptions, { rank }: Ranks): DecodedTrainOptions => {
+  if (rank === 0) return options
+  const others: Omit<DecodedTrainOptions, (typeof ofFirstRank)[number]> = { ...options }
+  for (const name of ofFirstRank) delete (others as Partial<DecodedTrainOptions>)[name]
+  return { ...others, newHead: false, resume: false }
+}
+
+const sharedBy = (built: SetupGraph, ranks: number): SetupGraph => {
+  const objective: Objective = built.objective.kind === 'train' ? { ...built.objective, ranks } : built.objective
+  return { ...built, objective }
+}
+
+/**
+ * The first rank plans, as for one rank, so that the plan is the same however many there are; all
+ * run what it found.
+ */
+const planOnRanks =
+  (ranks: Ranks): PlanTraining =>
+  (built, options) =>
+  async () => {
+    const own: Outcome<Uint8Array> =
+      ranks.rank === 0
+        ? pipe(
+            planAlone(sharedBy(built, 1), options),
+            TE.map(({ staged }) => encodeJson(toPlanFile(staged)))
+          )
+        : TE.right(new Uint8Array(0))
+    return pipe(
+      ranks.meet(await own()),
+      TE.chainEitherK(([file]) => E.mapLeft(inputFailure)(decodePlanFile(decodeJson(file!)))),
+      TE.chainEitherK(({ plan }) => planNetwork(sharedBy({ ...built, setup: { ...built.setup, plan } }, ranks.size)))
+    )()
+  }
+
+const hashOf = ({ kernels, buffers, ...program }: Program): string =>
+  createHash('sha256')
+    .update(JSON.stringify([kernels, buffers, program]))
+    .digest('hex')
+    .slice(0, 12)
+
+/** All that must be the same on all ranks, by its name in a sentence. */
+const choicesOf = ({ request: { options }, planned, fingerprint, rates, steps }: PreparedTraining): E.Either<Failure, object> =>
+  pipe(
+    versions(),
+    E.bimap(deviceFailure, ({ library, version, instructionSet }) => {
+      const { staged, device, math, threads } = planned
+      const { validateEvery, earlyStop, bestBy } = options
+      const named = Object.fromEntries(
+        Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(
+          ([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value]
+        )
+      )
+      return {
+        Tilefold: (require('tilefold/package.json') as { readonly version: string }).version,
+        library: `${library} ${version}`,
+        instructions: instructionSet,
+        ...named,
+        'program of hash': hashOf(staged.program)
+      }
+    })
+  )
+
+type Choices = Readonly<Record<string, unknown>>
+
+/**
+ * A sentence on the first thing in which a rank differs from the first rank; undefined where all
+ * are alike.
+ */
+const firstDifference = (all: readonly Choices[]): string | undefined => {
+  const [first = {}, ...others] = all
+  for (const [index, other] of others.entries())
+    for (const name of new Set([...Object.keys(first), ...Object.keys(other)])) {
+      const [wanted, found] = [first[name] ?? 'none', other[name] ?? 'none']
+      if (wanted !== found)
+        return `rank ${index + 1} has ${name} ${String(found)} where rank 0 has ${String(wanted)}: start all ranks with the same options, data and build`
+    }
+  return undefined
+}
+
+interface Told {
+  readonly choices: Choices
+  readonly record: TrainingRecord
+}
+
+/** Compares what was prepared on all ranks; the others go on from the first one's state. */
+const agree = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Outcome<PreparedTraining> => {
+  const told = pipe(
+    prepared,
+    E.chain((found) => E.map((choices: object) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(choicesOf(found)))
+  )
+  return pipe(
+    ranks.meet(told),
+    TE.map((all) => all.map((bytes) => decodeJson(bytes) as Told)),
+    TE.chain((all) => {
+      const difference = firstDifference(all.map(({ choices }) => choices))
+      return pipe(
+        // All have found the same, and say so once.
+        difference === undefined ? TE.right([]) : ranks.meet(E.left(inputFailure(difference))),
+        TE.chainEitherK(() => prepared),
+        TE.map((found): PreparedTraining => {
+          const { record } = all[0]!
+          return ranks.rank === 0 || record.loss.length === 0 ? found : { ...found, state: { record, restore: () => TE.right(undefined) } }
+        })
+      )
+    })
+  )
+}
+
+/**
+ * Prepares a training on all ranks: by one plan, and only where they agree. What fails on one rank
+ * fails on all.
+ */
+export const prepareOnRanks =
+  (request: TrainingRequest, ranks: Ranks): Outcome<PreparedTraining> =>
+  async () => {
+    let hasMet = false
+    const plan: PlanTraining = (built, options) => {
+      hasMet = true
+      return planOnRanks(ranks)(built, options)
+    }
+    const prepared = await prepareTraining(request, plan)()
+    // The others wait for the plan: they shall hear that there will be none.
+    if (E.isLeft(prepared) && !hasMet) await ranks.meet(prepared)()
+    return agree(ranks, prepared)()
+  }

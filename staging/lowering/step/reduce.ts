@@ -1,0 +1,139 @@
+import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
+import { copyElements } from '../scope/copies'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { trainableTensors } from '../scope/parameters'
+import { runningMoments } from '../scope/running-moments'
+import type { ModelScope } from '../scope/scope'
+import { mostRanks } from '../../graph/objective'
+import { momentBytes } from '../../ops/moment-addresses'
+import { launchUpdateRunning } from '../tile/moments'
+
+/**
+ * The most bytes that ranks exchange at once: larger messages are slower, and take memory of MPI's
+ * own that no budget knows of.
+ */
+const mostPieceBytes = 4 * 2 ** 20
+
+/** A part of a gradient, which is cut into one slice a rank. */
+interface Piece {
+  /** Bytes from the gradient's beginning. */
+  readonly offset: number
+  /** Bytes of a slice. */
+  readonly sliceBytes: number
+}
+
+/** What of an objective decides how gradients are cut. */
+export interface Reduction {
+  readonly ranks: number
+  readonly microBatches: number
+  /** Bytes of a gradient's element. */
+  readonly parameterBytes: number
+}
+
+/**
+ * The pieces of a gradient, of which any number of ranks that shares the micro-batches takes equal
+ * slices.
+ */
+const piecesOf = ({ bytes }: Buffer, { ranks, microBatches, parameterBytes }: Reduction): readonly Piece[] => {
+  const unit = microBatches * parameterBytes
+  const whole = Math.max(unit, Math.floor(mostPieceBytes / unit) * unit)
+  return Array.from({ length: Math.ceil(bytes / whole) }, (_, index) => ({
+    offset: index * whole,
+    sliceBytes: Math.min(whole, bytes - index * whole) / ranks
+  }))
+}
+
+const zero = (builder: Builder, buffer: Buffer): void =>
+  builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
+
+/** Adds the gradients of all ranks to the slices that this one keeps of their sums. */
+const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction): void => {
+  const { ranks, parameterBytes } = reduction
+  const pieces = parameters.flatMap((parameter) => {
+    const own = piecesOf(parameter.gradient!, reduction)
+    return own.map((piece, index) => ({ ...piece, parameter, isLast: index === own.length - 1 }))
+  })
+  // One is received while the one before is added.
+  const buffers = pieces.slice(0, 2).map((_, parity) => {
+    const largest = Math.max(...pieces.map(({ sliceBytes }, index) => (index % 2 === parity ? ranks * sliceBytes : 0)))
+    return builder.buffer({ kind: 'received-gradients' }, largest)
+  })
+  const bufferOf = (index: number): Buffer => buffers[index % 2]!
+  const receive = (index: number): (() => void) => {
+    const { offset, sliceBytes, parameter } = pieces[index]!
+    const [free, arrived] = [builder.freshEvent(), builder.freshEvent()]
+    builder.record('compute', free)
+    builder.wait('network', free)
+    builder.allToAll({
+      ...{ ranks, bytes: sliceBytes, sendStride: sliceBytes, receiveStride: sliceBytes },
+      send: arenaOperand(parameter.gradient!, offset),
+      receive: arenaOperand(bufferOf(index))
+    })
+    builder.record('network', arrived)
+    return () => builder.wait('compute', arrived)
+  }
+  let wait = receive(0)
+  pieces.forEach(({ offset, sliceBytes, parameter, isLast }, index) => {
+    const next = index + 1 < pieces.length ? receive(index + 1) : () => undefined
+    wait()
+    wait = next
+    const received = bufferOf(index)
+    for (let rank = 0; rank < ranks; rank++)
+      copyElements(builder, sliceBytes / parameterBytes, arenaOperand(received, rank * sliceBytes), arenaOperand(parameter.sum!, offset), 1)
+    if (isLast) zero(builder, parameter.gradient!)
+  })
+}
+
+/** Running statistics take in the moments of all ranks, in the order of their micro-batches. */
+const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, microBatches }: Reduction): void => {
+  const places = Math.min(microBatches, mostRanks)
+  const channelsAtOnce = Math.max(1, Math.floor(mostPieceBytes / (places * momentBytes)))
+  for (const [position, moments] of runningMoments(scope)) {
+    const channels = moments.bytes / momentBytes
+    for (let first = 0; first < channels; first += channelsAtOnce) {
+      const count = Math.min(channelsAtOnce, channels - first)
+      const bytes = count * momentBytes
+      const received = builder.buffer({ kind: 'received-moments' }, places * bytes)
+      // All of it, so that the plan's bytes are those of any number of ranks.
+      zero(builder, received)
+      const [begun, arrived] = [builder.freshEvent(), builder.freshEvent()]
+      builder.record('compute', begun)
+      builder.wait('network', begun)
+      builder.allToAll({
+        ...{ ranks, bytes, sendStride: 0, receiveStride: bytes },
+        send: arenaOperand(moments, first * momentBytes),
+        receive: arenaOperand(received)
+      })
+      builder.record('network', arrived)
+      builder.wait('compute', arrived)
+      for (let rank = 0; rank < ranks; rank++)
+        launchUpdateRunning({ ...scope, builder }, position, { first, count }, arenaOperand(received, rank * bytes))
+    }
+  }
+}
+
+/** After a step, which left the gradients and moments of one micro-batch. */
+export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduction): void => {
+  reduceMoments(scope, builder, reduction)
+  reduceGradients(builder, scope.parameters.flatMap(trainableTensors), reduction)
+}
+
+/**
+ * Before an update: the gradient of a parameter is gathered from the slices of all ranks, beside
+ * what computes; returns what waits for it.
+ */
+export const gatherGradient = (builder: Builder, { gradient, sum }: ParameterTensor, reduction: Reduction): (() => void) => {
+  const { ranks } = reduction
+  for (const { offset, sliceBytes } of piecesOf(gradient!, reduction))
+    builder.allToAll({
+      ...{ ranks, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
+      send: arenaOperand(sum!, offset),
+      receive: arenaOperand(gradient!, offset)
+    })
+  const gathered = builder.freshEvent()
+  builder.record('network', gathered)
+  return () => {
+    builder.wait('compute', gathered)
+    zero(builder, sum!)
+  }
+}

@@ -1,0 +1,131 @@
+/** Instructions between ranks: what they do, and what of them is refused before anything runs. */
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { localNetworks, openSession, type Network } from '../../native'
+import { encodeProgram } from '../../native/session/encode'
+import { openEncoded } from '../../native/session/session'
+import type { AllToAll, Instruction } from '../../staging/program/program'
+import { arena, at, copy, exchange, launch, left, loop, parameters, programOf, record, right, wait } from './program'
+
+const all = (more: Partial<AllToAll> = {}): AllToAll => ({
+  kind: 'allToAll',
+  engine: 'network',
+  ranks: 3,
+  bytes: 8,
+  sendStride: 8,
+  receiveStride: 8,
+  send: at(0),
+  receive: at(64),
+  ...more
+})
+
+/** Brings three numbers in, exchanges, and hands three out. */
+const around = (exchanged: AllToAll): readonly Instruction[] => [
+  launch(0, exchange(0), arena(0)),
+  record('compute', 0),
+  wait('network', 0),
+  exchanged,
+  record('network', 1),
+  wait('compute', 1),
+  launch(0, arena(64), exchange(0))
+]
+
+const run = async (network: Network, code: readonly Instruction[], values: readonly number[]): Promise<readonly number[]> => {
+  const program = programOf({ kernels: [copy(values.length)], code, exchangeBytes: 8 * values.length })
+  const session = right(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+  const buffer = Float64Array.from(values).buffer
+  right(await session.run('step', buffer, parameters, [])())
+  session.close()
+  return [...new Float64Array(buffer)]
+}
+
+test('slices go to their ranks, and what all have to all', async () => {
+  const networks = right(localNetworks(3))
+  const sliced = networks.map((network) =>
+    run(
+      network,
+      around(all()),
+      [0, 1, 2].map((slice) => 10 * network.rank + slice)
+    )
+  )
+  assert.equal(await Promise.all(sliced), [
+    [0, 10, 20],
+    [1, 11, 21],
+    [2, 12, 22]
+  ])
+  const gathered = networks.map((network) => run(network, around(all({ sendStride: 0 })), [network.rank + 5, 0, 0]))
+  assert.equal(
+    await Promise.all(gathered),
+    Array.from({ length: 3 }, () => [5, 6, 7])
+  )
+})
+
+test('ranks that exchange other bytes, or none, hear of it', async () => {
+  const [first, second] = right(localNetworks(2))
+  const session = (network: Network, bytes: number) => {
+    const program = programOf({ kernels: [], code: [all({ ranks: 2, bytes, sendStride: 64, receiveStride: 64, receive: at(1024) })] })
+    return right(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+  }
+  const ended = await Promise.all([
+    session(first!, 8).run('step', new ArrayBuffer(0), parameters, [])(),
+    session(second!, 16).run('step', new ArrayBuffer(0), parameters, [])()
+  ])
+  assert.is(left(ended[0]).message, 'rank 0 receives 8 bytes of rank 1, which sends 16')
+  const [third, fourth] = right(localNetworks(2))
+  const waiting = session(third!, 8).run('step', new ArrayBuffer(0), parameters, [])()
+  fourth!.leave(1)
+  assert.is(left(await waiting).message, 'rank 1 has ended')
+})
+
+test('a rank that waits for others can be interrupted', async () => {
+  const [network] = right(localNetworks(2))
+  const session = right(
+    openSession({
+      device: 'reference',
+      program: programOf({ kernels: [], code: [all({ ranks: 2 })] }),
+      arenaBytes: 4096,
+      network: network!
+    })
+  )
+  const running = session.run('step', new ArrayBuffer(0), parameters, [])()
+  setTimeout(() => session.interrupt(), 50)
+  assert.is(left(await running).code, 'interrupted')
+})
+
+const refusal = (code: readonly Instruction[], network?: Network): string => {
+  const encoded = encodeProgram(programOf({ kernels: [], code }))
+  const measured = { arenaBytes: 4096, linkBytesPerSecond: 0, timesKernels: false, traces: false }
+  const opened = openEncoded({
+    ...encoded,
+    ...measured,
+    device: 'reference',
+    math: 'float32',
+    precision: 'float64',
+    ...(network && { network: network.handle })
+  })
+  return E.isLeft(opened) ? opened.left.message : 'nothing'
+}
+
+for (const [what, code, sentence] of [
+  ['no ranks', [all({ ranks: 0 })], 'exchanges 8 bytes with each of 0 ranks'],
+  ['no bytes', [all({ bytes: 0 })], 'exchanges 0 bytes with each of 3 ranks'],
+  ['ranks without end', [all({ ranks: 2 ** 40, sendStride: 0 })], 'with each of 1099511627776 ranks'],
+  ['ranks that differ', [all(), all({ ranks: 2 })], 'exchanges with 2 ranks where others do with 3'],
+  ['places that overlap', [all({ receiveStride: 4 })], 'receives 8 bytes of each rank at places 4 bytes apart'],
+  ['a negative stride', [all({ sendStride: -8 })], 'receives 8 bytes of each rank at places 8 bytes apart'],
+  ['bytes beyond the arena', [all({ receive: at(4080) })], "receives bytes 4080 .. 4104 of the arena's 4096"],
+  ['bytes before the arena', [all({ send: at(-8) })], "sends bytes -8 .. 16 of the arena's 4096"],
+  ['a size that overflows', [all({ sendStride: 2 ** 53, ranks: 2 ** 20 })], 'a size overflows 64 bits'],
+  ['what it sends', [all({ receive: at(16) })], 'receives where it sends from'],
+  ['a loop', [loop('H', 2, all())], 'exchanges with ranks inside a loop'],
+  ['no network', [all()], 'section step is of 3 ranks, but runs on 1']
+] as const)
+  test(`an exchange is refused with ${what}`, () => assert.ok(refusal(code).includes(sentence), refusal(code)))
+
+test('an exchange is refused on a network of another size', () => {
+  const [network] = right(localNetworks(2))
+  assert.is(refusal([all()], network), 'section step is of 3 ranks, but runs on 2')
+})
+
+test.run()

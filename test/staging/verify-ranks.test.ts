@@ -1,0 +1,107 @@
+/** Programs of ranks that were edited to be wrong are refused, each with its sentence. */
+import { isLeft } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { batchNorm, conv2d, globalAvgPool, linear, model } from '../../dsl'
+import { type Training, stage, verify } from '../../staging'
+import { referenceModel } from '../../staging/devices/reference-model'
+import type { AllToAll, Instruction, Program } from '../../staging/program/program'
+import { must } from '../must'
+
+const network = model({
+  name: 'ranked',
+  input: [2, 3, 8, 8],
+  layers: [conv2d({ out: 4, k: 3, p: 1 }), batchNorm(), globalAvgPool, linear({ out: 2 })]
+})
+
+const programFor = (ranks: number, more: Partial<Training> = {}): Program =>
+  must(
+    stage({
+      model: network,
+      device: referenceModel('float64'),
+      strategy: 'plain',
+      objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 }, accumulate: 4, ranks, ...more },
+      source: { kind: 'float' }
+    })
+  ).program
+
+type SectionOfRanks = 'reduce' | 'update'
+type Change = (one: Instruction, index: number) => readonly Instruction[]
+
+const edited = (program: Program, section: SectionOfRanks, change: Change): Program => ({
+  ...program,
+  [section]: { ...program[section]!, code: program[section]!.code.flatMap(change) }
+})
+
+/** Changes the n-th exchange of a section. */
+const exchanged = (program: Program, section: SectionOfRanks, n: number, change: (one: AllToAll) => readonly Instruction[]): Program => {
+  let seen = -1
+  return edited(program, section, (one) => (one.kind === 'allToAll' && ++seen === n ? change(one) : [one]))
+}
+
+const sentenceOf = (program: Program): string => {
+  const verified = verify(program)
+  return isLeft(verified) ? verified.left.message : 'nothing is wrong'
+}
+
+for (const ranks of [1, 2, 4])
+  for (const more of [{}, { clipNorm: 1 }])
+    test(`Programs of ${ranks} ranks are sound as they come${'clipNorm' in more ? ', with clipping' : ''}`, () =>
+      assert.is(sentenceOf(programFor(ranks, more)), 'nothing is wrong'))
+
+const sound = programFor(2)
+const pieces = sound.persistentTensors.filter(({ role }) => role === 'gradient').length
+
+// The first exchange of `reduce` is of moments, the others of gradients; in `update` all are.
+for (const [what, wrong, sentence] of [
+  [
+    'a gradient that is not reduced',
+    exchanged(sound, 'reduce', 1, () => []),
+    /^reduce: byte 0 of "gradient\.0\.weight" is not sent once\.$/
+  ],
+  [
+    'a gradient that is reduced twice',
+    exchanged(sound, 'reduce', 1, (one) => [one, one]),
+    /^reduce: byte 0 of "gradient\.0\.weight" is not sent once\.$/
+  ],
+  [
+    'a gradient of which a byte is left out',
+    exchanged(sound, 'reduce', 1, (one) => [{ ...one, bytes: one.bytes - 8, sendStride: one.sendStride - 8 }]),
+    /^reduce: byte \d+ of "gradient\.0\.weight" is not sent once\.$/
+  ],
+  ['moments that stay', exchanged(sound, 'reduce', 0, () => []), /^reduce: byte 0 of "moments of 1" is not sent once\.$/],
+  [
+    'a gradient that is not gathered',
+    exchanged(sound, 'update', pieces - 1, () => []),
+    /^update: byte 0 of "gradient\..*" is not received once\.$/
+  ],
+  [
+    'other ranks',
+    exchanged(sound, 'update', 0, (one) => [{ ...one, ranks: 4, receiveStride: one.receiveStride / 2, bytes: one.bytes / 2 }]),
+    /^exchanges are with 2 and with 4 ranks\.$/
+  ],
+  [
+    'slices that overlap',
+    exchanged(sound, 'update', 0, (one) => [{ ...one, receiveStride: one.bytes - 8 }]),
+    /receives \d+ bytes of each rank at places \d+ bytes apart/
+  ],
+  [
+    'an exchange in a loop',
+    exchanged(sound, 'update', 0, (one) => [{ kind: 'loop', axis: 'H', count: 2, body: [one] }]),
+    /is not received once|stands in a loop/
+  ],
+  [
+    'a sum that nobody waits for',
+    edited(sound, 'update', (one) => (one.kind === 'wait' && one.engine === 'compute' ? [] : [one])),
+    /nothing has waited for the network engine, which (reads|writes) the same bytes/
+  ],
+  [
+    'a receive that does not wait',
+    edited(sound, 'reduce', (one) => (one.kind === 'wait' && one.engine === 'network' ? [] : [one])),
+    /nothing has waited for the compute engine|is written|nothing has waited/
+  ],
+  ['no section reduce', { ...sound, reduce: undefined } as unknown as Program, /^ranks exchange without a section reduce\.$/]
+] as const)
+  test(`a Program is refused with ${what}`, () => assert.match(sentenceOf(wrong), sentence))
+
+test.run()

@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { verify, type Training } from '../../staging'
+import type { Tensors } from '../golden/execute'
+import { must } from '../must'
+import { assertTensorsClose } from '../properties/random-execution'
+import { propertyRuns } from '../property-runs'
+import { randomSegments } from '../staging/random-segments'
+import { runSections, update } from './execute'
+import { optimizers, randomTraining } from './random-training'
+import { runRanks } from './run-ranks'
+
+const seeds = fc.nat({ max: 2 ** 31 - 1 })
+
+const bytesOf = (tensors: Tensors): readonly (readonly [string, Buffer])[] =>
+  [...tensors].map(([name, values]) => [name, Buffer.from(values.buffer.slice(values.byteOffset, values.byteOffset + values.byteLength))])
+
+const assertSameBits = (a: Tensors, b: Tensors, what: string): void => {
+  assert.is(a.size, b.size, what)
+  for (const [name, bytes] of bytesOf(a)) assert.ok(new Map(bytesOf(b)).get(name)!.equals(bytes), `${name} has other bits ${what}`)
+}
+
+test('four micro-batches train to the same bits on one, two and four ranks, by one plan, in tiles or whole', async () => {
+  await fc.assert(
+    fc.asyncProperty(seeds, fc.constantFrom('reference' as const, 'cpu' as const), fc.boolean(), async (seed, device, clips) => {
+      const { draw, execution, batches } = randomTraining(seed)
+      const { graph, ...micro } = execution(2)
+      const objective: Training = {
+        kind: 'train',
+        optimizer: optimizers[seed % optimizers.length]!,
+        ...(clips ? { clipNorm: 0.5 } : {})
+      }
+      const updates = [batches(4, 2), batches(4, 2)]
+      for (const decisions of [{ strategy: 'plain' as const }, { segments: randomSegments(draw, graph) }]) {
+        const running = { ...micro, ...decisions, device }
+        const one = await runRanks(running, objective, 1, updates)
+        for (const ranks of [2, 4]) {
+          const several = await runRanks(running, objective, ranks, updates)
+          assert.equal(several.staged.plan, one.staged.plan)
+          assert.is(several.staged.program.peakBytes, one.staged.program.peakBytes)
+          must(verify(several.staged.program))
+          for (const { tensors, measuredPeakBytes } of several.outcomes) {
+            assertSameBits(tensors, one.outcomes[0]!.tensors, `on ${ranks} ranks`)
+            assert.ok(measuredPeakBytes <= several.staged.program.peakBytes)
+          }
+        }
+        const alone = await runSections(
+          running,
+          { ...objective, accumulate: 4 },
+          updates.flatMap((each) => update(0.1, ...each))
+        )
+        // Without tiles a step alone adds whole micro-batches too.
+        if ('strategy' in decisions) assertSameBits(alone.tensors, one.outcomes[0]!.tensors, 'without ranks')
+        else assertTensorsClose(one.outcomes[0]!.tensors, alone.tensors, device === 'cpu' ? 1e-3 : 1e-10)
+      }
+    }),
+    propertyRuns(40)
+  )
+})
+
+test.run()
