@@ -20,6 +20,7 @@ export const createSegmentScope = (
   { castWeights, sums, transforms, runs }: BeforeTiles
 ): SegmentScope => {
   const winograd = transformWeights({ ...model, castWeights }, segment, transforms)
-  const moments = new Map([...model.moments, ...frozenMoments(model, segment, runs)])
+  const frozen = frozenMoments(model, segment, runs)
+  const moments = frozen.size === 0 ? model.moments : new Map([...model.moments, ...frozen])
   return { ...model, moments, winograd, castWeights, sums, workspace: segment.workspace }
 }

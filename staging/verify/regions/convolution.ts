@@ -1,14 +1,14 @@
 import type { convolutionKernels } from '../../kernels/families/convolution'
 import type { KernelOf } from '../../kernels/kernels'
 import { isTransformed, layouts, weightElements } from '../../kernels/layout'
-import { contiguous, rest, tile, windowSource, windowDestination, type Region, type RegionRows } from './region'
+import { contiguous, rest, tile, windowSource, windowDestination, type ByteRegion, type RegionRows } from './region'
 
 type Matrices = Record<'outChannels' | 'inChannels' | 'kernelHeight' | 'kernelWidth' | 'groups', number>
 const weights = (
   { outChannels, inChannels, kernelHeight, kernelWidth, groups }: Matrices,
   layout: number,
   elementBytes: number
-): Region => {
+): ByteRegion => {
   const known = layouts[layout]
   if (known === undefined) return contiguous(NaN)
   return contiguous(weightElements(known, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups) * elementBytes)
