@@ -29,7 +29,10 @@ const ratesOf = (instructionSet: string, precision: CpuPrecision, threads: numbe
   launchSeconds: 5e-6
 })
 
-const modelOf = (device: NativeDevice, precision: CpuPrecision, rates: Rates, threads: number): DeviceModel => {
+const modelOf = (device: NativeDevice, precision: CpuPrecision, instructionSet: string, threads: number): DeviceModel => {
+  const rates = ratesOf(instructionSet, precision, threads)
+  // Winograd computes in float32 whatever it reads.
+  const ofWinograd = ratesOf(instructionSet, 'float32', threads)
   const layouts = queryLayouts(device)
   // A copy reads and writes each byte.
   const copyRates = { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
@@ -61,7 +64,8 @@ const modelOf = (device: NativeDevice, precision: CpuPrecision, rates: Rates, th
     scratchBytes: memoize(keyOfKernel, (kernel) =>
       isConvolution(kernel) ? unwrapAnswer(bytesAnswer(device.scratchBytes(encodeToFloats(kernel)))) : 0
     ),
-    milliseconds: (kernel) => roofline(kernel, elementSizes(precision), rates),
+    milliseconds: (kernel) =>
+      roofline(kernel, elementSizes(precision), isConvolution(kernel) && kernel.algorithm === 1 ? ofWinograd : rates),
     linkBytesPerSecond: copyRates,
     copyBytesPerSecond: copyRates
   }
@@ -76,5 +80,5 @@ export const cpuModel = (threads: number, precision: CpuPrecision): E.Either<Dev
     E.Do,
     E.bind('versions', versions),
     E.bind('device', () => openDevice({ device: 'cpu', precision, threads })),
-    E.map(({ device, versions: { instructionSet } }) => modelOf(device, precision, ratesOf(instructionSet, precision, threads), threads))
+    E.map(({ device, versions: { instructionSet } }) => modelOf(device, precision, instructionSet, threads))
   )
