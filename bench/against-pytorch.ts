@@ -6,8 +6,9 @@
  *
  * Each contender is a process of its own that steps when it is told to, one at a time; the first
  * round is not counted, and a step during which something else used the machine is taken again.
- * `exact-kernels`: Tilefold without Winograd too, plain and in a fifth. `plain`: nothing in less
- * memory, neither Tilefold nor PyTorch's checkpoints (which only vgg16 has).
+ * Both also in bf16, PyTorch's by autocast, and PyTorch compiled. `exact-kernels`: Tilefold without
+ * Winograd too, plain and in a fifth. `plain`: nothing in less memory, neither Tilefold nor
+ * PyTorch's checkpoints (which only vgg16 has).
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,6 +21,8 @@ interface Row {
   readonly medianMs: number
   /** medianMs over that of the faster of PyTorch's memory formats; null without PyTorch. */
   readonly ofPytorch: number | null
+  /** medianMs over that of PyTorch's autocast in bf16; null without it. */
+  readonly ofAutocast: number | null
   /** The predicted time of a step; null for PyTorch. */
   readonly predictedMs: number | null
   readonly peakBytes: number
@@ -29,10 +32,13 @@ interface Row {
   readonly discarded: number
 }
 
+const autocastName = 'channels_last, bf16 by autocast'
+
 const measure = async (contenders: readonly Contender[], rounds: number): Promise<readonly Row[]> => {
   const taken = await interleaved(contenders, rounds)
   const eager = taken.filter((_, index) => /^PyTorch, (NCHW|channels_last)$/.test(contenders[index]!.name))
   const fastest = Math.min(...eager.map(({ medianMs }) => medianMs))
+  const autocast = taken[contenders.findIndex(({ name }) => name === `PyTorch, ${autocastName}`)]?.medianMs
   return taken.map(({ steps, medianMs, discarded }, index) => {
     const { name, arenaBytes, predictedMs } = contenders[index]!
     return {
@@ -41,6 +47,7 @@ const measure = async (contenders: readonly Contender[], rounds: number): Promis
       predictedMs,
       medianMs,
       ofPytorch: eager.length > 0 ? medianMs / fastest : null,
+      ofAutocast: autocast === undefined ? null : medianMs / autocast,
       peakBytes: Math.max(...steps.map(({ peakBytes }) => peakBytes)),
       stepMs: steps.map(({ ms }) => ms),
       discarded
@@ -70,10 +77,13 @@ const mebibytes = (bytes: number | null): string => (bytes === null ? '-' : `${(
 const seconds = (milliseconds: number | null): string => (milliseconds === null ? '-' : `${(milliseconds / 1000).toFixed(2)} s`)
 
 const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
-  const head = ['', 'median step', 'predicted', 'of PyTorch', 'arena', 'peak memory']
+  const head = ['', 'median step', 'predicted', 'of PyTorch', 'of its bf16', 'arena', 'peak memory']
   const table = new Table({ head, style: { head: [], border: [] } })
-  rows.forEach(({ name, medianMs, predictedMs, ofPytorch, arenaBytes, peakBytes }) =>
-    table.push([name, seconds(medianMs), seconds(predictedMs), ofPytorch?.toFixed(2) ?? '-', mebibytes(arenaBytes), mebibytes(peakBytes)])
+  rows.forEach(({ name, medianMs, predictedMs, ofPytorch, ofAutocast, arenaBytes, peakBytes }) =>
+    table.push([
+      ...[name, seconds(medianMs), seconds(predictedMs), ofPytorch?.toFixed(2) ?? '-', ofAutocast?.toFixed(2) ?? '-'],
+      ...[mebibytes(arenaBytes), mebibytes(peakBytes)]
+    ])
   )
   return [
     table.toString(),
@@ -114,10 +124,15 @@ const main = async (): Promise<void> => {
   const started = [await tilefold('plain')]
   if (!plain)
     started.push(await tilefold('a third of plain', '--fraction', '0.3333'), await tilefold('a fifth of plain', '--fraction', '0.2'))
+  started.push(await tilefold('plain, bf16', '--precision', 'bf16'))
+  if (!plain) started.push(await tilefold('a third of plain, bf16', '--fraction', '0.3333', '--precision', 'bf16'))
   if (values['exact-kernels']) started.push(await tilefold('plain, exact kernels', '--exact-kernels'))
   if (values['exact-kernels'] && !plain)
     started.push(await tilefold('a fifth of plain, exact kernels', '--fraction', '0.2', '--exact-kernels'))
   started.push(await pytorch('NCHW', '--format', 'nchw'), await pytorch('channels_last', '--format', 'channels_last'))
+  const channelsLast = ['--format', 'channels_last'] as const
+  started.push(await pytorch(autocastName, ...channelsLast, '--precision', 'bf16'))
+  started.push(await pytorch('channels_last, compiled', ...channelsLast, '--compile'))
   if (!plain && model === 'vgg16' && started.some((one) => one.name.startsWith('PyTorch') && 'step' in one))
     for (const segments of pytorchSegments)
       started.push(

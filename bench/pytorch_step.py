@@ -1,14 +1,15 @@
 """
 One training step of a model (two classes; SGD with momentum 0.9) in PyTorch eager for each line on standard input:
 
-    python3 bench/pytorch_step.py --model resnet50 --size 1024 --format channels_last --threads 2
+    python3 bench/pytorch_step.py --model resnet50 --size 1024 --format channels_last --threads 2 [--precision bf16] [--compile]
 
-vgg16 has head gap; any other is torchvision's, by its name there. Networks that segment take a class for each pixel. Prints one JSON object a step: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
+Of bf16 autocast, with parameters in float32; compiled by torch.compile. vgg16 has head gap; any other is torchvision's, by its name there. Networks that segment take a class for each pixel. Prints one JSON object a step: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
 resident before the model was made. The first line, {"ready": true, ...}, comes when the model stands. tilefold_step.ts
 speaks the same.
 """
 
 import argparse
+import contextlib
 import json
 import resource
 import sys
@@ -77,6 +78,8 @@ def main():
     parser.add_argument('--format', choices=['nchw', 'channels_last'], required=True)
     parser.add_argument('--threads', type=int, required=True)
     parser.add_argument('--segments', type=int, default=0, help='of checkpoint_sequential, for vgg16; 0: none')
+    parser.add_argument('--precision', choices=['float32', 'bf16'], default='float32')
+    parser.add_argument('--compile', action='store_true')
     options = parser.parse_args()
 
     torch.set_num_threads(options.threads)
@@ -91,13 +94,16 @@ def main():
     is_pixelwise = 'deeplab' in options.model
     target = (torch.arange(batch * size * size) % CLASSES).reshape(batch, size, size) if is_pixelwise else torch.zeros(batch, dtype=torch.int64)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+    run = torch.compile(model) if options.compile else model
+    mixed = torch.autocast('cpu', dtype=torch.bfloat16) if options.precision == 'bf16' else contextlib.nullcontext()
     say(ready=True, version=f'PyTorch {torch.__version__}')
 
     for _ in sys.stdin:
         start = time.perf_counter()
         optimizer.zero_grad(set_to_none=True)
-        result = checkpoint_sequential(model, options.segments, image, use_reentrant=False) if options.segments else model(image)
-        loss = nn.functional.cross_entropy(scores_of(result), target)
+        with mixed:
+            result = checkpoint_sequential(model, options.segments, image, use_reentrant=False) if options.segments else run(image)
+            loss = nn.functional.cross_entropy(scores_of(result), target)
         loss.backward()
         optimizer.step()
         value = loss.item()

@@ -30,6 +30,8 @@ interface Benchmarked {
   readonly momentum?: number
   /** Whether kernels that round differently are refused. */
   readonly exactKernels?: boolean
+  /** float32 where absent. */
+  readonly precision?: 'float32' | 'bf16'
 }
 
 const benchObjective = (momentum = 0.9): Objective => ({ kind: 'train', optimizer: { kind: 'sgd', momentum, weightDecay: 0 } })
@@ -53,7 +55,8 @@ export const requestFor = ({
   fraction,
   strategy = 'sft',
   link,
-  exactKernels = false
+  exactKernels = false,
+  precision = 'float32'
 }: Benchmarked): E.Either<Failure, StageRequest & { readonly input: readonly number[] }> => {
   const input = [batch, 3, size, size]
   return pipe(
@@ -64,6 +67,7 @@ export const requestFor = ({
       model,
       input,
       device: 'cpu' as const,
+      precision,
       threads,
       ...(fraction === undefined ? { strategy: 'plain' as const } : { strategy, budget: { kind: 'ofPlain', fraction } as const }),
       ...(link === undefined ? {} : { link }),

@@ -1,7 +1,7 @@
 /**
  * One training step of a model (head gap, two classes; SGD) for each line on standard input:
  *
- *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--plan FILE]
+ *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--precision bf16] [--plan FILE]
  *
  * `fraction`: the strategy within this part of what plain needs; strategy plain where absent.
  * `plan`: the decisions of this file instead. Prints one JSON object a step, as pytorch_step.py
@@ -34,6 +34,7 @@ const main = async (): Promise<void> => {
       strategy: { type: 'string', default: 'sft' },
       link: { type: 'string' },
       'exact-kernels': { type: 'boolean', default: false },
+      precision: { type: 'string', default: 'float32' },
       plan: { type: 'string' }
     }
   })
@@ -52,6 +53,7 @@ const main = async (): Promise<void> => {
       batch: Number(values.batch),
       momentum: Number(values.momentum),
       exactKernels: values['exact-kernels'],
+      precision: values.precision === 'bf16' ? 'bf16' : 'float32',
       ...(values.fraction !== undefined && { fraction: Number(values.fraction), strategy }),
       ...(link !== undefined && { link })
     })

@@ -3,7 +3,14 @@ export type { ArgsOf } from './arguments'
 export { comparesWith, isConvolutionOp, isLoss, isRectifier, knowsOption, mayExchange, type Op, type OpArguments } from './ops'
 export type { LossTarget } from './ops/op-record'
 export { padModes } from './ops/movement'
-export { operations, maxSteps, operandCount, type Expression, type Step as ExpressionStep, type Operation } from './expression/expression'
+export {
+  operations,
+  maxExpressionSteps,
+  operandCount,
+  type Expression,
+  type Step as ExpressionStep,
+  type Operation
+} from './expression/expression'
 export { createStepList } from './expression/steps'
 export { flatLayers, type FlatLayer } from './flat/flat-layers'
 export { layerText } from './flat/layer-text'

@@ -12,7 +12,7 @@ export type { DeviceError } from './addon/error'
 export { addonFolders } from './addon/addon-file'
 export { recordGpu } from './devices/cuda-model'
 export { watchInterrupts, type Wait } from './system/interrupts'
-export { libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
+export { cpuPrecisionOf, libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
 export { lockFile, unlockFile, type FileLock } from './system/locks'
 export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
 export { localNetworks, openNetwork, type MpiKind, type Network } from './network/network'
@@ -33,6 +33,6 @@ export {
 export const deviceModel = (device: DeviceName, precision: DevicePrecision, threads: number): E.Either<DeviceError, DeviceModel> => {
   if (device === 'cuda') return cudaModel(threads, precision)
   if (device === 'reference' && precision !== 'tf32') return E.right(referenceModel(precision))
-  if (device === 'cpu' && precision === 'float32') return cpuModel(threads)
+  if (device === 'cpu' && (precision === 'float32' || precision === 'bf16')) return cpuModel(threads, precision)
   return E.left(deviceError('device', `the ${device} device does not compute in ${precision}: use another device`))
 }

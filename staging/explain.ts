@@ -81,7 +81,9 @@ export interface Explanation extends PredictedPlan {
   readonly liveBytes: number
   /** What more memory buys, up to the fastest plan that there is; only where a step gets faster. */
   readonly larger: readonly OtherBudget[]
-  /** The one of `larger` that saves the most time for each byte that it adds; none if it is empty. */
+  /**
+   * The one of `larger` that saves the most time for each byte that it adds; none if it is empty.
+   */
   readonly recommended: RecommendedBudget | undefined
   /** With one byte less than the present plan needs, where there is such a plan. */
   readonly smaller: OtherBudget | undefined

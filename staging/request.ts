@@ -24,7 +24,7 @@ export interface GraphRequest {
 
 /** What a search for a plan has looked at so far. */
 export interface Searched {
-  /** Plans that were lowered to instructions, each of which is simulated. */
+  /** Plans that were lowered to instructions. */
   readonly plans: number
   /** Segments that came into question. */
   readonly segments: number

@@ -63,7 +63,10 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
         return estimate(segment, onHost)
       },
       variants: (span) => variants()(span),
-      timeline: (segments) => buildTimeline(graph, device, segments)
+      timeline: (segments) => {
+        looked.atPlan()
+        return buildTimeline(graph, device, segments)
+      }
     }
     known.set(order.join(), search)
     return search

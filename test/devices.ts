@@ -61,7 +61,7 @@ export const testsDevice = memoize(String, (device: DeviceName): boolean => {
 
 /** Those that compute in bf16 too, by name; a GPU may be too old for it. */
 export const bf16Devices = () =>
-  (['reference', 'cuda'] as const).filter(testsDevice).flatMap((device) => {
+  (['reference', 'cpu', 'cuda'] as const).filter(testsDevice).flatMap((device) => {
     const name = `${device} in bf16`
     const reason = refusal(device, 'bf16')
     if (reason !== undefined) console.log(`${name} is skipped: ${reason}`)

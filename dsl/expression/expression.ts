@@ -54,7 +54,7 @@ export type Step = readonly [operation: Operation, ...operands: readonly number[
 export type Expression = readonly Step[]
 
 /** Limit of an expression's steps: the compiled code of devices has room for no more. */
-export const maxSteps = 256
+export const maxExpressionSteps = 256
 
 /** Tells whether an expression reads this leaf. */
 export const reads = (expression: Expression, leaf: Leaf): boolean => expression.some(([operation]) => operation === leaf)
@@ -62,7 +62,7 @@ export const reads = (expression: Expression, leaf: Leaf): boolean => expression
 /** Returns why this is no expression; undefined where it is one. */
 export const validateExpression = (steps: readonly (readonly unknown[])[]): string | undefined => {
   if (steps.length === 0) return 'has no steps'
-  if (steps.length > maxSteps) return `has ${steps.length} steps, over the ${maxSteps} that devices take`
+  if (steps.length > maxExpressionSteps) return `has ${steps.length} steps, over the ${maxExpressionSteps} that devices take`
   for (const [place, [operation, ...operands]] of steps.entries()) {
     if (!operations.includes(operation as Operation)) return `step ${place}: there is no operation ${String(operation)}`
     if (operation === 'constant') {

@@ -10,7 +10,9 @@ import { decodeAnswer, type DeviceError } from '../addon/error'
 
 const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) as Readonly<Record<Layout, null>>, 'layout')
 export const layoutAnswer = decodeAnswer(layout)
-export const weightLayoutsAnswer = decodeAnswer(t.readonly(t.type({ forward: layout, backwardData: layout }), 'weight layouts'))
+export const weightLayoutsAnswer = decodeAnswer(
+  t.readonly(t.type({ stored: layout, forward: layout, backwardData: layout }), 'weight layouts')
+)
 
 export const bytesAnswer = decodeAnswer(t.number)
 

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { deviceProperties, openDevice, versions, type DeviceChoice } from '../addon/addon'
+import type { CpuPrecision } from './cpu-model'
 import { encodeKernels } from '../session/encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 
@@ -29,21 +30,28 @@ export interface KernelTimer {
   readonly linkBytesPerSecond: () => E.Either<DeviceError, { readonly toDevice: number; readonly toHost: number }>
 }
 
+const inBf16 = 'in bf16'
+
 /**
- * Returns the name under which times are kept: of the cpu its library, version and instruction set;
- * of a GPU its libraries, its name and its precision.
+ * Returns the name under which times are kept: of the cpu its library, version and instruction set,
+ * and its precision where it is not float32; of a GPU its libraries, its name and its precision.
  */
 export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string> =>
   choice.device === 'cpu'
     ? pipe(
         versions(),
-        E.map(({ library, version, instructionSet }) => [library, version, instructionSet].join(' '))
+        E.map(({ library, version, instructionSet }) =>
+          [library, version, instructionSet, ...(choice.precision === 'bf16' ? [inBf16] : [])].join(' ')
+        )
       )
     : pipe(
         openDevice(choice),
         E.chain(deviceProperties),
         E.map(({ library, name }) => `${library} on ${name} in ${choice.precision}`)
       )
+
+/** The precision in which times under a name of a cpu's library were measured. */
+export const cpuPrecisionOf = (library: string): CpuPrecision => (library.endsWith(inBf16) ? 'bf16' : 'float32')
 
 export const createKernelTimer = (choice: DeviceChoice): E.Either<DeviceError, KernelTimer> =>
   pipe(

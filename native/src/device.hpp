@@ -84,7 +84,7 @@ class Device {
   virtual std::size_t indicesBytes(const Kernel& kernel) = 0;
   virtual Layout activationLayout(std::int64_t channels, bool input) = 0;
   struct WeightLayouts {
-    Layout forward, backwardData;
+    Layout stored, forward, backwardData;  // stored: of the weights and their gradients
   };
   // `kernel` is a convolutionForward whose weightLayout is not yet decided (any value).
   virtual WeightLayouts weightLayouts(const Kernel& kernel) = 0;

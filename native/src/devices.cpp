@@ -12,11 +12,10 @@ namespace tilefold {
 namespace {
 
 std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
-  if (precision != Precision::float32)
-    throw Failure("the cpu device computes in float32 only: use the reference device for another precision");
+  if (precision == Precision::float64) throw Failure("the cpu device computes in float32 or bf16: use the reference device for float64");
   if (const char* lacking = cpu::lackingInstructions())
     throw Failure(std::string("the cpu device needs ") + lacking + "; this processor has none: use the reference device, which is slow");
-  return makeCpuDevice(threads);
+  return makeCpuDevice(precision, threads);
 }
 
 std::unique_ptr<Device> makeGpu(const DeviceChoice& choice) {

@@ -53,7 +53,7 @@ void expectClose(const Kernel& kernel, const char* operand, const Buffer& found,
 
 struct Devices {
   explicit Devices(int threadCount)
-      : threads(threadCount), cpu(makeCpuDevice(threadCount)), reference(makeReferenceDevice(Precision::float32)) {}
+      : threads(threadCount), cpu(makeCpuDevice(Precision::float32, threadCount)), reference(makeReferenceDevice(Precision::float32)) {}
   int threads;
   std::unique_ptr<Device> cpu, reference;
 };
@@ -64,7 +64,7 @@ void run(Device& device, const Kernel& kernel, const std::vector<Operand>& opera
 }
 
 void runCpu(Devices& devices, const Kernel& kernel, const std::vector<Operand>& operands, const StepParameters& step = {}) {
-  ++implementations[std::string(kernelInfo(kernel.kind).name) + " " + cpuImplementationName(kernel, devices.threads)];
+  ++implementations[std::string(kernelInfo(kernel.kind).name) + " " + cpuImplementationName(Precision::float32, kernel, devices.threads)];
   run(*devices.cpu, kernel, operands, step);
 }
 
@@ -252,7 +252,7 @@ void testCompiledByLibrary(Devices& devices) {
             const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, read, blocked, Layout::plain));
             for (const Kernel& kernelOf : {test.kernel(KernelKind::convolutionForward, read, blocked, layouts.forward),
                                            test.kernel(KernelKind::convolutionBackwardData, blocked, blocked, layouts.backwardData)})
-              if (cpuImplementationName(kernelOf, devices.threads).rfind("jit", 0) != 0)
+              if (cpuImplementationName(Precision::float32, kernelOf, devices.threads).rfind("jit", 0) != 0)
                 fail(kernelOf, "oneDNN has no compiled kernel for it");
           }
 }
@@ -408,7 +408,7 @@ void testMaxPool(Devices& devices) {
     std::pair<Buffer, Buffer> result{Buffer(destination.elements(layout) * sizeof(float)), Buffer(source.elements(layout) * sizeof(float))};
     run(device, forward, {input.operand(), result.first.operand(), indices.operand()});
     run(device, backward, {gradient.operand(), indices.operand(), result.second.operand()});
-    ++implementations["maxPool " + (&device == devices.cpu.get() ? cpuImplementationName(forward, devices.threads) : "oracle")];
+    ++implementations["maxPool " + (&device == devices.cpu.get() ? cpuImplementationName(Precision::float32, forward, devices.threads) : "oracle")];
     return result;
   };
   const auto expected = pool(*devices.reference, Layout::plain);
@@ -498,7 +498,7 @@ void testClipping(Devices& devices) {
   runCpu(devices, sum, {gradient.operand(), operand(found)});
   if (!(std::fabs(found - expected) <= 1e-13 * expected)) fail(sum, "sum differs: " + std::to_string(found - expected));
   for (const int threads : {1, 2, 3})
-    if (sumOn(*makeCpuDevice(threads)) != found) fail(sum, "another sum with " + std::to_string(threads) + " threads");
+    if (sumOn(*makeCpuDevice(Precision::float32, threads)) != found) fail(sum, "another sum with " + std::to_string(threads) + " threads");
   // Below the norm, above it, and a norm that is no number.
   const double maxNorm = pick({0.5, 2.0}) * std::sqrt(expected);
   if (draw(0, 4) == 0) expected = std::nan("");

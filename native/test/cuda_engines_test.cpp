@@ -52,7 +52,7 @@ class FakeGpu : public Device {
   std::size_t scratchBytes(const Kernel&) override { return 0; }
   std::size_t indicesBytes(const Kernel& kernel) override { return reference_->indicesBytes(kernel); }
   Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
-  WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain}; }
+  WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain, Layout::plain}; }
   std::unique_ptr<Engines> engines(const Spaces& spaces, double rate) override {
     ++arenas;
     return cuda::makeCudaEngines(spaces, rate, context_);

@@ -18,11 +18,6 @@ Form weights(Layout layout, std::int64_t out, std::int64_t in, std::int64_t heig
           {KernelKind::reorderWeights, {d(out), d(in), d(height), d(width), d(groups), 0, code(layout)}}};
 }
 
-// Weights as an activation: what products read has the type of those.
-Form asActivation(const Convolution& c) {
-  return activation(c.weightLayout == Layout::ohwi ? Layout::nhwc : Layout::plain, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth);
-}
-
 Form tile(const Tile& t) { return activation(t.layout, t.batch, t.channels, t.height, t.width); }
 // A value an image and channel, and the second operand of an expression.
 Form ofChannels(const Tile& t) { return activation(Layout::plain, t.batch, t.channels, 1, 1); }
@@ -48,13 +43,12 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const Form source = poolSource(c, c.sourceLayout);
       const Form destination = activation(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth);
       const Form matrix = weights(c.weightLayout, c.outChannels, c.inChannels, c.kernelHeight, c.kernelWidth, c.groups);
-      const bool blocked = c.weightLayout != Layout::plain && c.weightLayout != Layout::ohwi;
-      const Form read = blocked ? matrix : asActivation(c);
-      if (kernel.kind == KernelKind::convolutionForward) return {source, read, plain, destination, other};
-      if (kernel.kind == KernelKind::convolutionBackwardData) return {destination, read, source, other};
+      if (kernel.kind == KernelKind::convolutionForward) return {source, matrix, plain, destination, other};
+      if (kernel.kind == KernelKind::convolutionBackwardData) return {destination, matrix, source, other};
       return {source, destination, matrix, plain, other};
     }
-    case KernelKind::reorderWeights: {
+    case KernelKind::reorderWeights:
+    case KernelKind::castWeights: {
       const auto r = decode<WeightReorder>(kernel);
       return {weights(r.sourceLayout, r.outChannels, r.inChannels, r.kernelHeight, r.kernelWidth, r.groups),
               weights(r.destinationLayout, r.outChannels, r.inChannels, r.kernelHeight, r.kernelWidth, r.groups)};
@@ -228,8 +222,6 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {doubles, plain};
     case KernelKind::squareRoot:
       return {doubles, doubles};
-    case KernelKind::castWeights:
-      return {plain, plain};
   }
   return {};
 }

@@ -2,7 +2,7 @@
 // tilefold_test [factor] [device [precision ...] ...]
 // runs so many times the cases (0.5: half of them) on the devices named, in float32, and again in
 // the precisions behind each, `tf32` (products alone) and `bf16` (where none is named: reference
-// bf16 cpu). `cuda` is the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
+// bf16 cpu bf16). `cuda` is the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
 #include <omp.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ int main(int count, char** arguments) {
   const auto times = [factor](int cases) { return static_cast<int>(std::ceil(cases * factor)); };
   int failures = test::checkArena() + test::checkAvailableMemory();
   std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
-  if (names.empty()) names = {"reference", "bf16", "cpu"};
+  if (names.empty()) names = {"reference", "bf16", "cpu", "bf16"};
   std::string last;
   for (const std::string& argument : names) {
     const bool tf32 = argument == "tf32", bf16 = argument == "bf16";

@@ -268,7 +268,8 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:
       return convolution(random);
-    case KernelKind::reorderWeights: {
+    case KernelKind::reorderWeights:
+    case KernelKind::castWeights: {
       const double groups = count(3);
       return {groups * count(20), groups * count(20), count(3), count(3), groups, 0, 0};
     }
@@ -375,7 +376,6 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return {count(200), 2 * fraction(random), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
     case KernelKind::sumSquares:
     case KernelKind::squareRoot:
-    case KernelKind::castWeights:
       return {count(200)};
     case KernelKind::clipGradient:
       return {count(200), 0.1 + 2 * fraction(random)};
@@ -409,7 +409,10 @@ Kernel convolutionIn(Kernel kernel, Device& device, Random& random) {
   Kernel forward = kernel;
   forward.kind = KernelKind::convolutionForward;
   const Device::WeightLayouts weights = device.weightLayouts(forward);
-  setField(kernel, "weightLayout", kernel.kind == KernelKind::convolutionBackwardData ? weights.backwardData : weights.forward);
+  setField(kernel, "weightLayout",
+           kernel.kind == KernelKind::convolutionForward        ? weights.forward
+           : kernel.kind == KernelKind::convolutionBackwardData ? weights.backwardData
+                                                                : weights.stored);
   const std::vector<Algorithm> algorithms = device.algorithms(kernel);
   if (algorithms.empty()) return kernel;
   const auto any = static_cast<std::size_t>(number(random, 0, static_cast<std::int64_t>(algorithms.size()) - 1));
@@ -449,13 +452,13 @@ Kernel reorderIn(Kernel kernel, Device& device, Random& random) {
       setField(kernel, "destinationLayout", weights.forward);
       break;
     case 1:
-      setField(kernel, "sourceLayout", weights.forward);
+      setField(kernel, "sourceLayout", weights.stored);
       break;
     case 2:
       setField(kernel, "destinationLayout", weights.backwardData);
       break;
     default:
-      setField(kernel, "sourceLayout", weights.forward);
+      setField(kernel, "sourceLayout", weights.stored);
       setField(kernel, "destinationLayout", weights.backwardData);
   }
   return kernel;
@@ -476,6 +479,7 @@ Kernel inLayouts(const Kernel& plain, Device& device, Random& random) {
     case KernelKind::convolutionBackwardWeights:
       return convolutionIn(plain, device, random);
     case KernelKind::reorderWeights:
+    case KernelKind::castWeights:
       return reorderIn(plain, device, random);
     default: {
       Kernel kernel = plain;

@@ -121,7 +121,7 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
 
 int main(int count, char** arguments) {
   const auto argument = [&](int i, std::int64_t otherwise) { return count > i ? std::strtoll(arguments[i], nullptr, 10) : otherwise; };
-  const std::unique_ptr<Device> device = makeCpuDevice(static_cast<int>(argument(1, 2)));
+  const std::unique_ptr<Device> device = makeCpuDevice(Precision::float32, static_cast<int>(argument(1, 2)));
   if (device->activationLayout(64, false) != Layout::nChw16c) {
     std::printf("skipped: this processor has no AVX-512, so activations are not in nChw16c\n");
     return 0;

@@ -107,9 +107,9 @@ export const modelOptions = {
    */
   device: withDefault(device, `${deviceNames.join(', ')}, or a *.json file that describes one to plan for`, 'cpu'),
   /**
-   * The cpu computes in float32; cuda in float32 where absent, tf32 or bf16; the reference device
-   * in float64 where absent, float32 or bf16; one of a file in float32 where absent, or float64; a
-   * recorded GPU in its own.
+   * The cpu computes in float32 where absent, or bf16; cuda in float32 where absent, tf32 or bf16;
+   * the reference device in float64 where absent, float32 or bf16; one of a file in float32 where
+   * absent, or float64; a recorded GPU and a profile of a cpu in their own.
    */
   precision: optional(oneOf('type', precisionNames), `what is computed in; ${precisionsText}`, { otherwise: "the device's first" }),
   /** All of the machine's where absent. */

@@ -7,7 +7,7 @@ import type { DevicePrecision } from '../../staging'
  * all else float32.
  */
 export const devicePrecisions = {
-  cpu: ['float32'],
+  cpu: ['float32', 'bf16'],
   cuda: ['float32', 'tf32', 'bf16'],
   reference: ['float64', 'float32', 'bf16']
 } as const satisfies { readonly [D in DeviceName]: readonly DevicePrecision[] }

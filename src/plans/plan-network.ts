@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { PlanFile } from '../../dsl'
-import { type MathMode, libraryName, mathMode } from '../../native'
+import { type MathMode, cpuPrecisionOf, libraryName, mathMode } from '../../native'
 import {
   type Budget,
   type Graph,
@@ -102,7 +102,7 @@ const describeChange = ({ plan, budget }: Setup, staged: Staged): E.Either<Failu
       )
 
 const guessOfOtherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
-  const library = libraryName({ device: 'cpu', precision: 'float32', threads: profile.threads })
+  const library = libraryName({ device: 'cpu', precision: cpuPrecisionOf(profile.library), threads: profile.threads })
   if (E.isLeft(library) || library.right === profile.library) return {}
   return { guess: `${deviceFileName(profile)} gave the times alone: layouts and scratch are those of ${library.right} on this machine` }
 }

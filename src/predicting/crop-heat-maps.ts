@@ -52,7 +52,8 @@ const withoutPlan = ({ plan: _, ...setup }: HeatMapRequest['setup']): HeatMapReq
 
 /**
  * Crops that were validated, each with the heat map of the class that the network says over it: of
- * those that lie within their image, and of a network that scores images. Fails as `computeHeatMap`.
+ * those that lie within their image, and of a network that scores images. Fails as
+ * `computeHeatMap`.
  */
 export const drawHeatMaps = (crops: readonly SeenCrop[], request: CropHeatMapRequest): Outcome<readonly SeenCrop[]> =>
   TE.traverseSeqArray(withHeatMap(request))(crops)

@@ -71,7 +71,8 @@ export const createRanks = (network: Network): Ranks => {
         TE.chainEitherK((messages) => {
           const result = resultOf(messages)
           areAgreed = E.isLeft(result)
-          return result
+          // What a rank fails with itself says more than messages do.
+          return E.isLeft(result) && E.isLeft(given) ? E.left({ ...given.left, ...result.left }) : result
         })
       ),
     // Where all fail alike, each ends by itself, and none is ended before it has said why.

@@ -40,7 +40,10 @@ export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly Buf
   return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) }, most)
 }
 
-/** Spans, and lifetimes, that a page draws; where there are more, those that are nearest are drawn as one. */
+/**
+ * Spans, and lifetimes, that a page draws; where there are more, those that are nearest are drawn
+ * as one.
+ */
 const maxSpans = 20_000
 
 const joinLifetimes = (spans: readonly BufferSpan[]): readonly BufferSpan[] =>

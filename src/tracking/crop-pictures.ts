@@ -22,7 +22,10 @@ const overlaid = (rgb: Uint8Array, classes: Uint8Array): Uint8Array =>
 /** The name that a crop has from one validation to the next. */
 export const cropTag = ({ name }: SeenCrop, index: number): string => `crops/${index} ${basename(name)}`
 
-/** Each crop as it is, and with the truth and the network's classes laid over it where it has a mask. */
+/**
+ * Each crop as it is, and with the truth and the network's classes laid over it where it has a
+ * mask.
+ */
 export const cropPictures = (crops: readonly SeenCrop[]): Outcome<readonly Picture[]> => {
   const drawn = crops.flatMap((crop, index) => {
     const { height, width, rgb, target, predicted } = crop

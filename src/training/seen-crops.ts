@@ -51,7 +51,9 @@ const smallClasses = (classes: ArrayLike<number>, row: number, height: number, w
   return Uint8Array.from(sampled(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
 }
 
-/** The class with the highest score, and in words beside the truth with its probability (softmax). */
+/**
+ * The class with the highest score, and in words beside the truth with its probability (softmax).
+ */
 const answerOf = (label: number, scores: ArrayLike<number>, row: number, classes: number): Pick<SeenCrop, 'text' | 'predictedClass'> => {
   const own = Array.from({ length: classes }, (_, index) => scores[row * classes + index]!)
   const highest = Math.max(...own)

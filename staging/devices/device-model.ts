@@ -16,6 +16,13 @@ export interface ConvolutionShape {
   readonly sourceLayout: Layout
 }
 
+/** How the weights of a convolution are stored, and what its kernels read. */
+export interface WeightLayouts {
+  readonly stored: Layout
+  readonly forward: Layout
+  readonly backwardData: Layout
+}
+
 /**
  * A way to compute a convolution, and about the bytes of its scratch operand: just them, of a
  * device that answers at once; Infinity where it refuses.
@@ -40,10 +47,10 @@ export interface DeviceModel {
    */
   readonly activationLayout: (channels: number, input: boolean) => Layout
   /**
-   * `forward` is how weights and their gradients are stored; `backwardData` what the gradient of
-   * the input reads.
+   * `stored` is how weights and their gradients lie in memory; `forward` what the convolution
+   * reads, `backwardData` what the gradient of its input does.
    */
-  readonly weightLayouts: (convolution: ConvolutionShape) => { readonly forward: Layout; readonly backwardData: Layout }
+  readonly weightLayouts: (convolution: ConvolutionShape) => WeightLayouts
   /**
    * Tells whether the device has this convolution by Winograd too (algorithm 1, which rounds
    * differently), forward and backward.

@@ -121,7 +121,7 @@ export const gpuModel = (
     precision,
     threads,
     activationLayout: (_, input) => (input ? layouts.input : layouts.activation),
-    weightLayouts: () => layouts.weights,
+    weightLayouts: () => ({ stored: layouts.weights.forward, ...layouts.weights }),
     winograd: () => false,
     indicesBytes: referenceModel(precision).indicesBytes,
     viewAlignment: vectorBytes,

@@ -11,7 +11,7 @@ export const referenceModel = (precision: Precision): DeviceModel => ({
   precision,
   threads: 1,
   activationLayout: () => 'plain',
-  weightLayouts: () => ({ forward: 'plain', backwardData: 'plain' }),
+  weightLayouts: () => ({ stored: 'plain', forward: 'plain', backwardData: 'plain' }),
   winograd: () => false,
   scratchBytes: () => 0,
   indicesBytes: (kernel) =>

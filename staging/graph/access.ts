@@ -10,7 +10,7 @@ import type { TileAxis } from '../program/program'
  * is Xu 2022's sigma T + delta; `whole` makes the op incompatible with tiling along the dimension;
  * `reduce` sums the dimension away, which is legal for the last op of a segment only.
  */
-export type Access =
+export type AxisAccess =
   | { readonly kind: 'same' }
   | {
       readonly kind: 'window'
@@ -44,11 +44,11 @@ export type Access =
   | { readonly kind: 'whole' }
   | { readonly kind: 'reduce' }
 
-export type AccessMap = { readonly [A in TileAxis]: Access }
+export type AccessMap = { readonly [A in TileAxis]: AxisAccess }
 
-const same: Access = { kind: 'same' }
-const whole: Access = { kind: 'whole' }
-const reduce: Access = { kind: 'reduce' }
+const same: AxisAccess = { kind: 'same' }
+const whole: AxisAccess = { kind: 'whole' }
+const reduce: AxisAccess = { kind: 'reduce' }
 
 /**
  * A rule that says how an op of these arguments, from a tensor of one size to one of another, reads
@@ -70,4 +70,4 @@ export const reductionAccess = (): AccessMap => ({ B: reduce, H: reduce, W: redu
 /** Rows of a batch are summed; each is read whole. */
 export const rowReductionAccess = (): AccessMap => ({ B: reduce, H: whole, W: whole })
 /** Along height and width, by a rule of its own. */
-export const imageAccess = (axis: (index: 0 | 1) => Access): AccessMap => ({ B: same, H: axis(0), W: axis(1) })
+export const imageAccess = (axis: (index: 0 | 1) => AxisAccess): AccessMap => ({ B: same, H: axis(0), W: axis(1) })

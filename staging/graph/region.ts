@@ -1,5 +1,5 @@
 import type { Interval } from './interval'
-import type { Access } from './access'
+import type { AxisAccess } from './access'
 import { adaptiveInterval, resizeInterval } from './resampling'
 
 /**
@@ -31,7 +31,7 @@ export const unpadded = (interval: Interval): Reading => ({ interval, padBefore:
  * Returns the inputs that a range of padded outputs shows, and where a reflection turns back also
  * as far as it does: so that ranges further on read from no earlier on, as bands of rows must.
  */
-const padInterval = (access: Extract<Access, { readonly kind: 'pad' }>, { from, to }: Interval, extent: number): Interval => {
+const padInterval = (access: Extract<AxisAccess, { readonly kind: 'pad' }>, { from, to }: Interval, extent: number): Interval => {
   const { mode, before, after } = access
   const [first, last] = mode === 'reflect' ? [before, extent - 1 - after] : [0, extent - 1]
   return { from: Math.max(Math.min(from - before, last), 0), to: Math.min(Math.max(to - 1 - before, first), extent - 1) + 1 }
@@ -42,7 +42,7 @@ const padInterval = (access: Extract<Access, { readonly kind: 'pad' }>, { from, 
  * `extent`; what was clipped off is explicit padding. An empty interval means that the outputs see
  * nothing but padding.
  */
-export const inputInterval = (access: Access, output: Interval, extent: number): Reading => {
+export const inputInterval = (access: AxisAccess, output: Interval, extent: number): Reading => {
   switch (access.kind) {
     case 'same':
       return unpadded(output)
@@ -84,7 +84,7 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
  * The reading with what a stride leaves over at its end, where that is held anyway: no window
  * reaches it, and a tensor that is held just so need not be cut.
  */
-export const withLeftover = (access: Access, reading: Reading, held: Interval): Reading => {
+export const withLeftover = (access: AxisAccess, reading: Reading, held: Interval): Reading => {
   const left = held.to - reading.interval.to
   return access.kind === 'window' && reading.padAfter === 0 && left > 0 && left < access.stride
     ? { ...reading, interval: { from: reading.interval.from, to: held.to } }

@@ -1,5 +1,5 @@
 import type { Grid, Span } from './span'
-import type { Access } from './access'
+import type { AxisAccess } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './statistics'
 import { tileAxes, type TileAxis } from '../program/program'
@@ -97,7 +97,7 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
 }
 
 /** Tells whether an output's slice reads a slice of the input. */
-const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
+const isSliced = (access: AxisAccess): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**
  * Dimensions along which a segment can be fused-tiled (Xu 2022, Listing 3, FTdimsIntersect): those

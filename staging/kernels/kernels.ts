@@ -15,10 +15,10 @@ import type { KernelRow } from './kernel-row'
  * (native/src/generated). The order of the rows is the kernel's code in a Program.
  *
  * Where activations have another type than parameters (Precision in program.ts), tiles and their
- * gradients have the activations', as have the weights that convolutions and linear layers read;
- * all other operands have the parameters': biases, gradients of parameters, weights of
- * normalisations, a pixel sum that tiles add to, and the plain tensor of packTile and
- * unpackAddTile.
+ * gradients have the activations', as have the weights that convolutions and linear layers read,
+ * unless they are transformed for Winograd; all other operands have the parameters': biases,
+ * gradients of parameters, weights of normalisations, a pixel sum that tiles add to, and the plain
+ * tensor of packTile and unpackAddTile.
  */
 export const kernelTable = {
   ...convolutionKernels,

@@ -20,7 +20,11 @@ export const layouts = [
   'winogradForward', // weights of 3 x 3 taps, transformed to 6 x 6 products of F(4x4, 3x3); nothing reads them but algorithm 1
   'winogradBackward',
   'nhwc', // activations, channels innermost
-  'ohwi' // weights [out][kernel height][kernel width][in of the group]
+  'ohwi', // weights [out][kernel height][kernel width][in of the group]
+  'OIhw8i16o2i', // weights of bf16, of which products take two at a time
+  'OIhw8o16i2o',
+  'IOhw8o16i2o',
+  'Ohwi16o2i'
 ] as const
 
 export type Layout = (typeof layouts)[number]
@@ -55,7 +59,11 @@ const blocks: { readonly [L in Layout]: Blocks } = {
   winogradForward: { out: 16, in: 16, perTap: 4 },
   winogradBackward: { out: 16, in: 16, perTap: 4 },
   nhwc: {},
-  ohwi: {}
+  ohwi: {},
+  OIhw8i16o2i: { out: 16, in: 16 },
+  OIhw8o16i2o: { out: 16, in: 16 },
+  IOhw8o16i2o: { out: 16, in: 16 },
+  Ohwi16o2i: { out: 16, in: 2 }
 }
 
 export const layoutCode = (layout: Layout): number => layouts.indexOf(layout)
@@ -64,6 +72,11 @@ const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multi
 
 /** How many of an activation's channels lie next to each other (1 when plain). */
 export const channelBlock = (layout: Layout, channels: number): number => (layout === 'nhwc' ? channels : (blocks[layout].channels ?? 1))
+
+/**
+ * Whether weights in this layout are transformed for Winograd: they keep the parameters' type.
+ */
+export const isTransformed = (layout: Layout): layout is 'winogradForward' | 'winogradBackward' => blocks[layout].perTap !== undefined
 
 /** Elements of an activation [B, C, ...spatial], channels padded to the layout's block. */
 export const activationElements = (layout: Layout, shape: readonly number[]): number =>

@@ -198,7 +198,10 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   sumSquares: ofParameters(1),
   clipGradient: ofParameters(2),
   squareRoot: ofParameters(2),
-  castWeights: ({ count }) => ({ flops: 0, elements: count, parameters: count })
+  castWeights: (k) => {
+    const count = (k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups
+    return { flops: 0, elements: count, parameters: count }
+  }
 }
 
 /**

@@ -85,7 +85,7 @@ export const conv2d: OpLowering<'conv2d'> = {
   forward: (scope, step) => {
     const { weight, bias } = requireParameters(step.parameters)
     const transformed = scope.winograd.get(weight)
-    const layout = transformed === undefined ? weight.layout : 'winogradForward'
+    const layout = transformed === undefined ? weight.forwardLayout : 'winogradForward'
     const kernel = chosen(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionForward' as const,
       slope: step.slope,
@@ -93,7 +93,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     }))
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: transformed?.winogradForward() ?? weightsIn(scope, weight, weight.layout),
+      weights: transformed?.winogradForward() ?? weightsIn(scope, weight, weight.forwardLayout),
       bias: bias === undefined ? noOperand : arenaOperand(bias.buffer),
       destination: step.destination.address,
       scratch: scratchFor(scope, kernel)

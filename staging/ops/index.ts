@@ -71,7 +71,7 @@ export const loweringOf = (node: Node): OpLowering<Op> => {
 export const weightFormsOf = (device: DeviceModel, node: Node, source: Layout): WeightForms =>
   loweringOf(node).weightForms?.(device, node as never, source) ?? plainWeights
 
-const plainWeights: WeightForms = { forward: 'plain', backwardData: 'plain', transformable: false, groups: 1 }
+const plainWeights: WeightForms = { stored: 'plain', forward: 'plain', backwardData: 'plain', transformable: false, groups: 1 }
 
 /** Whether an op draws random numbers, by its position. */
 export const isRandom = (node: Node): boolean => recordOf(node.op).withoutRandomness !== undefined

@@ -49,7 +49,7 @@ export const linear: OpLowering<'linear'> = {
       { kind: 'linearForward', batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] },
       {
         source: source.address,
-        weights: weightsIn(scope, weight, weight.layout),
+        weights: weightsIn(scope, weight, weight.forwardLayout),
         bias: bias === undefined ? noOperand : arenaOperand(bias.buffer),
         destination: destination.address
       }

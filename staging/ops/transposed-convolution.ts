@@ -59,12 +59,12 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     const sides = { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
     const [inChannels, outChannels, groups] = [output[1], input[1], args.groups ?? 1]
     const sourceLayout = device.activationLayout(inChannels, false)
-    const { forward, backwardData } = device.weightLayouts({
+    const layouts = device.weightLayouts({
       ...{ inChannels, outChannels, groups, kernel, stride, dilation },
       padding: sides,
       sourceLayout
     })
-    return { forward, backwardData, transformable: false, groups }
+    return { ...layouts, transformable: false, groups }
   },
   backwardReadsStored: true,
   saves: { input: 'for-weights' },
@@ -107,10 +107,10 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     if (wanted === undefined) return
     const layout = inputLayout(scope, step)
     const written = wanted.layout === layout ? wanted : freshTile(scope, { kind: 'reordered-gradient' }, wanted.extents, layout)
-    const kernel = { kind: 'convolutionForward', slope: 1, ...fields(scope, step, weight.layout) } as const
+    const kernel = { kind: 'convolutionForward', slope: 1, ...fields(scope, step, weight.forwardLayout) } as const
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: destinationGradient,
-      weights: weightsIn(scope, weight, weight.layout),
+      weights: weightsIn(scope, weight, weight.forwardLayout),
       bias: noOperand,
       destination: written.address,
       scratch: scratchFor(scope, kernel)

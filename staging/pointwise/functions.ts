@@ -1,5 +1,5 @@
 import type { PointwiseArguments } from '../../dsl'
-import { maxSteps, type Expression } from '../../dsl/internal'
+import { maxExpressionSteps, type Expression } from '../../dsl/internal'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
 import { encodeExpression, maxRegisters, stepNumbers } from './encode'
 
@@ -39,8 +39,8 @@ const encodeFunction = ({ expression, derivativeOfOutput }: Function, wanted: Wa
 export const validateFunction = (args: PointwiseArguments): string | undefined => {
   const parameters = (['weight', 'bias'] as const).filter((role) => args[role] !== undefined)
   const codes = (['value', 'input', ...parameters] as const).map((wanted) => encodeFunction(args, wanted))
-  if (codes.some((code) => code !== undefined && code.length > maxSteps * stepNumbers))
-    return `its gradient has more than the ${maxSteps} steps that devices take; make two layers of it`
+  if (codes.some((code) => code !== undefined && code.length > maxExpressionSteps * stepNumbers))
+    return `its gradient has more than the ${maxExpressionSteps} steps that devices take; make two layers of it`
   return codes.includes(undefined)
     ? `it or its gradient needs more than the ${maxRegisters} values at once that devices have; make two layers of it`
     : undefined

@@ -10,7 +10,7 @@ import { optimizerRegions } from './regions/optimizer'
 import { pointwiseRegions } from './regions/pointwise'
 import { poolingRegions } from './regions/pooling'
 import { resamplingRegions } from './regions/resampling'
-import type { Region, RegionRows } from './regions/region'
+import type { ByteRegion, RegionRows } from './regions/region'
 
 /** The regions of each kernel's operands; native/src/program/operand.cpp says the same in C++. */
 const rows: RegionRows<KernelKind> = {
@@ -28,7 +28,7 @@ const rows: RegionRows<KernelKind> = {
 export interface OperandRegion {
   readonly name: string
   readonly use: Use
-  readonly region: Region
+  readonly region: ByteRegion
 }
 
 /**
@@ -50,7 +50,7 @@ const overwrites = (kernel: Kernel): boolean => {
 /** The operands of a kernel in order, with what it touches of each. */
 export const operandRegions = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes): readonly OperandRegion[] => {
   // The row of a kernel's own kind takes that kernel.
-  const row = rows[kernel.kind] as (kernel: Kernel, activationBytes: number, parameterBytes: number) => Readonly<Record<string, Region>>
+  const row = rows[kernel.kind] as (kernel: Kernel, activationBytes: number, parameterBytes: number) => Readonly<Record<string, ByteRegion>>
   const regions = row(kernel, activationBytes, parameterBytes)
   const written = overwrites(kernel)
   return Object.entries(kernelTable[kernel.kind].operands).map(([name, use]) => ({

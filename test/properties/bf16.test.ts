@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, meanSquaredError, model, relu, softmaxCrossEntropy, type Model } from '../../dsl'
+import { deviceModel } from '../../native'
 import { bf16Devices } from '../devices'
 import { gradients, stageFor, trainSteps, type Execution, type Gradients } from '../golden/execute'
 import { must } from '../must'
@@ -31,9 +32,9 @@ const quantile = (values: readonly number[], share: number): number =>
 
 /**
  * How many roundings tiles may be apart from the whole: cuda's convolutions round before they add a
- * bias, and before a rectifier in the same go.
+ * bias, and both it and the cpu before a rectifier in the same go.
  */
-const apart = { reference: 2, cuda: 8 } as const
+const apart = { reference: 2, cpu: 8, cuda: 8 } as const
 const devices = bf16Devices()
 
 for (const { name, on } of devices)
@@ -103,6 +104,45 @@ for (const { name, on } of devices)
     for (const strategy of ['plain', 'sft'] as const) {
       const { losses } = await trainSteps({ ...execution, strategy }, { optimizer, learningRate: 0.1, steps: 40 })
       assert.ok(losses.at(-1)! < losses[0]! / 2, `${strategy}: from ${losses[0]} to ${losses.at(-1)}`)
+    }
+  })
+
+const wide = model({
+  name: 'wide',
+  layers: [
+    conv2d({ out: 32, k: 3, p: 1 }),
+    relu,
+    conv2d({ out: 16, k: 3, p: 1 }),
+    relu,
+    globalAvgPool,
+    linear({ out: 4 }),
+    softmaxCrossEntropy
+  ]
+})
+
+for (const { name, on } of devices.filter(({ on }) => on.device === 'cpu'))
+  test(`${name}: convolutions by Winograd read and write bf16, and err as little as direct ones`, async () => {
+    const execution = executionOf(wide, [2, 16, 21, 18], [0, 3])
+    const exact = await gradients({ ...execution, precision: 'float64', strategy: 'plain' })
+    // Only processors with vectors of 16 floats have it.
+    const found = must(deviceModel('cpu', 'bf16', 2))
+    const winograd = found.activationLayout(64, false) === 'nChw16c' ? [0, 2] : []
+    const whole = { B: 1, H: 1, W: 1 }
+    const error = async (
+      chosen: readonly number[],
+      grid: { readonly B: number; readonly H: number; readonly W: number }
+    ): Promise<number> => {
+      const span = { recompute: grid.B * grid.H * grid.W > 1, reorder: 'once', grid } as const
+      const segments = [
+        { from: 0, to: 5, ...span, ...(chosen.length > 0 && { winograd: chosen }) },
+        { from: 5, to: 7, grid: whole, recompute: false, reorder: 'once' as const }
+      ]
+      return distance(await gradients({ ...execution, ...on, segments }), exact)
+    }
+    const direct = await error([], whole)
+    for (const grid of [whole, { B: 2, H: 2, W: 3 }]) {
+      const byWinograd = await error(winograd, grid)
+      assert.ok(byWinograd <= Math.max(1.5 * direct, 2 * rounding), `${byWinograd}, and directly ${direct}`)
     }
   })
 

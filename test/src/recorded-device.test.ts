@@ -150,7 +150,7 @@ test('a file that is damaged, of another version, or used for what it is not is 
     [['plan', '--placement', 'virtual', '--page-size', '64KiB'], /^--page-size: give a multiple of 2097152 bytes, /],
     [
       ['plan', '--precision', 'bf16'],
-      /^--precision bf16: the described device stand-in computes in float32; take --device cuda or reference\.\n$/
+      /^--precision bf16: the described device stand-in computes in float32; take --device cpu or cuda or reference\.\n$/
     ],
     [['plan', '--budget', '9GiB'], /^the budget of 9663676416 bytes is more than the 8589934592 that stand-in has; lower --budget\.\n$/],
     [['bench'], /^--device: stand-in is known from a file and can only be planned for; /]

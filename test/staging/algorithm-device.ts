@@ -31,7 +31,7 @@ export const algorithmDevice = (): DeviceModel => {
     ...device,
     name: 'algorithms',
     activationLayout: (_, input) => (input ? 'plain' : 'nhwc'),
-    weightLayouts: () => ({ forward: 'ohwi', backwardData: 'ohwi' }),
+    weightLayouts: () => ({ stored: 'ohwi', forward: 'ohwi', backwardData: 'ohwi' }),
     algorithms: (kernel) =>
       choices.map(({ numbers }) => {
         const algorithm = cudnnAlgorithm(numbers[kinds.indexOf(kernel.kind)]!)

@@ -19,7 +19,7 @@ import { randomSegments } from './random-segments'
 const device = (precision: 'float32' | 'bf16'): DeviceModel => ({
   ...referenceModel('float32'),
   precision,
-  weightLayouts: () => ({ forward: 'plain', backwardData: 'ohwi' }),
+  weightLayouts: () => ({ stored: 'plain', forward: 'plain', backwardData: 'ohwi' }),
   winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1
 })
 

@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { PadMode } from '../../dsl'
 import { padModes } from '../../dsl/internal'
-import type { Access } from '../../staging/graph/access'
+import type { AxisAccess } from '../../staging/graph/access'
 import { inputInterval } from '../../staging/graph/region'
 import { partition } from '../../staging/graph/interval'
 import { propertyRuns } from '../property-runs'
@@ -34,7 +34,7 @@ test('every coordinate is owned once, in order', () => {
 test('a window reads exactly the coordinates that its outputs touch, and pads what stands outside', () => {
   fc.assert(
     fc.property(windows, fc.nat(), fc.nat(), ({ extent, ...window }, start, length) => {
-      const access: Access = { kind: 'window', ...window }
+      const access: AxisAccess = { kind: 'window', ...window }
       const reach = window.dilation * (window.kernel - 1) + 1
       const outputs = Math.floor((extent + window.padBefore + window.padAfter - reach) / window.stride) + 1
       const from = start % outputs
@@ -55,8 +55,8 @@ test('a window reads exactly the coordinates that its outputs touch, and pads wh
 })
 
 test('Xu 2022, Table 4: a slice of T outputs needs sigma T + delta inputs', () => {
-  const convolution: Access = { kind: 'window', kernel: 3, stride: 1, dilation: 1, padBefore: 1, padAfter: 1 }
-  const pool: Access = { kind: 'window', kernel: 2, stride: 2, dilation: 1, padBefore: 0, padAfter: 0 }
+  const convolution: AxisAccess = { kind: 'window', kernel: 3, stride: 1, dilation: 1, padBefore: 1, padAfter: 1 }
+  const pool: AxisAccess = { kind: 'window', kernel: 2, stride: 2, dilation: 1, padBefore: 0, padAfter: 0 }
   const inner = inputInterval(convolution, { from: 64, to: 128 }, 1024).interval
   assert.equal(inner, { from: 63, to: 129 })
   assert.equal(inputInterval(pool, inner, 2048).interval, { from: 126, to: 258 })
@@ -90,7 +90,7 @@ test('a range of padded outputs reads what they show, from no later on than any 
 })
 
 test('ceilMode: a last window past the padding overhangs, and only there', () => {
-  const pool: Access = { kind: 'window', kernel: 3, stride: 2, dilation: 1, padBefore: 1, padAfter: 1 }
+  const pool: AxisAccess = { kind: 'window', kernel: 3, stride: 2, dilation: 1, padBefore: 1, padAfter: 1 }
   const outputs = { from: 0, to: 4 }
   assert.equal(inputInterval(pool, outputs, 6), { interval: { from: 0, to: 6 }, padBefore: 1, padAfter: 2, overhang: 1 })
 })

@@ -21,7 +21,7 @@ import { randomSegments, withLoading, withRematerialization, withStreams } from 
 /** Backward reads weights in a layout of its own, and kernels take scratch or are refused. */
 const device: DeviceModel = {
   ...referenceModel('float32'),
-  weightLayouts: () => ({ forward: 'plain', backwardData: 'ohwi' }),
+  weightLayouts: () => ({ stored: 'plain', forward: 'plain', backwardData: 'ohwi' }),
   winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1,
   scratchBytes: (kernel) => ('outChannels' in kernel ? (kernel.outChannels % 5 === 0 ? undefined : 100 * kernel.outChannels) : 0)
 }

@@ -13,8 +13,14 @@ shift 2
 project=$(cd "$(dirname "$0")/../.." && pwd)
 copy=$root/work/tilefold
 mkdir -p "$copy"
-# Over what was there, so that a build of before is gone on with.
-git -C "$project" ls-files -co --exclude-standard -z | (cd "$project" && tar c --null --ignore-failed-read -T -) | tar x -C "$copy"
+# Over what was there, so that a build of before is gone on with; a source that is no more would be built too.
+files() { git -C "$project" ls-files -co --exclude-standard -z; }
+there() { cd "$copy" && find . \( -path ./node_modules -o -path './native/build*' \) -prune -o -type f -printf '%P\0'; }
+(
+  export LC_ALL=C
+  comm -z -13 <(files | sort -z) <(there | sort -z) | (cd "$copy" && xargs -0 --no-run-if-empty rm)
+)
+files | (cd "$project" && tar c --null --ignore-failed-read -T -) | tar x -C "$copy"
 packages=$(readlink -f "$project/node_modules")
 rm -rf "$copy/node_modules"
 mkdir -p "$copy/node_modules"

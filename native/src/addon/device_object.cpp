@@ -46,6 +46,7 @@ Napi::Value weightLayouts(const Napi::CallbackInfo& info, const Queries& queries
   const Kernel kernel = kernelOf(info, {KernelKind::convolutionForward});
   const Device::WeightLayouts answer = queries->ask([&](Device& device) { return device.weightLayouts(kernel); });
   Napi::Object result = Napi::Object::New(info.Env());
+  result.Set("stored", layoutInfo(answer.stored).name);
   result.Set("forward", layoutInfo(answer.forward).name);
   result.Set("backwardData", layoutInfo(answer.backwardData).name);
   return result;

@@ -11,11 +11,12 @@ namespace tilefold::cpu {
 
 using reference::Planes;
 
+template <class T>
 Launch addBias(const Tile& t) {
   const Planes planes = reference::planesOf(t);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
     const float* bias = elements<const float>(operands, 0);
-    float* destination = elements(operands, 1);
+    T* destination = elements<T>(operands, 1);
     parallelFor(planes.count * t.height, [&](std::int64_t row) {
       const std::int64_t plane = row / t.height;
       const float* first = bias + planes.firstChannel(plane);
@@ -26,12 +27,13 @@ Launch addBias(const Tile& t) {
   };
 }
 
+template <class T>
 Launch sumBias(const Tile& t) {
   const Planes planes = reference::planesOf(t);
   constexpr std::int64_t grain = 16384;  // pixels
   const std::int64_t pixels = t.height * t.width, pieces = (pixels + grain - 1) / grain;
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* gradient = elements<const float>(operands, 0);
+    const T* gradient = elements<const T>(operands, 0);
     float* biasGradient = elements(operands, 1);
     std::vector<std::array<double, 16>> sums(static_cast<std::size_t>(planes.count * pieces));
     parallelFor(planes.count * pieces, [&](std::int64_t index) {
@@ -49,5 +51,12 @@ Launch sumBias(const Tile& t) {
     }
   };
 }
+
+#define TILEFOLD_INSTANTIATE(T)            \
+  template Launch addBias<T>(const Tile&); \
+  template Launch sumBias<T>(const Tile&);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

@@ -7,10 +7,13 @@
 
 namespace tilefold::cpu {
 
+// T, float or Bfloat16: of activations and of the weights that are read.
+template <class T>
 std::size_t blockConvolutionScratchBytes(KernelKind kind, const Convolution& c, int threads);
 
 // Throws Failure when the two activations are in blocks of different sizes, or the destination is
 // plain.
+template <class T>
 Launch compileBlockConvolution(KernelKind kind, const Convolution& c, int threads);
 
 }  // namespace tilefold::cpu

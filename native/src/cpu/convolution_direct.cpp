@@ -4,17 +4,24 @@
 #include <memory>
 
 #include "pointwise.hpp"
+#include "processor.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
-std::optional<ConvolutionDescriptors> describe(const Convolution& c) {
-  const std::optional<Descriptor> weights = weightDescriptor(c);
+template <class T>
+constexpr DataType dataType = std::is_same_v<T, Bfloat16> ? DataType::bf16 : DataType::f32;
+
+// Gradients of weights are float.
+template <class T>
+std::optional<ConvolutionDescriptors> describe(KernelKind kind, const Convolution& c) {
+  const DataType type = dataType<T>;
+  const std::optional<Descriptor> weights = weightDescriptor(kind == KernelKind::convolutionBackwardWeights ? DataType::f32 : type, c);
   if (!weights) return std::nullopt;
-  return ConvolutionDescriptors{activationDescriptor(c.sourceLayout, c.batch, c.inChannels, c.inHeight, c.inWidth),
+  return ConvolutionDescriptors{activationDescriptor(type, c.sourceLayout, c.batch, c.inChannels, c.inHeight, c.inWidth),
                                 *weights,
                                 vectorDescriptor(roundUp(c.outChannels, channelBlock(c.destinationLayout))),
-                                activationDescriptor(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth),
+                                activationDescriptor(type, c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth),
                                 {c.strideHeight, c.strideWidth},
                                 {c.dilationHeight, c.dilationWidth},
                                 {c.padTop, c.padLeft},
@@ -59,19 +66,22 @@ bool countsToZero(const Convolution& c) {
 
 }  // namespace
 
+template <class T>
 std::optional<Recipe> findDirectConvolution(KernelKind kind, const Convolution& c) {
+  if (std::is_same_v<T, Bfloat16> && !multipliesBf16()) return std::nullopt;
   if (kind == KernelKind::convolutionForward && countsToZero(c)) return std::nullopt;
   try {
-    const std::optional<ConvolutionDescriptors> descriptors = describe(c);
+    const std::optional<ConvolutionDescriptors> descriptors = describe<T>(kind, c);
     return descriptors ? Recipe::find(kind, *descriptors) : std::nullopt;
   } catch (const dnnl::error&) {
     return std::nullopt;  // a shape that the library refuses; our own kernels take it
   }
 }
 
+template <class T>
 Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Recipe& recipe) {
   return guarded("convolution", [&]() -> Launch {
-    const ConvolutionDescriptors o = *describe(c);
+    const ConvolutionDescriptors o = *describe<T>(kind, c);
     const Descriptor scratch = recipe.description().scratchpad_desc();
     if (kind == KernelKind::convolutionBackwardData) {
       const auto primitive = std::make_shared<Primitive>(recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_DIFF_DST, o.destination},
@@ -95,7 +105,7 @@ Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Rec
             {operands[0].address, operands[1].address, bias->read(elements(operands, 2)), operands[3].address, operands[4].address});
         // Not as oneDNN's post-operation: its relu takes NaN for 0, and hides that training
         // diverges.
-        if (c.slope != 1) rectifyAll(elements(operands, 3), elements(operands, 3), outputs, static_cast<float>(c.slope));
+        if (c.slope != 1) rectifyAll(elements<T>(operands, 3), elements<T>(operands, 3), outputs, static_cast<float>(c.slope));
       };
     }
     const auto primitive = std::make_shared<Primitive>(recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},
@@ -110,5 +120,10 @@ Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Rec
     };
   });
 }
+
+template std::optional<Recipe> findDirectConvolution<float>(KernelKind, const Convolution&);
+template std::optional<Recipe> findDirectConvolution<Bfloat16>(KernelKind, const Convolution&);
+template Launch compileDirectConvolution<float>(KernelKind, const Convolution&, const Recipe&);
+template Launch compileDirectConvolution<Bfloat16>(KernelKind, const Convolution&, const Recipe&);
 
 }  // namespace tilefold::cpu

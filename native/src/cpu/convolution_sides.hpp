@@ -17,6 +17,7 @@ struct Sides {
 
   std::int64_t resultHeight() const { return forward ? rows.out : rows.in; }
   std::int64_t resultWidth() const { return forward ? columns.out : columns.in; }
+  std::int64_t operandWidth() const { return forward ? columns.in : columns.out; }
   std::optional<std::int64_t> operandRow(std::int64_t resultRow, std::int64_t tap) const {
     return forward ? rows.input(resultRow, tap) : rows.output(resultRow, tap);
   }

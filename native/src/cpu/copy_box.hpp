@@ -5,6 +5,8 @@
 
 namespace tilefold::cpu {
 
+// T: float or Bfloat16.
+template <class T>
 Launch copyBox(const CopyBox& b);
 
 }  // namespace tilefold::cpu

@@ -45,23 +45,27 @@ std::vector<Run> runsOf(const Side& source, const Side& destination, std::int64_
 
 }  // namespace
 
+template <class T>
 Launch copyChannels(const CopyChannels& c) {
   constexpr std::int64_t grain = 1024;  // pixels
   const Side from(c, sourceRange(c)), to(c, destinationRange(c));
   const std::int64_t pixels = c.height * c.width, ranges = (pixels + grain - 1) / grain, padding = c.add ? 0 : to.padding(c.count);
   // By ranges of pixels: runs that share a block of the destination are one thread's.
   return [=, runs = runsOf(from, to, c.count)](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
-    float* destination = elements(operands, 1);
+    const T* source = elements<const T>(operands, 0);
+    T* destination = elements<T>(operands, 1);
     parallelFor(c.batch * ranges, [&](std::int64_t index) {
       const std::int64_t image = index / ranges, begin = index % ranges * grain, count = std::min(grain, pixels - begin);
       for (const Run& run : runs)
-        copyLanes({source + from.at(image, run.channel) + begin * from.step(), from.step()},
+        copyLanes<T>({source + from.at(image, run.channel) + begin * from.step(), from.step()},
                   {destination + to.at(image, run.channel) + begin * to.step(), to.step()}, run.lanes, count, c.add);
-      float* last = destination + to.at(image, c.count - 1) + begin * to.step() + 1;
-      for (std::int64_t p = 0; padding > 0 && p < count; ++p) std::fill_n(last + p * to.step(), padding, 0.0F);
+      T* last = destination + to.at(image, c.count - 1) + begin * to.step() + 1;
+      for (std::int64_t p = 0; padding > 0 && p < count; ++p) std::fill_n(last + p * to.step(), padding, T(0.0F));
     });
   };
 }
+
+template Launch copyChannels<float>(const CopyChannels&);
+template Launch copyChannels<Bfloat16>(const CopyChannels&);
 
 }  // namespace tilefold::cpu

@@ -6,6 +6,8 @@
 namespace tilefold::cpu {
 
 // Where the channels are the last of a blocked destination and not added, its padding is zeroed.
+// T: float or Bfloat16.
+template <class T>
 Launch copyChannels(const CopyChannels& c);
 
 }  // namespace tilefold::cpu

@@ -44,77 +44,79 @@ class CpuKernel : public CompiledKernel {
   int threads_;
 };
 
+template <class T>
 cpu::Implementation referenceImplementation(const Kernel& kernel) {
-  const std::shared_ptr<CompiledKernel> compiled = reference::compile<float>(kernel);
+  const std::shared_ptr<CompiledKernel> compiled = reference::compile<T>(kernel);
   return {[compiled](const std::vector<Operand>& operands, const StepParameters& step) { compiled->launch(operands, step); }, "reference"};
 }
 
 // What our loops do in blocked layouts; the reference's serve the plain one.
-template <class FieldsOfKind, class Compile>
+template <class FieldsOfKind, class T, class Compile>
 cpu::Implementation inBlocks(const Kernel& kernel, const Compile& compile) {
   const auto fields = decode<FieldsOfKind>(kernel);
-  if (channelBlock(fields.layout) == 1) return referenceImplementation(kernel);
+  if (channelBlock(fields.layout) == 1) return referenceImplementation<T>(kernel);
   return {compile(fields), "blocked loops"};
 }
 
+template <class T>
 cpu::Implementation implement(const Kernel& kernel, int threads) {
   omp_set_num_threads(threads);
   switch (kernel.kind) {
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:
-      return cpu::compileConvolution(kernel.kind, decode<Convolution>(kernel), threads);
+      return cpu::compileConvolution<T>(kernel.kind, decode<Convolution>(kernel), threads);
     case KernelKind::maxPoolForward:
     case KernelKind::maxPoolBackward:
-      return cpu::compileMaxPool(kernel.kind, decode<Pool>(kernel));
+      return cpu::compileMaxPool<T>(kernel.kind, decode<Pool>(kernel));
     case KernelKind::reorderWeights:
       return {cpu::reorderWeights(decode<WeightReorder>(kernel)), "tilefold"};
     case KernelKind::rectifierForward:
-      return {cpu::rectifierForward(decode<Rectifier>(kernel)), "tilefold"};
+      return {cpu::rectifierForward<T>(decode<Rectifier>(kernel)), "tilefold"};
     case KernelKind::rectifierBackward:
-      return {cpu::rectifierBackward(decode<Rectifier>(kernel)), "tilefold"};
-    case KernelKind::linearForward:
-      return {cpu::linearForward(decode<Linear>(kernel)), "tilefold"};
-    case KernelKind::linearBackwardData:
-      return {cpu::linearBackwardData(decode<Linear>(kernel)), "tilefold"};
-    case KernelKind::linearBackwardWeights:
-      return {cpu::linearBackwardWeights(decode<Linear>(kernel)), "tilefold"};
-    case KernelKind::resizeForward:
-      return inBlocks<Resize>(kernel, [](const Resize& r) { return cpu::resampleForward(r, resamplingOf(r)); });
-    case KernelKind::resizeBackward:
-      return inBlocks<Resize>(kernel, [](const Resize& r) { return cpu::resampleBackward(r, resamplingOf(r)); });
-    case KernelKind::adaptivePoolForward:
-      return inBlocks<Resampled>(kernel, [](const Resampled& r) { return cpu::resampleForward(r, Resampling::adaptive); });
-    case KernelKind::adaptivePoolBackward:
-      return inBlocks<Resampled>(kernel, [](const Resampled& r) { return cpu::resampleBackward(r, Resampling::adaptive); });
+      return {cpu::rectifierBackward<T>(decode<Rectifier>(kernel)), "tilefold"};
     case KernelKind::addBias:
-      return inBlocks<Tile>(kernel, cpu::addBias);
+      return inBlocks<Tile, T>(kernel, cpu::addBias<T>);
     case KernelKind::sumBias:
-      return inBlocks<Tile>(kernel, cpu::sumBias);
-    case KernelKind::pixelCrossEntropyForward:
-      return inBlocks<PixelCrossEntropy>(kernel, cpu::pixelCrossEntropyForward);
-    case KernelKind::pixelCrossEntropyBackward:
-      return inBlocks<PixelCrossEntropy>(kernel, cpu::pixelCrossEntropyBackward);
-    case KernelKind::momentsForward:
-      return {cpu::momentsForward(decode<GroupedTile>(kernel)), "tilefold"};
-    case KernelKind::normaliseForward:
-      return {cpu::normaliseForward(decode<Normalise>(kernel)), "tilefold"};
-    case KernelKind::normaliseBackwardReduce:
-      return {cpu::normaliseBackwardReduce(decode<Normalise>(kernel)), "tilefold"};
-    case KernelKind::normaliseBackward:
-      return {cpu::normaliseBackward(decode<Normalise>(kernel)), "tilefold"};
-    case KernelKind::addForward:
-      return {cpu::addForward(decode<Rectifier>(kernel)), "tilefold"};
-    case KernelKind::copyChannels:
-      return {cpu::copyChannels(decode<CopyChannels>(kernel)), "tilefold"};
+      return inBlocks<Tile, T>(kernel, cpu::sumBias<T>);
+    case KernelKind::linearForward:
+      return {cpu::linearForward<T>(decode<Linear>(kernel)), "tilefold"};
+    case KernelKind::linearBackwardData:
+      return {cpu::linearBackwardData<T>(decode<Linear>(kernel)), "tilefold"};
+    case KernelKind::linearBackwardWeights:
+      return {cpu::linearBackwardWeights<T>(decode<Linear>(kernel)), "tilefold"};
     case KernelKind::pointwiseForward:
-      return {cpu::pointwiseForward(decode<Pointwise>(kernel)), "tilefold"};
+      return {cpu::pointwiseForward<T>(decode<Pointwise>(kernel)), "tilefold"};
     case KernelKind::pointwiseBackward:
-      return {cpu::pointwiseBackward(decode<Pointwise>(kernel)), "tilefold"};
+      return {cpu::pointwiseBackward<T>(decode<Pointwise>(kernel)), "tilefold"};
     case KernelKind::pointwiseSum:
-      return {cpu::pointwiseSum(decode<PointwiseSum>(kernel)), "tilefold"};
-    case KernelKind::copyBox:
-      return {cpu::copyBox(decode<CopyBox>(kernel)), "tilefold"};
+      return {cpu::pointwiseSum<T>(decode<PointwiseSum>(kernel)), "tilefold"};
+    case KernelKind::resizeForward:
+      return inBlocks<Resize, T>(kernel, [](const Resize& r) { return cpu::resampleForward<T>(r, resamplingOf(r)); });
+    case KernelKind::resizeBackward:
+      return inBlocks<Resize, T>(kernel, [](const Resize& r) { return cpu::resampleBackward<T>(r, resamplingOf(r)); });
+    case KernelKind::adaptivePoolForward:
+      return inBlocks<Resampled, T>(kernel, [](const Resampled& r) { return cpu::resampleForward<T>(r, Resampling::adaptive); });
+    case KernelKind::adaptivePoolBackward:
+      return inBlocks<Resampled, T>(kernel, [](const Resampled& r) { return cpu::resampleBackward<T>(r, Resampling::adaptive); });
+    case KernelKind::momentsForward:
+      return {cpu::momentsForward<T>(decode<GroupedTile>(kernel)), "tilefold"};
+    case KernelKind::normaliseForward:
+      return {cpu::normaliseForward<T>(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::normaliseBackwardReduce:
+      return {cpu::normaliseBackwardReduce<T>(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::normaliseBackward:
+      return {cpu::normaliseBackward<T>(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::addForward:
+      return {cpu::addForward<T>(decode<Rectifier>(kernel)), "tilefold"};
+    case KernelKind::copyChannels:
+      return {cpu::copyChannels<T>(decode<CopyChannels>(kernel)), "tilefold"};
+    case KernelKind::copyBox: {
+      const auto b = decode<CopyBox>(kernel);
+      return {b.ofParameters ? cpu::copyBox<float>(b) : cpu::copyBox<T>(b), "tilefold"};
+    }
+    case KernelKind::castWeights:
+      return {cpu::castWeights<T>(decode<WeightReorder>(kernel)), "tilefold"};
     case KernelKind::zero:
       return {cpu::zero(decode<Zero>(kernel)), "tilefold"};
     case KernelKind::sgd:
@@ -125,21 +127,32 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return {cpu::sumSquares(decode<Count>(kernel)), "tilefold"};
     case KernelKind::clipGradient:
       return {cpu::clipGradient(decode<ClipGradient>(kernel)), "tilefold"};
+    // In bf16 by the reference: softmaxes are formed where gradients are stored.
+    case KernelKind::pixelCrossEntropyForward:
+      if (std::is_same_v<T, float>) return inBlocks<PixelCrossEntropy, float>(kernel, cpu::pixelCrossEntropyForward);
+      return referenceImplementation<T>(kernel);
+    case KernelKind::pixelCrossEntropyBackward:
+      if (std::is_same_v<T, float>) return inBlocks<PixelCrossEntropy, float>(kernel, cpu::pixelCrossEntropyBackward);
+      return referenceImplementation<T>(kernel);
     default:
-      return referenceImplementation(kernel);
+      return referenceImplementation<T>(kernel);
   }
+}
+
+cpu::Implementation implementAs(Precision precision, const Kernel& kernel, int threads) {
+  return precision == Precision::bf16 ? implement<Bfloat16>(kernel, threads) : implement<float>(kernel, threads);
 }
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(int threads) : threads_(threads) {
+  CpuDevice(Precision precision, int threads) : precision_(precision), threads_(threads) {
     if (threads < 1) throw Failure("the CPU device needs at least one thread, not " + std::to_string(threads));
   }
 
-  Precision precision() const override { return Precision::float32; }
+  Precision precision() const override { return precision_; }
 
   std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
-    return std::make_unique<CpuKernel>(implement(kernel, threads_).launch, threads_);
+    return std::make_unique<CpuKernel>(implementAs(precision_, kernel, threads_).launch, threads_);
   }
 
   std::size_t scratchBytes(const Kernel& kernel) override {
@@ -148,7 +161,8 @@ class CpuDevice : public Device {
         case KernelKind::convolutionForward:
         case KernelKind::convolutionBackwardData:
         case KernelKind::convolutionBackwardWeights:
-          return cpu::convolutionScratchBytes(kernel.kind, decode<Convolution>(kernel), threads_);
+          return isBf16() ? cpu::convolutionScratchBytes<Bfloat16>(kernel.kind, decode<Convolution>(kernel), threads_)
+                          : cpu::convolutionScratchBytes<float>(kernel.kind, decode<Convolution>(kernel), threads_);
         default:
           return 0;
       }
@@ -166,10 +180,12 @@ class CpuDevice : public Device {
 
   WeightLayouts weightLayouts(const Kernel& kernel) override {
     omp_set_num_threads(threads_);
-    return cpu::convolutionWeightLayouts(decode<Convolution>(kernel));
+    const auto c = decode<Convolution>(kernel);
+    return isBf16() ? cpu::convolutionWeightLayouts<Bfloat16>(c) : cpu::convolutionWeightLayouts<float>(c);
   }
 
  private:
+  bool isBf16() const { return precision_ == Precision::bf16; }
   // A kernel has scratch or indices, never both, so one table serves the two.
   template <class Bytes>
   std::size_t memoised(const Kernel& kernel, const Bytes& bytes) {
@@ -180,14 +196,19 @@ class CpuDevice : public Device {
     return bytes_[key] = bytes();
   }
 
+  Precision precision_;
   int threads_;
   std::map<std::pair<KernelKind, std::vector<double>>, std::size_t> bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> makeCpuDevice(int threads) { return std::make_unique<CpuDevice>(threads); }
+std::unique_ptr<Device> makeCpuDevice(Precision precision, int threads) {
+  return std::make_unique<CpuDevice>(precision, threads);
+}
 
-std::string cpuImplementationName(const Kernel& kernel, int threads) { return implement(kernel, threads).name; }
+std::string cpuImplementationName(Precision precision, const Kernel& kernel, int threads) {
+  return implementAs(precision, kernel, threads).name;
+}
 
 }  // namespace tilefold

@@ -1,5 +1,5 @@
-// The CPU: float32, activations in blocks of channels, convolutions and pooling by oneDNN 2.6, the
-// rest by our own loops.
+// The CPU: float32 or bf16, activations in blocks of channels, convolutions by oneDNN, the rest by
+// our own loops.
 #pragma once
 #include <memory>
 
@@ -8,10 +8,10 @@
 namespace tilefold {
 
 // `threads` is set on every thread that asks or launches. Not to be used by two threads at once.
-std::unique_ptr<Device> makeCpuDevice(int threads);
+std::unique_ptr<Device> makeCpuDevice(Precision precision, int threads);
 
 // What runs a kernel: a name of oneDNN's ("jit:avx512_core"), "blocks" for our own convolutions,
 // else "tilefold" or "reference".
-std::string cpuImplementationName(const Kernel& kernel, int threads);
+std::string cpuImplementationName(Precision precision, const Kernel& kernel, int threads);
 
 }  // namespace tilefold

@@ -1,16 +1,30 @@
-// Vectors of floats at any float's address, for loops of processor.hpp.
+// Vectors of floats at any float's address, or bf16's, for loops of processor.hpp.
 #pragma once
 #include <cstdint>
 #include <cstring>
 
+#include "../kernels/bfloat16.hpp"
 #include "processor.hpp"
 
-#if !defined(__clang__) && __GNUC__ < 12
 // All that returns a vector is inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 
 namespace tilefold::cpu {
+
+// Between 16 and 32 bits. (GCC 12 converts no vector whose type a template has yet to name.)
+template <int Block>
+struct Halves;
+#define TILEFOLD_HALVES(Block)                                                                                     \
+  template <>                                                                                                      \
+  struct Halves<Block> {                                                                                           \
+    typedef std::uint16_t Type __attribute__((vector_size(Block * sizeof(std::uint16_t))));                        \
+    typedef std::uint32_t Wide __attribute__((vector_size(Block * sizeof(std::uint32_t))));                        \
+    TILEFOLD_INLINE static Wide widened(const Type& halves) { return __builtin_convertvector(halves, Wide); }      \
+    TILEFOLD_INLINE static Type narrowed(const Wide& wide) { return __builtin_convertvector(wide, Type); }         \
+  };
+TILEFOLD_HALVES(8)
+TILEFOLD_HALVES(16)
+#undef TILEFOLD_HALVES
 
 // Vectors of `Block` floats; the compiler splits them where registers are narrower.
 template <int Block>
@@ -33,12 +47,27 @@ struct Lanes {
   TILEFOLD_INLINE static const Type& at(const float* address) { return *reinterpret_cast<const Type*>(address); }
   TILEFOLD_INLINE static void put(float* address, const Type& value) { *reinterpret_cast<Type*>(address) = value; }
 #endif
+  using Bits = typename Halves<Block>::Wide;
+  TILEFOLD_INLINE static Floats at(const Bfloat16* address) {
+    typename Halves<Block>::Type halves;
+    std::memcpy(&halves, address, sizeof(halves));
+    return reinterpret_cast<Floats>(Halves<Block>::widened(halves) << 16);
+  }
+  // As Bfloat16 rounds.
+  TILEFOLD_INLINE static void put(Bfloat16* address, const Floats& value) {
+    constexpr std::int32_t infinity = 0x7F800000;
+    const Bits bits = reinterpret_cast<Bits>(value);
+    const Bits isNone = reinterpret_cast<Bits>((infinity - reinterpret_cast<Integers>(bits & 0x7FFFFFFFU)) >> 31);
+    const Bits rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16, none = bits >> 16 | 0x40U;
+    const typename Halves<Block>::Type halves = Halves<Block>::narrowed((rounded & ~isNone) | (none & isNone));
+    std::memcpy(static_cast<void*>(address), &halves, sizeof(halves));
+  }
 };
 
 // destination[i] = rectified(decides(i), value(i), slope), as ../rectifier.hpp: in two loops, since
 // a choice within one would cost vectors.
-template <class Decides, class Value>
-TILEFOLD_INLINE void rectifyEach(std::int64_t count, float slope, const Decides& decides, const Value& value, float* destination) {
+template <class T, class Decides, class Value>
+TILEFOLD_INLINE void rectifyEach(std::int64_t count, float slope, const Decides& decides, const Value& value, T* destination) {
   if (slope == 0) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "../device.hpp"
+#include "../kernels/bfloat16.hpp"
 
 namespace tilefold::cpu {
 

@@ -5,42 +5,46 @@
 
 namespace tilefold::cpu {
 
+template <class T>
 Launch linearForward(const Linear& l) {
   return [l](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
-    const float* weights = elements<const float>(operands, 1);
+    const T* source = elements<const T>(operands, 0);
+    const T* weights = elements<const T>(operands, 1);
     const float* bias = elements<const float>(operands, 2);
-    float* destination = elements(operands, 3);
+    T* destination = elements<T>(operands, 3);
     parallelFor(l.outFeatures, [&](std::int64_t o) {
       for (std::int64_t b = 0; b < l.batch; ++b)
         destination[b * l.outFeatures + o] =
-            dot(source + b * l.inFeatures, weights + o * l.inFeatures, l.inFeatures) + (bias == nullptr ? 0 : bias[o]);
+            T(dot(source + b * l.inFeatures, weights + o * l.inFeatures, l.inFeatures) + (bias == nullptr ? 0 : bias[o]));
     });
   };
 }
 
+template <class T>
 Launch linearBackwardData(const Linear& l) {
   return [l](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* destinationGradient = elements<const float>(operands, 0);
-    const float* weights = elements<const float>(operands, 1);
-    float* sourceGradient = elements(operands, 2);
+    const T* destinationGradient = elements<const T>(operands, 0);
+    const T* weights = elements<const T>(operands, 1);
+    T* sourceGradient = elements<T>(operands, 2);
     // A strip of the result a thread: it stays in a cache while the weights stream past, row after
     // row.
     const std::int64_t columns = std::max<std::int64_t>(1024, roundUp(l.inFeatures, omp_get_max_threads()) / omp_get_max_threads());
     parallelRanges(l.inFeatures, columns, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t b = 0; b < l.batch; ++b) fill(0, sourceGradient + b * l.inFeatures + begin, end - begin);
+      const std::int64_t width = end - begin;
+      std::vector<float> sums(static_cast<std::size_t>(l.batch * width), 0.0F);
       for (std::int64_t o = 0; o < l.outFeatures; ++o)
         for (std::int64_t b = 0; b < l.batch; ++b)
-          addScaled(destinationGradient[b * l.outFeatures + o], weights + o * l.inFeatures + begin,
-                    sourceGradient + b * l.inFeatures + begin, end - begin);
+          addScaled(destinationGradient[b * l.outFeatures + o], weights + o * l.inFeatures + begin, sums.data() + b * width, width);
+      for (std::int64_t b = 0; b < l.batch; ++b) convert(sums.data() + b * width, sourceGradient + b * l.inFeatures + begin, width);
     });
   };
 }
 
+template <class T>
 Launch linearBackwardWeights(const Linear& l) {
   return [l](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
-    const float* destinationGradient = elements<const float>(operands, 1);
+    const T* source = elements<const T>(operands, 0);
+    const T* destinationGradient = elements<const T>(operands, 1);
     float* weightGradient = elements(operands, 2);
     float* biasGradient = elements(operands, 3);
     parallelFor(l.outFeatures, [&](std::int64_t o) {
@@ -50,10 +54,18 @@ Launch linearBackwardWeights(const Linear& l) {
         addScaled(destinationGradient[b * l.outFeatures + o], source + b * l.inFeatures, row, l.inFeatures);
       if (biasGradient == nullptr) return;
       double sum = 0;
-      for (std::int64_t b = 0; b < l.batch; ++b) sum += static_cast<double>(destinationGradient[b * l.outFeatures + o]);
+      for (std::int64_t b = 0; b < l.batch; ++b) sum += static_cast<double>(static_cast<float>(destinationGradient[b * l.outFeatures + o]));
       biasGradient[o] = static_cast<float>(sum);
     });
   };
 }
+
+#define TILEFOLD_INSTANTIATE(T)                        \
+  template Launch linearForward<T>(const Linear&);      \
+  template Launch linearBackwardData<T>(const Linear&); \
+  template Launch linearBackwardWeights<T>(const Linear&);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

@@ -6,8 +6,11 @@
 
 namespace tilefold::cpu {
 
+template <class T>
 Launch linearForward(const Linear& l);
+template <class T>
 Launch linearBackwardData(const Linear& l);
+template <class T>
 Launch linearBackwardWeights(const Linear& l);
 
 }  // namespace tilefold::cpu

@@ -7,6 +7,8 @@
 namespace tilefold::cpu {
 
 std::size_t maxPoolIndicesBytes(const Pool& p);
+// T: float or Bfloat16.
+template <class T>
 Implementation compileMaxPool(KernelKind kind, const Pool& p);
 
 }  // namespace tilefold::cpu

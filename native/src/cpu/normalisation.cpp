@@ -96,9 +96,11 @@ class Pieces {
   std::int64_t perPlane_ = 1;
 };
 
-using Operands = NormaliseOperands<float>;
+template <class T>
+using Operands = NormaliseOperands<T>;
 
-LaneNormalisers laneNormalisers(const Normalise& n, const Operands& operands, const Pieces& pieces, std::int64_t plane,
+template <class T>
+LaneNormalisers laneNormalisers(const Normalise& n, const Operands<T>& operands, const Pieces& pieces, std::int64_t plane,
                                 std::int64_t firstLane) {
   LaneNormalisers result;
   result.slope = static_cast<float>(n.slope);
@@ -117,7 +119,8 @@ struct ChannelGradient {
 };
 
 // As in Normaliser, what the mean lost to rounding is in the constant.
-ChannelGradient channelGradient(const Normalise& n, const Operands& operands, const GradientSums* sums, std::int64_t image,
+template <class T>
+ChannelGradient channelGradient(const Normalise& n, const Operands<T>& operands, const GradientSums* sums, std::int64_t image,
                                 std::int64_t channel) {
   const Moments& row = operands.row(n, image, channel);
   const double scale = row.reciprocalDeviation(n.epsilon);
@@ -126,7 +129,8 @@ ChannelGradient channelGradient(const Normalise& n, const Operands& operands, co
   return {scale * operands.weight(channel), source, -scale * mean.gradient - source * lost};
 }
 
-LaneGradients laneGradients(const Normalise& n, const Operands& operands, const GradientSums* sums, const Pieces& pieces,
+template <class T>
+LaneGradients laneGradients(const Normalise& n, const Operands<T>& operands, const GradientSums* sums, const Pieces& pieces,
                             std::int64_t plane, std::int64_t firstLane) {
   LaneGradients result;
   result.add = n.add;
@@ -142,11 +146,12 @@ LaneGradients laneGradients(const Normalise& n, const Operands& operands, const 
 
 }  // namespace
 
+template <class T>
 Launch momentsForward(const GroupedTile& t) {
   const Pieces pieces(t);
   const double pixels = static_cast<double>(t.height * t.width);
   return [t, pieces, pixels](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
+    const T* source = elements<const T>(operands, 0);
     Moments* moments = elements<Moments>(operands, 1);
     // Deviations from a channel's first value: of data far from zero the mean's square would take
     // the variance's digits.
@@ -154,25 +159,26 @@ Launch momentsForward(const GroupedTile& t) {
         [&](const Strip& strip, std::int64_t first, std::int64_t plane, std::int64_t firstLane, LaneSums& sums) {
           float origin[laneCount] = {};
           pieces.forLanes(
-              plane, firstLane, [&](std::int64_t channel) { return source[pieces.firstOf(plane, channel)]; },
+              plane, firstLane, [&](std::int64_t channel) { return static_cast<float>(source[pieces.firstOf(plane, channel)]); },
               [&](std::int64_t lane, float value) { origin[lane] = value; });
           addDeviations(strip, source + first, origin, sums);
         },
         [&](std::int64_t plane, std::int64_t channel, const Pieces::Sums& sums) {
-          const float origin = source[pieces.firstOf(plane, channel)];
+          const double origin = static_cast<double>(static_cast<float>(source[pieces.firstOf(plane, channel)]));
           const double apart = sums.first / pixels, deviations = sums.second - sums.first * apart;
           moments[statisticsRow(t, pieces.planes().image(plane), channel)].merge(
-              {pixels, static_cast<double>(origin) + apart, deviations < 0 ? 0 : deviations});
+              {pixels, origin + apart, deviations < 0 ? 0 : deviations});
         });
   };
 }
 
+template <class T>
 Launch normaliseForward(const Normalise& n) {
   const Pieces pieces(n);
   return [n, pieces](const std::vector<Operand>& operands, const StepParameters&) {
-    const Operands from{elements<const float>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),
+    const Operands<T> from{elements<const T>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),
                         elements<const float>(operands, 3), nullptr};
-    float* destination = elements(operands, 4);
+    T* destination = elements<T>(operands, 4);
     parallelFor(pieces.count(), [&](std::int64_t piece) {
       pieces.forStrips(piece, [&](const Strip& strip, std::int64_t first, std::int64_t lane) {
         normalise(strip, laneNormalisers(n, from, pieces, piece / pieces.perPlane(), lane), from.source + first, destination + first);
@@ -181,11 +187,12 @@ Launch normaliseForward(const Normalise& n) {
   };
 }
 
+template <class T>
 Launch normaliseBackwardReduce(const Normalise& n) {
   const Pieces pieces(n);
   return [n, pieces](const std::vector<Operand>& operands, const StepParameters&) {
-    const Operands from{elements<const float>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),
-                        elements<const float>(operands, 3), elements<const float>(operands, 4)};
+    const Operands<T> from{elements<const T>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),
+                        elements<const float>(operands, 3), elements<const T>(operands, 4)};
     GradientSums* sums = elements<GradientSums>(operands, 5);
     pieces.sum(
         [&](const Strip& strip, std::int64_t first, std::int64_t plane, std::int64_t lane, LaneSums& own) {
@@ -200,15 +207,16 @@ Launch normaliseBackwardReduce(const Normalise& n) {
   };
 }
 
+template <class T>
 Launch normaliseBackward(const Normalise& n) {
   const Pieces pieces(n);
   return [n, pieces](const std::vector<Operand>& operands, const StepParameters&) {
-    const Operands from{elements<const float>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),
-                        elements<const float>(operands, 3), elements<const float>(operands, 5)};
+    const Operands<T> from{elements<const T>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),
+                        elements<const float>(operands, 3), elements<const T>(operands, 5)};
     const GradientSums* sums = elements<const GradientSums>(operands, 4);
-    float* sourceGradient = elements(operands, 6);
+    T* sourceGradient = elements<T>(operands, 6);
     // Where neither sums nor a rectifier ask for it, x is not read: its coefficients are 0.
-    const float* source = sums == nullptr && n.slope == 1 ? from.gradient : from.source;
+    const T* source = sums == nullptr && n.slope == 1 ? from.gradient : from.source;
     parallelFor(pieces.count(), [&](std::int64_t piece) {
       const std::int64_t plane = piece / pieces.perPlane();
       pieces.forStrips(piece, [&](const Strip& strip, std::int64_t first, std::int64_t lane) {
@@ -219,5 +227,14 @@ Launch normaliseBackward(const Normalise& n) {
     });
   };
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                      \
+  template Launch momentsForward<T>(const GroupedTile&);             \
+  template Launch normaliseForward<T>(const Normalise&);             \
+  template Launch normaliseBackwardReduce<T>(const Normalise&);      \
+  template Launch normaliseBackward<T>(const Normalise&);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

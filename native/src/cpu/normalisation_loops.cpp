@@ -13,20 +13,20 @@ constexpr std::int64_t width = 8;
 using Floats = Lanes<width>::Floats;
 typedef double Doubles __attribute__((vector_size(width * sizeof(double))));
 
-template <bool Whole>
-TILEFOLD_INLINE Floats load(const float* address, std::int64_t lanes) {
+template <bool Whole, class T>
+TILEFOLD_INLINE Floats load(const T* address, std::int64_t lanes) {
   if constexpr (Whole) return Lanes<width>::at(address);
-  Floats value = {};
-  std::memcpy(&value, address, static_cast<std::size_t>(lanes) * sizeof(float));
-  return value;
+  T part[width] = {};
+  std::memcpy(part, address, static_cast<std::size_t>(lanes) * sizeof(T));
+  return Lanes<width>::at(part);
 }
 
-template <bool Whole>
-TILEFOLD_INLINE void store(float* address, const Floats& value, std::int64_t lanes) {
-  if constexpr (Whole)
-    Lanes<width>::put(address, value);
-  else
-    std::memcpy(address, &value, static_cast<std::size_t>(lanes) * sizeof(float));
+template <bool Whole, class T>
+TILEFOLD_INLINE void store(T* address, const Floats& value, std::int64_t lanes) {
+  if constexpr (Whole) return Lanes<width>::put(address, value);
+  T part[width];
+  Lanes<width>::put(part, value);
+  std::memcpy(address, part, static_cast<std::size_t>(lanes) * sizeof(T));
 }
 
 TILEFOLD_INLINE Doubles widened(const Floats& value) { return __builtin_convertvector(value, Doubles); }
@@ -103,9 +103,11 @@ struct BySlope {
   float slope;
 };
 
+template <class T>
 struct AddDeviations {
   const Strip strip;
-  const float *source, *origin;
+  const T* source;
+  const float* origin;
   LaneSums& sums;
 
   template <int Vectors, bool Whole>
@@ -123,12 +125,12 @@ struct AddDeviations {
   }
 };
 
-template <class Rectify>
+template <class Rectify, class T>
 struct NormaliseStrip {
   const Strip strip;
   const LaneNormalisers& n;
-  const float* source;
-  float* destination;
+  const T* source;
+  T* destination;
 
   template <int Vectors, bool Whole>
   TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
@@ -143,11 +145,11 @@ struct NormaliseStrip {
   }
 };
 
-template <class Rectify>
+template <class Rectify, class T>
 struct AddGradients {
   const Strip strip;
   const LaneNormalisers& n;
-  const float *source, *gradient;
+  const T *source, *gradient;
   LaneSums& sums;
 
   template <int Vectors, bool Whole>
@@ -168,13 +170,13 @@ struct AddGradients {
   }
 };
 
-template <class Rectify>
+template <class Rectify, class T>
 struct NormaliseGradient {
   const Strip strip;
   const LaneNormalisers& n;
   const LaneGradients& g;
-  const float *source, *gradient;
-  float* sourceGradient;
+  const T *source, *gradient;
+  T* sourceGradient;
 
   template <int Vectors, bool Whole>
   TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
@@ -204,36 +206,49 @@ struct NormaliseGradient {
 
 }  // namespace
 
-void addDeviations(const Strip& strip, const float* source, const float* origin, LaneSums& sums) {
-  forProcessor([=, &strip, &sums]() TILEFOLD_INLINED { forVectors(strip, AddDeviations{strip, source, origin, sums}); });
+template <class T>
+void addDeviations(const Strip& strip, const T* source, const float* origin, LaneSums& sums) {
+  forProcessor([=, &strip, &sums]() TILEFOLD_INLINED { forVectors(strip, AddDeviations<T>{strip, source, origin, sums}); });
 }
 
-void normalise(const Strip& strip, const LaneNormalisers& n, const float* source, float* destination) {
+template <class T>
+void normalise(const Strip& strip, const LaneNormalisers& n, const T* source, T* destination) {
   forProcessor([=, &strip, &n]() TILEFOLD_INLINED {
     if (n.slope == 0)
-      forVectors(strip, NormaliseStrip<ToZero>{strip, n, source, destination});
+      forVectors(strip, NormaliseStrip<ToZero, T>{strip, n, source, destination});
     else
-      forVectors(strip, NormaliseStrip<BySlope>{strip, n, source, destination});
+      forVectors(strip, NormaliseStrip<BySlope, T>{strip, n, source, destination});
   });
 }
 
-void addGradients(const Strip& strip, const LaneNormalisers& n, const float* source, const float* gradient, LaneSums& sums) {
+template <class T>
+void addGradients(const Strip& strip, const LaneNormalisers& n, const T* source, const T* gradient, LaneSums& sums) {
   forProcessor([=, &strip, &n, &sums]() TILEFOLD_INLINED {
     if (n.slope == 0)
-      forVectors(strip, AddGradients<ToZero>{strip, n, source, gradient, sums});
+      forVectors(strip, AddGradients<ToZero, T>{strip, n, source, gradient, sums});
     else
-      forVectors(strip, AddGradients<BySlope>{strip, n, source, gradient, sums});
+      forVectors(strip, AddGradients<BySlope, T>{strip, n, source, gradient, sums});
   });
 }
 
-void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const float* source, const float* gradient,
-                       float* sourceGradient) {
+template <class T>
+void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const T* source, const T* gradient,
+                       T* sourceGradient) {
   forProcessor([=, &strip, &n, &g]() TILEFOLD_INLINED {
     if (n.slope == 0)
-      forVectors(strip, NormaliseGradient<ToZero>{strip, n, g, source, gradient, sourceGradient});
+      forVectors(strip, NormaliseGradient<ToZero, T>{strip, n, g, source, gradient, sourceGradient});
     else
-      forVectors(strip, NormaliseGradient<BySlope>{strip, n, g, source, gradient, sourceGradient});
+      forVectors(strip, NormaliseGradient<BySlope, T>{strip, n, g, source, gradient, sourceGradient});
   });
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                           \
+  template void addDeviations(const Strip&, const T*, const float*, LaneSums&);                           \
+  template void normalise(const Strip&, const LaneNormalisers&, const T*, T*);                            \
+  template void addGradients(const Strip&, const LaneNormalisers&, const T*, const T*, LaneSums&);        \
+  template void normaliseGradient(const Strip&, const LaneNormalisers&, const LaneGradients&, const T*, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

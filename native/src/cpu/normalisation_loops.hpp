@@ -1,14 +1,16 @@
 // Loops over vectors of channels for statistics and normalisation, with coefficients that stay in
 // registers. They fuse no products, so that a result's sign is the same wherever it is formed, and
-// depend on nothing but their operands.
+// depend on nothing but their operands. T: float or Bfloat16, computed with as float.
 #pragma once
 #include <cstdint>
+
+#include "../kernels/bfloat16.hpp"
 
 namespace tilefold::cpu {
 
 constexpr std::int64_t laneCount = 16;
 
-// `count` vectors of `lanes` floats (at most laneCount), `step` floats apart.
+// `count` vectors of `lanes` elements (at most laneCount), `step` elements apart.
 struct Strip {
   std::int64_t count, step, lanes;
 };
@@ -31,15 +33,19 @@ struct LaneSums {
 };
 
 // Sums of x - origin and of its square.
-void addDeviations(const Strip& strip, const float* source, const float* origin, LaneSums& sums);
+template <class T>
+void addDeviations(const Strip& strip, const T* source, const float* origin, LaneSums& sums);
 
-void normalise(const Strip& strip, const LaneNormalisers& n, const float* source, float* destination);
+template <class T>
+void normalise(const Strip& strip, const LaneNormalisers& n, const T* source, T* destination);
 
 // Sums of dy and of dy * (x - mean), dy after the rectifier's mask.
-void addGradients(const Strip& strip, const LaneNormalisers& n, const float* source, const float* gradient, LaneSums& sums);
+template <class T>
+void addGradients(const Strip& strip, const LaneNormalisers& n, const T* source, const T* gradient, LaneSums& sums);
 
 // The gradients may coincide.
-void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const float* source, const float* gradient,
-                       float* sourceGradient);
+template <class T>
+void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const T* source, const T* gradient,
+                       T* sourceGradient);
 
 }  // namespace tilefold::cpu

@@ -42,6 +42,14 @@ Tag weightTag(Layout layout, bool grouped) {
       return grouped ? Tag::gOhwi8o : Tag::Ohwi8o;
     case Layout::Ohwi16o:
       return grouped ? Tag::gOhwi16o : Tag::Ohwi16o;
+    case Layout::OIhw8i16o2i:
+      return grouped ? Tag::gOIhw8i16o2i : Tag::OIhw8i16o2i;
+    case Layout::OIhw8o16i2o:
+      return grouped ? Tag::gOIhw8o16i2o : Tag::OIhw8o16i2o;
+    case Layout::IOhw8o16i2o:
+      return grouped ? Tag::gIOhw8o16i2o : Tag::IOhw8o16i2o;
+    case Layout::Ohwi16o2i:
+      return grouped ? Tag::undef : Tag::OhwI16o2i;
     case Layout::Goihw8g:
       return Tag::Goihw8g;
     case Layout::Goihw16g:
@@ -109,14 +117,17 @@ std::string oneDnnVersion() {
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
 }
 
-Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
-  return {{batch, roundUp(channels, channelBlock(layout)), height, width}, dnnl::memory::data_type::f32, activationTag(layout)};
+Descriptor activationDescriptor(DataType type, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height,
+                                std::int64_t width) {
+  return {{batch, roundUp(channels, channelBlock(layout)), height, width}, type, activationTag(layout)};
 }
 
-std::optional<Descriptor> weightDescriptor(const Convolution& c) {
+std::optional<Descriptor> weightDescriptor(DataType type, const Convolution& c) {
   const LayoutInfo& info = layoutInfo(c.weightLayout);
   const std::int64_t groups = roundUp(c.groups, info.groups);
-  const std::int64_t out = roundUp(c.outChannels / c.groups, info.out), in = roundUp(c.inChannels / c.groups, info.in);
+  // oneDNN pads pairs of inputs by itself, and reads zeros there.
+  const std::int64_t inBlock = c.weightLayout == Layout::Ohwi16o2i ? 1 : info.in;
+  const std::int64_t out = roundUp(c.outChannels / c.groups, info.out), in = roundUp(c.inChannels / c.groups, inBlock);
   const bool grouped = groups > 1;
   const Tag tag = weightTag(c.weightLayout, grouped);
   // Padding inside a group would shift the channels of the next one.
@@ -126,7 +137,7 @@ std::optional<Descriptor> weightDescriptor(const Convolution& c) {
     return std::nullopt;
   const dnnl::memory::dims dims = grouped ? dnnl::memory::dims{groups, out, in, c.kernelHeight, c.kernelWidth}
                                           : dnnl::memory::dims{out, in, c.kernelHeight, c.kernelWidth};
-  return Descriptor(dims, dnnl::memory::data_type::f32, tag);
+  return Descriptor(dims, type, tag);
 }
 
 Descriptor vectorDescriptor(std::int64_t count) { return {{count}, dnnl::memory::data_type::f32, Tag::x}; }

@@ -21,9 +21,11 @@ std::string oneDnnVersion();
 // oneDNN zeroes channel padding at every launch and refuses more shapes when there is any, so
 // padded channels are declared as channels: they are zero in activations and weights alike and stay
 // so.
-Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width);
+using DataType = dnnl::memory::data_type;
+Descriptor activationDescriptor(DataType type, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width);
 // Nothing when oneDNN has no such layout, or its padded channels are not those of the activations.
-std::optional<Descriptor> weightDescriptor(const Convolution& c);
+std::optional<Descriptor> weightDescriptor(DataType type, const Convolution& c);
+// Of float.
 Descriptor vectorDescriptor(std::int64_t count);
 
 // Seen with 2.6.3 and 3.1.1; 3.7.2 no longer does.

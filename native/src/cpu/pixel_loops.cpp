@@ -12,47 +12,47 @@ namespace {
 // Sums of more than so many terms go on in double.
 constexpr std::int64_t longest = 64;
 
-template <int Block>
-TILEFOLD_INLINE void weightedSum(const float* pixels, const float* weights, std::int64_t count, float (&sum)[Block]) {
+template <int Block, class T>
+TILEFOLD_INLINE void weightedSum(const T* pixels, const float* weights, std::int64_t count, float (&sum)[Block]) {
 #pragma omp simd
-  for (int lane = 0; lane < Block; ++lane) sum[lane] = weights[0] * pixels[lane];
+  for (int lane = 0; lane < Block; ++lane) sum[lane] = weights[0] * static_cast<float>(pixels[lane]);
   for (std::int64_t i = 1; i < count; ++i)
 #pragma omp simd
-    for (int lane = 0; lane < Block; ++lane) sum[lane] += weights[i] * pixels[i * Block + lane];
+    for (int lane = 0; lane < Block; ++lane) sum[lane] += weights[i] * static_cast<float>(pixels[i * Block + lane]);
 }
 
-template <int Block>
-TILEFOLD_INLINE void gatherRowBlock(const GatherRow& row, float* result) {
+template <int Block, class T>
+TILEFOLD_INLINE void gatherRowBlock(const GatherRow<T>& row, T* result) {
   for (std::int64_t x = 0; x < row.count; ++x) {
     const Terms& columns = row.columns[x];
-    const float* operand = row.operand + (row.rows.begin * row.operandWidth + columns.begin) * Block;
+    const T* operand = row.operand + (row.rows.begin * row.operandWidth + columns.begin) * Block;
     float part[Block];
     if (row.rows.count * columns.count <= longest) {
       float sum[Block] = {};
       for (std::int64_t y = 0; columns.count > 0 && y < row.rows.count; ++y) {
-        weightedSum<Block>(operand + y * row.operandWidth * Block, columns.weights, columns.count, part);
+        weightedSum<Block, T>(operand + y * row.operandWidth * Block, columns.weights, columns.count, part);
         const float weight = row.rows.weights[y];
 #pragma omp simd
         for (int lane = 0; lane < Block; ++lane) sum[lane] += weight * part[lane];
       }
-      std::copy(sum, sum + Block, result + x * Block);
+      for (int lane = 0; lane < Block; ++lane) result[x * Block + lane] = T(sum[lane]);
       continue;
     }
     double sum[Block] = {};
     for (std::int64_t y = 0; y < row.rows.count; ++y)
       for (std::int64_t begin = 0; begin < columns.count; begin += longest) {
-        weightedSum<Block>(operand + (y * row.operandWidth + begin) * Block, columns.weights + begin,
+        weightedSum<Block, T>(operand + (y * row.operandWidth + begin) * Block, columns.weights + begin,
                            std::min(longest, columns.count - begin), part);
         const double weight = static_cast<double>(row.rows.weights[y]);
 #pragma omp simd
         for (int lane = 0; lane < Block; ++lane) sum[lane] += weight * static_cast<double>(part[lane]);
       }
-    for (int lane = 0; lane < Block; ++lane) result[x * Block + lane] = static_cast<float>(sum[lane]);
+    for (int lane = 0; lane < Block; ++lane) result[x * Block + lane] = T(sum[lane]);
   }
 }
 
-template <int Block>
-TILEFOLD_INLINE void addToPixelsBlock(const float* lanes, float* pixels, std::int64_t count) {
+template <int Block, class T>
+TILEFOLD_INLINE void addToPixelsBlock(const float* lanes, T* pixels, std::int64_t count) {
   for (std::int64_t p = 0; p < count; ++p)
 #pragma omp simd
     for (int lane = 0; lane < Block; ++lane) pixels[p * Block + lane] += lanes[lane];
@@ -93,16 +93,18 @@ TILEFOLD_INLINE PixelSoftmax softmaxOfPixelBlock(const PixelScores& pixel, float
 
 }  // namespace
 
-void gatherRow(const GatherRow& row, float* result, std::int64_t block) {
+template <class T>
+void gatherRow(const GatherRow<T>& row, T* result, std::int64_t block) {
   forProcessor([=, &row]() TILEFOLD_INLINED {
     if (block == 16)
-      gatherRowBlock<16>(row, result);
+      gatherRowBlock<16, T>(row, result);
     else
-      gatherRowBlock<8>(row, result);
+      gatherRowBlock<8, T>(row, result);
   });
 }
 
-void addToPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
+template <class T>
+void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t block) {
   forProcessor([=]() TILEFOLD_INLINED {
     if (block == 16)
       addToPixelsBlock<16>(lanes, pixels, count);
@@ -116,5 +118,10 @@ PixelSoftmax softmaxOfPixel(const PixelScores& pixel, float* exponentialsOrNull,
     return block == 16 ? softmaxOfPixelBlock<16>(pixel, exponentialsOrNull) : softmaxOfPixelBlock<8>(pixel, exponentialsOrNull);
   });
 }
+
+template void gatherRow(const GatherRow<float>&, float*, std::int64_t);
+template void gatherRow(const GatherRow<Bfloat16>&, Bfloat16*, std::int64_t);
+template void addToPixels(const float*, float*, std::int64_t, std::int64_t);
+template void addToPixels(const float*, Bfloat16*, std::int64_t, std::int64_t);
 
 }  // namespace tilefold::cpu

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "../kernels/bfloat16.hpp"
+
 namespace tilefold::cpu {
 
 // Coordinates begin .. begin + count - 1 of an axis, each with its weight.
@@ -11,19 +13,22 @@ struct Terms {
   const float* weights;
 };
 
-// One row of results: result[x] = sum over the terms of `rows` and of columns[x] of weights times
-// operand[row][column].
+// T: float or Bfloat16. One row of results: result[x] = sum over the terms of `rows` and of
+// columns[x] of weights times operand[row][column].
+template <class T>
 struct GatherRow {
-  const float* operand;  // of the plane
+  const T* operand;  // of the plane
   std::int64_t operandWidth;
   Terms rows;
   const Terms* columns;
   std::int64_t count;
 };
-void gatherRow(const GatherRow& row, float* result, std::int64_t block);
+template <class T>
+void gatherRow(const GatherRow<T>& row, T* result, std::int64_t block);
 
 // Adds `lanes` to every pixel.
-void addToPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block);
+template <class T>
+void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t block);
 
 // The scores of one pixel: channel k lies in block k / block, and blocks lie `blockStride` apart.
 struct PixelScores {

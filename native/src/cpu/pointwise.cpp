@@ -13,40 +13,53 @@ constexpr std::int64_t grain = 16384;  // elements
 
 }  // namespace
 
-void rectifyAll(const float* source, float* destination, std::int64_t count, float slope) {
+template <class T>
+void rectifyAll(const T* source, T* destination, std::int64_t count, float slope) {
   parallelRanges(count, grain,
                  [&](std::int64_t begin, std::int64_t end) { rectify(source + begin, destination + begin, end - begin, slope); });
 }
 
+template <class T>
 Launch rectifierForward(const Rectifier& r) {
   return [r](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
-    float* destination = elements(operands, 1);
+    const T* source = elements<const T>(operands, 0);
+    T* destination = elements<T>(operands, 1);
     rectifyAll(source, destination, r.count, static_cast<float>(r.slope));
   };
 }
 
+template <class T>
 Launch rectifierBackward(const Rectifier& r) {
   return [r](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* output = elements<const float>(operands, 0);
-    const float* outputGradient = elements<const float>(operands, 1);
-    float* sourceGradient = elements(operands, 2);
+    const T* output = elements<const T>(operands, 0);
+    const T* outputGradient = elements<const T>(operands, 1);
+    T* sourceGradient = elements<T>(operands, 2);
     parallelRanges(r.count, grain, [&](std::int64_t begin, std::int64_t end) {
       rectifyGradient(output + begin, outputGradient + begin, sourceGradient + begin, end - begin, static_cast<float>(r.slope));
     });
   };
 }
 
+template <class T>
 Launch addForward(const Rectifier& r) {
   return [r](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* first = elements<const float>(operands, 0);
-    const float* second = elements<const float>(operands, 1);
-    float* destination = elements(operands, 2);
+    const T* first = elements<const T>(operands, 0);
+    const T* second = elements<const T>(operands, 1);
+    T* destination = elements<T>(operands, 2);
     parallelRanges(r.count, grain, [&](std::int64_t begin, std::int64_t end) {
       addRectified(first + begin, second + begin, destination + begin, end - begin, static_cast<float>(r.slope));
     });
   };
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                  \
+  template void rectifyAll(const T*, T*, std::int64_t, float);   \
+  template Launch rectifierForward<T>(const Rectifier&);         \
+  template Launch rectifierBackward<T>(const Rectifier&);        \
+  template Launch addForward<T>(const Rectifier&);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 Launch sgd(const Sgd& s) {
   return [s](const std::vector<Operand>& operands, const StepParameters& parameters) {

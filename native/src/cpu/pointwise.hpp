@@ -5,11 +5,15 @@
 
 namespace tilefold::cpu {
 
-// On all threads, in place where source = destination.
-void rectifyAll(const float* source, float* destination, std::int64_t count, float slope);
+// T: float or Bfloat16. On all threads, in place where source = destination.
+template <class T>
+void rectifyAll(const T* source, T* destination, std::int64_t count, float slope);
 
+template <class T>
 Launch rectifierForward(const Rectifier& r);
+template <class T>
 Launch rectifierBackward(const Rectifier& r);
+template <class T>
 Launch addForward(const Rectifier& r);
 // torch.optim.SGD and torch.optim.Adam / AdamW, coefficients in double, elements in float.
 Launch sgd(const Sgd& s);

@@ -16,6 +16,9 @@ const char* lackingInstructions();
 // The instructions that oneDNN uses here.
 std::string instructionSet();
 
+// Whether oneDNN multiplies bf16 by instructions made for it; elsewhere it is slower than in float.
+bool multipliesBf16();
+
 // Channels of an activation that lie together on this machine: 16 with AVX-512, else 8.
 std::int64_t machineBlock();
 

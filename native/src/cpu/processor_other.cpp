@@ -14,6 +14,8 @@ std::string instructionSet() {
 #endif
 }
 
+bool multipliesBf16() { return false; }
+
 std::int64_t machineBlock() { return 8; }
 
 }  // namespace tilefold::cpu

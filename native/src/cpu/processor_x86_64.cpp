@@ -36,11 +36,22 @@ std::string instructionSet() {
   }
 }
 
+namespace {
+
+bool has(dnnl::cpu_isa wanted) {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), all = static_cast<unsigned>(wanted);
+  return (isa & all) == all;
+}
+
+}  // namespace
+
+bool multipliesBf16() {
+  static const bool does = has(dnnl::cpu_isa::avx512_core_bf16);
+  return does;
+}
+
 std::int64_t machineBlock() {
-  static const std::int64_t block = [] {
-    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), wide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-    return (isa & wide) == wide ? 16 : 8;
-  }();
+  static const std::int64_t block = has(dnnl::cpu_isa::avx512_core) ? 16 : 8;
   return block;
 }
 

@@ -55,12 +55,13 @@ struct Plane {
   std::int64_t height, width;
 };
 
+template <class T>
 void gather(const reference::Planes& planes, const AxisTerms& rowTerms, const AxisTerms& columnTerms, const Plane& from, const Plane& to,
-            const float* operand, float* result) {
+            const T* operand, T* result) {
   const std::vector<Terms> rows = rowTerms.all(), columns = columnTerms.all();
   parallelFor(planes.count * to.height, [&](std::int64_t job) {
     const std::int64_t plane = job / to.height, y = job % to.height;
-    gatherRow({operand + plane * from.height * from.width * planes.block, from.width, rows[static_cast<std::size_t>(y)], columns.data(),
+    gatherRow<T>({operand + plane * from.height * from.width * planes.block, from.width, rows[static_cast<std::size_t>(y)], columns.data(),
                to.width},
               result + job * to.width * planes.block, planes.block);
   });
@@ -72,22 +73,31 @@ ResampledAt placeOf(const std::vector<Operand>& operands) {
 
 }  // namespace
 
+template <class T>
 Launch resampleForward(const Resampled& r, Resampling kind) {
   const reference::Planes planes(r.layout, r.batch, r.channels);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
     const ResampledAt at = placeOf(operands);
     gather(planes, AxisTerms::ofOutputs(rowsOf(r, kind, at)), AxisTerms::ofOutputs(columnsOf(r, kind, at)), {r.inHeight, r.inWidth},
-           {r.outHeight, r.outWidth}, elements<const float>(operands, 0), elements(operands, 1));
+           {r.outHeight, r.outWidth}, elements<const T>(operands, 0), elements<T>(operands, 1));
   };
 }
 
+template <class T>
 Launch resampleBackward(const Resampled& r, Resampling kind) {
   const reference::Planes planes(r.layout, r.batch, r.channels);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
     const ResampledAt at = placeOf(operands);
     gather(planes, AxisTerms::ofInputs(rowsOf(r, kind, at)), AxisTerms::ofInputs(columnsOf(r, kind, at)), {r.outHeight, r.outWidth},
-           {r.inHeight, r.inWidth}, elements<const float>(operands, 0), elements(operands, 1));
+           {r.inHeight, r.inWidth}, elements<const T>(operands, 0), elements<T>(operands, 1));
   };
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                          \
+  template Launch resampleForward<T>(const Resampled&, Resampling);      \
+  template Launch resampleBackward<T>(const Resampled&, Resampling);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

@@ -1,4 +1,5 @@
-// Resizing and adaptive pooling (resampling.hpp) in blocked layouts.
+// Resizing and adaptive pooling (resampling.hpp) in blocked layouts, of T: float or
+// Bfloat16.
 #pragma once
 #include "../kernels/resampling.hpp"
 #include "launch.hpp"
@@ -6,7 +7,9 @@
 namespace tilefold::cpu {
 
 // Throws Failure at the launch where an output needs an input that is beside the tile.
+template <class T>
 Launch resampleForward(const Resampled& r, Resampling kind);
+template <class T>
 Launch resampleBackward(const Resampled& r, Resampling kind);
 
 }  // namespace tilefold::cpu

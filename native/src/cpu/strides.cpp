@@ -45,6 +45,26 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
       s.in = {1, taps * info.groups, 0};
       s.tapStride = info.groups;
       return s;
+    case Layout::OIhw8i16o2i:
+      s.out = {info.out, ins * taps * info.out, 2};
+      s.in = {info.in, taps * info.in * info.out, 2 * info.out, 2};
+      s.tapStride = info.in * info.out;
+      return s;
+    case Layout::OIhw8o16i2o:
+      s.out = {info.out, ins * taps * info.out, 2 * info.in, 2};
+      s.in = {info.in, taps * info.in * info.out, 2};
+      s.tapStride = info.in * info.out;
+      return s;
+    case Layout::IOhw8o16i2o:
+      s.out = {info.out, taps * info.in * info.out, 2 * info.in, 2};
+      s.in = {info.in, outs * taps * info.in, 2};
+      s.tapStride = info.in * info.out;
+      return s;
+    case Layout::Ohwi16o2i:
+      s.out = {info.out, ins * taps * info.out, 2};
+      s.in = {ins, 0, 2 * info.out, 2};
+      s.tapStride = ins * info.out;
+      return s;
     case Layout::nChw8c:
     case Layout::nChw16c:
     case Layout::nhwc:

@@ -7,10 +7,10 @@
 
 namespace tilefold::cpu {
 
-// An axis that is cut into blocks.
+// An axis that is cut into blocks, and those perhaps into pairs of neighbours.
 struct BlockedAxis {
-  std::int64_t block = 1, outer = 0, inner = 0;
-  std::int64_t operator()(std::int64_t i) const { return i / block * outer + i % block * inner; }
+  std::int64_t block = 1, outer = 0, inner = 0, pair = 1;
+  std::int64_t operator()(std::int64_t i) const { return i / block * outer + i % block / pair * inner + i % pair; }
 };
 
 // Weights of one convolution: offset(g, o, i, tap) = group(g) + out(o) + in(i) + tap * tapStride, o

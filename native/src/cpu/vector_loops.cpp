@@ -69,8 +69,8 @@ TILEFOLD_INLINE void multiplyGradientBlock(const GradientRows& rows, double* mat
 
 // A run of pixels is summed in float and the runs in double: fast, and exact enough for millions of
 // pixels.
-template <int Block>
-TILEFOLD_INLINE void addPixelsBlock(const float* pixels, double* lanes, std::int64_t count) {
+template <int Block, class T>
+TILEFOLD_INLINE void addPixelsBlock(const T* pixels, double* lanes, std::int64_t count) {
   constexpr std::int64_t run = 64;
   for (std::int64_t begin = 0; begin < count; begin += run) {
     const std::int64_t end = begin + run < count ? begin + run : count;
@@ -80,34 +80,34 @@ TILEFOLD_INLINE void addPixelsBlock(const float* pixels, double* lanes, std::int
   }
 }
 
-template <int Block, bool Sum>
-TILEFOLD_INLINE void copyPixels(const PixelsFrom& from, const PixelsTo& to, std::int64_t count) {
+template <int Block, bool Sum, class T>
+TILEFOLD_INLINE void copyPixels(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t count) {
   for (std::int64_t p = 0; p < count; ++p) {
-    float* pixel = to.first + p * to.step;
+    T* pixel = to.first + p * to.step;
     const typename Lanes<Block>::Floats value = Lanes<Block>::at(from.first + p * from.step);
     Lanes<Block>::put(pixel, Sum ? Lanes<Block>::at(pixel) + value : value);
   }
 }
 
-template <bool Sum>
-TILEFOLD_INLINE void copyLanesAs(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count) {
+template <bool Sum, class T>
+TILEFOLD_INLINE void copyLanesAs(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t lanes, std::int64_t count) {
   if (lanes == from.step && lanes == to.step) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < lanes * count; ++i) to.first[i] = Sum ? to.first[i] + from.first[i] : from.first[i];
+    for (std::int64_t i = 0; i < lanes * count; ++i) to.first[i] = Sum ? static_cast<T>(to.first[i] + from.first[i]) : from.first[i];
     return;
   }
   std::int64_t lane = 0;
-  for (; lane + 16 <= lanes; lane += 16) copyPixels<16, Sum>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
-  for (; lane + 8 <= lanes; lane += 8) copyPixels<8, Sum>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
+  for (; lane + 16 <= lanes; lane += 16) copyPixels<16, Sum, T>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
+  for (; lane + 8 <= lanes; lane += 8) copyPixels<8, Sum, T>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
   for (; lane < lanes; ++lane)
     for (std::int64_t p = 0; p < count; ++p) {
-      float& element = to.first[p * to.step + lane];
-      element = Sum ? element + from.first[p * from.step + lane] : from.first[p * from.step + lane];
+      T& element = to.first[p * to.step + lane];
+      element = Sum ? static_cast<T>(element + from.first[p * from.step + lane]) : from.first[p * from.step + lane];
     }
 }
 
-template <int Block>
-TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uint8_t* indices) {
+template <int Block, class T>
+TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow<T>& row, T* values, std::uint8_t* indices) {
   using Vector = Lanes<Block>;
   using Floats = typename Vector::Floats;
   using Integers = typename Vector::Integers;
@@ -134,56 +134,75 @@ TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uin
 
 }  // namespace
 
-void rectify(const float* source, float* destination, std::int64_t count, float slope) {
+template <class T>
+void rectify(const T* source, T* destination, std::int64_t count, float slope) {
   forProcessor([=]() TILEFOLD_INLINED {
-    const auto value = [=](std::int64_t i) { return source[i]; };
+    const auto value = [=](std::int64_t i) -> float { return source[i]; };
     rectifyEach(count, slope, value, value, destination);
   });
 }
 
-void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count, float slope) {
+template <class T>
+void rectifyGradient(const T* output, const T* outputGradient, T* sourceGradient, std::int64_t count, float slope) {
   forProcessor([=]() TILEFOLD_INLINED {
     rectifyEach(
-        count, slope, [=](std::int64_t i) { return output[i]; }, [=](std::int64_t i) { return outputGradient[i]; }, sourceGradient);
+        count, slope, [=](std::int64_t i) -> float { return output[i]; }, [=](std::int64_t i) -> float { return outputGradient[i]; },
+        sourceGradient);
   });
 }
 
-void add(const float* source, float* destination, std::int64_t count) {
+template <class T>
+void add(const T* source, T* destination, std::int64_t count) {
   forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) destination[i] += source[i];
   });
 }
 
-void addRectified(const float* first, const float* second, float* destination, std::int64_t count, float slope) {
+template <class T>
+void addRectified(const T* first, const T* second, T* destination, std::int64_t count, float slope) {
   forProcessor([=]() TILEFOLD_INLINED {
     const auto sum = [=](std::int64_t i) { return first[i] + second[i]; };
     rectifyEach(count, slope, sum, sum, destination);
   });
 }
 
-void addScaled(float scale, const float* source, float* destination, std::int64_t count) {
+void convert(const Bfloat16* source, float* destination, std::int64_t count) {
   forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) destination[i] += scale * source[i];
+    for (std::int64_t i = 0; i < count; ++i) destination[i] = source[i];
   });
 }
 
-void multiply(float scale, const float* source, float* destination, std::int64_t count) {
+void convert(const float* source, float* destination, std::int64_t count) {
+  std::memcpy(destination, source, static_cast<std::size_t>(count) * sizeof(float));
+}
+
+void convert(const float* source, Bfloat16* destination, std::int64_t count) {
   forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) destination[i] = scale * source[i];
+    for (std::int64_t i = 0; i < count; ++i) destination[i] = source[i];
   });
 }
 
-void fill(float value, float* destination, std::int64_t count) {
+template <class T>
+void addScaled(float scale, const T* source, float* destination, std::int64_t count) {
   forProcessor([=]() TILEFOLD_INLINED {
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) destination[i] = value;
+    for (std::int64_t i = 0; i < count; ++i) destination[i] += scale * static_cast<float>(source[i]);
   });
 }
 
-float dot(const float* left, const float* right, std::int64_t count) {
+template <class T>
+void multiply(float scale, const T* source, float* destination, std::int64_t count) {
+  forProcessor([=]() TILEFOLD_INLINED {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) destination[i] = scale * static_cast<float>(source[i]);
+  });
+}
+
+template <class T>
+float dot(const T* left, const T* right, std::int64_t count) {
   return forProcessor([=]() TILEFOLD_INLINED {
     constexpr int width = 16, chains = 4;
     using Vector = Lanes<width>;
@@ -195,7 +214,7 @@ float dot(const float* left, const float* right, std::int64_t count) {
     const Vector::Type total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     float sum = 0;
     for (int lane = 0; lane < width; ++lane) sum += total[lane];
-    for (; i < count; ++i) sum += left[i] * right[i];
+    for (; i < count; ++i) sum += static_cast<float>(left[i]) * static_cast<float>(right[i]);
     return sum;
   });
 }
@@ -221,7 +240,8 @@ double squares(const float* values, std::int64_t count) {
   });
 }
 
-void copyLanes(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count, bool sum) {
+template <class T>
+void copyLanes(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t lanes, std::int64_t count, bool sum) {
   forProcessor([=, &from, &to]() TILEFOLD_INLINED {
     if (sum)
       copyLanesAs<true>(from, to, lanes, count);
@@ -240,7 +260,8 @@ void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int6
   });
 }
 
-void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block) {
+template <class T>
+void addPixels(const T* pixels, double* lanes, std::int64_t count, std::int64_t block) {
   forProcessor([=]() TILEFOLD_INLINED {
     if (block == 16)
       addPixelsBlock<16>(pixels, lanes, count);
@@ -283,7 +304,8 @@ void adamUpdate(const AdamStep& step, float* weights, const float* gradient, flo
   });
 }
 
-void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* indices, std::int64_t block) {
+template <class T>
+void maxPoolRow(const PoolRow<T>& row, T* values, std::uint8_t* indices, std::int64_t block) {
   forProcessor([=, &row]() TILEFOLD_INLINED {
     if (block == 16)
       maxPoolRowBlock<16>(row, values, indices);
@@ -309,5 +331,20 @@ void multiplyGradient(const GradientRows& rows, double* matrix, std::int64_t blo
       multiplyGradientBlock<8>(rows, matrix);
   });
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                              \
+  template void rectify(const T*, T*, std::int64_t, float);                                                 \
+  template void rectifyGradient(const T*, const T*, T*, std::int64_t, float);                               \
+  template void add(const T*, T*, std::int64_t);                                                            \
+  template void addRectified(const T*, const T*, T*, std::int64_t, float);                                  \
+  template void copyLanes(const PixelsFrom<T>&, const PixelsTo<T>&, std::int64_t, std::int64_t, bool);      \
+  template void addScaled(float, const T*, float*, std::int64_t);                                           \
+  template void multiply(float, const T*, float*, std::int64_t);                                            \
+  template float dot(const T*, const T*, std::int64_t);                                                     \
+  template void addPixels(const T*, double*, std::int64_t, std::int64_t);                                   \
+  template void maxPoolRow(const PoolRow<T>&, T*, std::uint8_t*, std::int64_t);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

@@ -4,40 +4,58 @@
 #pragma once
 #include <cstdint>
 
+#include "../kernels/bfloat16.hpp"
 #include "window_axis.hpp"
 
 namespace tilefold::cpu {
 
-// Source and destination may coincide, but not overlap otherwise.
-void rectify(const float* source, float* destination, std::int64_t count, float slope);
-void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count, float slope);
+// T: float or Bfloat16, which is computed with as float and rounded where it is stored.
 
-void add(const float* source, float* destination, std::int64_t count);
+// Source and destination may coincide, but not overlap otherwise.
+template <class T>
+void rectify(const T* source, T* destination, std::int64_t count, float slope);
+template <class T>
+void rectifyGradient(const T* output, const T* outputGradient, T* sourceGradient, std::int64_t count, float slope);
+
+template <class T>
+void add(const T* source, T* destination, std::int64_t count);
 // destination = rectified(first + second), which may be either.
-void addRectified(const float* first, const float* second, float* destination, std::int64_t count, float slope);
-void addScaled(float scale, const float* source, float* destination, std::int64_t count);
-void multiply(float scale, const float* source, float* destination, std::int64_t count);
-void fill(float value, float* destination, std::int64_t count);
-float dot(const float* left, const float* right, std::int64_t count);
+template <class T>
+void addRectified(const T* first, const T* second, T* destination, std::int64_t count, float slope);
+// Between bf16 and float.
+void convert(const Bfloat16* source, float* destination, std::int64_t count);
+void convert(const float* source, Bfloat16* destination, std::int64_t count);
+// A copy.
+void convert(const float* source, float* destination, std::int64_t count);
+template <class T>
+void addScaled(float scale, const T* source, float* destination, std::int64_t count);
+template <class T>
+void multiply(float scale, const T* source, float* destination, std::int64_t count);
+template <class T>
+float dot(const T* left, const T* right, std::int64_t count);
 // The sum of the squares, in double.
 double squares(const float* values, std::int64_t count);
 
-// `lanes` floats of each of `count` pixels, `step` floats apart on each side; `sum`: added to what
-// is there.
+// `lanes` elements of each of `count` pixels, `step` elements apart on each side; `sum`: added to
+// what is there.
+template <class T>
 struct PixelsFrom {
-  const float* first;
+  const T* first;
   std::int64_t step;
 };
+template <class T>
 struct PixelsTo {
-  float* first;
+  T* first;
   std::int64_t step;
 };
-void copyLanes(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count, bool sum);
+template <class T>
+void copyLanes(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t lanes, std::int64_t count, bool sum);
 
 // pixels [count, block] with block 8 or 16: fill every pixel with `lanes`, or add all pixels to
 // `lanes`.
 void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block);
-void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block);
+template <class T>
+void addPixels(const T* pixels, double* lanes, std::int64_t count, std::int64_t block);
 
 struct SgdStep {
   float rate, momentum, weightDecay;
@@ -59,12 +77,14 @@ void adamUpdate(const AdamStep& step, float* weights, const float* gradient, flo
 // One row of a max pool's results, pixels of 8 or 16 channels: the largest of each window that lies
 // in the input, the first of equals, NaN over numbers, and its place in the window; -infinity and
 // 255 where none does.
+template <class T>
 struct PoolRow {
-  const float* source;  // of the plane
+  const T* source;  // of the plane
   std::int64_t top;     // the window's first row, which may lie outside
   WindowAxis rows, columns;
 };
-void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* indices, std::int64_t block);
+template <class T>
+void maxPoolRow(const PoolRow<T>& row, T* values, std::uint8_t* indices, std::int64_t block);
 
 // One row of pixels through one matrix [lanes of q][block lanes of r], for block 8 or 16 (the r
 // lanes of a pixel lie together): result[p * resultStep + r] += sum_q operand[p * pixelStep + q *

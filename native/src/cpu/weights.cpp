@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "lanes.hpp"
 #include "parallel.hpp"
 #include "winograd.hpp"
 
@@ -22,7 +23,8 @@ std::array<std::int64_t, square> offsets(const BlockedAxis& axis, std::int64_t b
   return result;
 }
 
-void copySquare(const float* source, const WeightStrides& from, float* destination, const WeightStrides& to, const Square& s,
+template <class T>
+void copySquare(const float* source, const WeightStrides& from, T* destination, const WeightStrides& to, const Square& s,
                 std::int64_t taps) {
   const auto fromOut = offsets(from.out, s.out, s.outs), toOut = offsets(to.out, s.out, s.outs);
   const auto fromIn = offsets(from.in, s.in, s.ins), toIn = offsets(to.in, s.in, s.ins);
@@ -30,30 +32,75 @@ void copySquare(const float* source, const WeightStrides& from, float* destinati
   for (std::int64_t tap = 0; tap < taps; ++tap)
     for (std::size_t i = 0; i < ins; ++i) {
       const float* read = source + fromIn[i] + tap * from.tapStride;
-      float* write = destination + toIn[i] + tap * to.tapStride;
-      for (std::size_t o = 0; o < outs; ++o) write[toOut[o]] = read[fromOut[o]];
+      T* write = destination + toIn[i] + tap * to.tapStride;
+      for (std::size_t o = 0; o < outs; ++o) write[toOut[o]] = T(read[fromOut[o]]);
     }
+}
+
+// A whole square from [in][out] to pairs of inputs, or of outputs, that lie together.
+void castSquare(const float* source, Bfloat16* destination, bool pairsOfInputs) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    Bfloat16 rounded[square * square];
+    for (std::int64_t i = 0; i < square; ++i) Lanes<square>::put(rounded + i * square, Lanes<square>::at(source + i * square));
+    if (pairsOfInputs) {
+      for (std::int64_t pair = 0; pair < square * square; pair += 2 * square)
+        for (std::int64_t o = 0; o < square; ++o) {
+          destination[pair + 2 * o] = rounded[pair + o];
+          destination[pair + 2 * o + 1] = rounded[pair + square + o];
+        }
+      return;
+    }
+    for (std::int64_t pair = 0; pair < square / 2; ++pair)
+      for (std::int64_t i = 0; i < square; ++i)
+        std::memcpy(static_cast<void*>(destination + 2 * (pair * square + i)), rounded + i * square + 2 * pair, 2 * sizeof(Bfloat16));
+  });
+}
+
+// Whether squares lie together on both sides, [in][out] on the first.
+bool castsSquares(const WeightStrides& from, const WeightStrides& to) {
+  const bool blocks = from.out.block == square && from.in.block == square && to.out.block == square && to.in.block == square;
+  return blocks && from.out.inner == 1 && from.in.inner == square && to.out.pair * to.in.pair == 2;
+}
+
+template <class T>
+Launch reorderAs(const WeightReorder& r) {
+  const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;
+  const WeightStrides from = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, r.groups, taps);
+  const WeightStrides to = weightStrides(r.destinationLayout, r.outChannels, r.inChannels, r.groups, taps);
+  const bool squares = std::is_same_v<T, Bfloat16> && castsSquares(from, to);
+  const bool padded = to.elements != r.outChannels * ins * taps;
+  const std::int64_t rows = (outs + square - 1) / square, columns = (ins + square - 1) / square, groups = r.groups;
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* source = elements<const float>(operands, 0);
+    T* destination = elements<T>(operands, 1);
+    if (padded) std::memset(static_cast<void*>(destination), 0, static_cast<std::size_t>(to.elements) * sizeof(T));
+    parallelFor(groups * rows * columns, [&](std::int64_t index) {
+      const std::int64_t group = index / (rows * columns), row = index / columns % rows, column = index % columns;
+      const Square s{row * square, column * square, std::min(square, outs - row * square), std::min(square, ins - column * square)};
+      if constexpr (std::is_same_v<T, Bfloat16>)
+        if (squares && s.outs == square && s.ins == square) {
+          const float* first = source + from.group(group) + from.out(s.out) + from.in(s.in);
+          T* written = destination + to.group(group) + to.out(s.out) + to.in(s.in);
+          for (std::int64_t tap = 0; tap < taps; ++tap)
+            castSquare(first + tap * from.tapStride, written + tap * to.tapStride, to.in.pair == 2);
+          return;
+        }
+      copySquare(source + from.group(group), from, destination + to.group(group), to, s, taps);
+    });
+  };
 }
 
 }  // namespace
 
 Launch reorderWeights(const WeightReorder& r) {
-  if (layoutInfo(r.destinationLayout).transformed()) return transformWeights(r);
-  const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;
-  const WeightStrides from = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, r.groups, taps);
-  const WeightStrides to = weightStrides(r.destinationLayout, r.outChannels, r.inChannels, r.groups, taps);
-  const bool padded = to.elements != r.outChannels * ins * taps;
-  const std::int64_t rows = (outs + square - 1) / square, columns = (ins + square - 1) / square, groups = r.groups;
-  return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
-    float* destination = elements(operands, 1);
-    if (padded) std::memset(destination, 0, static_cast<std::size_t>(to.elements) * sizeof(float));
-    parallelFor(groups * rows * columns, [&](std::int64_t index) {
-      const std::int64_t group = index / (rows * columns), row = index / columns % rows, column = index % columns;
-      const Square s{row * square, column * square, std::min(square, outs - row * square), std::min(square, ins - column * square)};
-      copySquare(source + from.group(group), from, destination + to.group(group), to, s, taps);
-    });
-  };
+  return layoutInfo(r.destinationLayout).transformed() ? transformWeights(r) : reorderAs<float>(r);
 }
+
+template <class T>
+Launch castWeights(const WeightReorder& r) {
+  return reorderAs<T>(r);
+}
+template Launch castWeights<float>(const WeightReorder&);
+template Launch castWeights<Bfloat16>(const WeightReorder&);
 
 }  // namespace tilefold::cpu

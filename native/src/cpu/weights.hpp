@@ -7,5 +7,8 @@ namespace tilefold::cpu {
 
 // Channel padding of the destination is zeroed.
 Launch reorderWeights(const WeightReorder& reorder);
+// The same, rounded to T: float or Bfloat16.
+template <class T>
+Launch castWeights(const WeightReorder& reorder);
 
 }  // namespace tilefold::cpu

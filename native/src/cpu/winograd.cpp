@@ -24,7 +24,8 @@ Gradient gradientOf(const Convolution& c) { return {c.batch, sourceOf(c), destin
 // nothing is padded.
 bool wholeBlocks(Layout layout) {
   const LayoutInfo& info = layoutInfo(layout);
-  return !info.transformed() && info.groups == 1 && (info.out == 1 || info.out == lanes);
+  if (info.transformed() || info.groups != 1 || (info.out != 1 && info.out != lanes)) return false;
+  return weightStrides(layout, lanes, lanes, 1, taps).out.pair == 1;
 }
 
 void require(bool holds, const char* what) {
@@ -74,22 +75,26 @@ std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int thre
   return static_cast<std::size_t>(correlationScratchFloats(correlationOf(kind, c), threads)) * sizeof(float);
 }
 
+template <class T>
 Launch compileWinograd(KernelKind kind, const Convolution& c, int threads) {
   requireWinograd(kind, c);
   if (kind == KernelKind::convolutionBackwardWeights)
     return [=, gradient = gradientOf(c)](const std::vector<Operand>& operands, const StepParameters&) {
-      weightGradient(gradient, threads,
-                     {elements<const float>(operands, 0), elements<const float>(operands, 1), elements(operands, 2), elements(operands, 3),
-                      operands[4].address});
+      weightGradient<T>(gradient, threads,
+                        {elements<const T>(operands, 0), elements<const T>(operands, 1), elements(operands, 2), elements(operands, 3),
+                         operands[4].address});
     };
   const bool forward = kind == KernelKind::convolutionForward;
   return [=, correlation = correlationOf(kind, c)](const std::vector<Operand>& operands, const StepParameters&) {
-    correlate(
+    correlate<T>(
         correlation, threads,
-        {elements<const float>(operands, 0), elements<const float>(operands, 1), forward ? elements<const float>(operands, 2) : nullptr,
-         elements(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), static_cast<float>(c.slope)});
+        {elements<const T>(operands, 0), elements<const float>(operands, 1), forward ? elements<const float>(operands, 2) : nullptr,
+         elements<T>(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), static_cast<float>(c.slope)});
   };
 }
+
+template Launch compileWinograd<float>(KernelKind, const Convolution&, int);
+template Launch compileWinograd<Bfloat16>(KernelKind, const Convolution&, int);
 
 Launch transformWeights(const WeightReorder& r) {
   const bool forward = r.destinationLayout == Layout::winogradForward;

@@ -14,6 +14,8 @@ void requireWinograd(KernelKind kind, const Convolution& c);
 
 // These depend on `threads`; the results' bits do not.
 std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int threads);
+// T, of activations: float or Bfloat16; weights and what is computed are float.
+template <class T>
 Launch compileWinograd(KernelKind kind, const Convolution& c, int threads);
 
 // From any layout but these to winogradForward or winogradBackward.

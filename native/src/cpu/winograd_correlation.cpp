@@ -31,19 +31,21 @@ Transformed productTiles(const Correlation& c, const Blocking& blocking) {
   return {blocking.tiles, std::min(maxVectors, c.result.blocks())};
 }
 
-void storeTile(const Planes& planes, float* plane, const Place& place, const float* products, std::int64_t positionStride,
+template <class T>
+void storeTile(const Planes& planes, T* plane, const Place& place, const float* products, std::int64_t positionStride,
                const Finish& finish) {
-  float* pixels = plane + place.y * planes.rowStride() + place.x * lanes;
+  T* pixels = plane + place.y * planes.rowStride() + place.x * lanes;
   const std::int64_t rows = std::min(step, planes.height - place.y), columns = std::min(step, planes.width - place.x);
   if (rows == step && columns == step) return restoreTile(products, positionStride, finish, pixels, planes.rowStride());
-  alignas(64) float whole[step * step * lanes];
+  alignas(64) T whole[step * step * lanes];
   restoreTile(products, positionStride, finish, whole, step * lanes);
   for (std::int64_t i = 0; i < rows; ++i)
-    std::memcpy(pixels + i * planes.rowStride(), whole + i * step * lanes, static_cast<std::size_t>(columns * lanes) * sizeof(float));
+    std::memcpy(pixels + i * planes.rowStride(), whole + i * step * lanes, static_cast<std::size_t>(columns * lanes) * sizeof(T));
 }
 
 // One chunk of the result's channels for a block of tiles.
-void produceChunk(const Correlation& c, const CorrelationOperands& operands, const Block& tiles, std::int64_t chunk,
+template <class T>
+void produceChunk(const Correlation& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
                   const Transformed& from, const float* transformed, const Transformed& to, float* products) {
   const std::int64_t vectors = chunkVectors(c.result.channels, chunk);
   const float* weights = operands.weights + chunkOffset(c.operand.channels, chunk);
@@ -76,7 +78,8 @@ std::int64_t correlationScratchFloats(const Correlation& c, int threads) {
   return threads * products + (blocking.shared ? 1 : threads) * transformed;
 }
 
-void correlate(const Correlation& c, int threads, const CorrelationOperands& operands) {
+template <class T>
+void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& operands) {
   const TileGrid grid(c.batch, c.result.height, c.result.width);
   const Blocking blocking(c, grid, threads);
   const Transformed from = operandTiles(c, blocking), to = productTiles(c, blocking);
@@ -97,5 +100,8 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands& ope
     }
   });
 }
+
+template void correlate(const Correlation&, int, const CorrelationOperands<float>&);
+template void correlate(const Correlation&, int, const CorrelationOperands<Bfloat16>&);
 
 }  // namespace tilefold::cpu::winograd

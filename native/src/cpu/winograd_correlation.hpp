@@ -14,14 +14,18 @@ struct Correlation {
 
 std::int64_t correlationScratchFloats(const Correlation& c, int threads);
 
-// `weights` are transformed, `bias` (by result channel) may be null. Negative results are
-// multiplied by `slope`.
+// T, of activations: float or Bfloat16. `weights` are transformed, `bias` (by result channel) may
+// be null. Negative results are multiplied by `slope`.
+template <class T>
 struct CorrelationOperands {
-  const float *operand, *weights, *bias;
-  float *result, *scratch;
+  const T* operand;
+  const float *weights, *bias;
+  T* result;
+  float* scratch;
   float slope;
 };
-void correlate(const Correlation& c, int threads, const CorrelationOperands& operands);
+template <class T>
+void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& operands);
 
 // Where the transformed weights of `maxVectors` result channel blocks begin, and the vectors that
 // they have.

@@ -64,7 +64,8 @@ struct Pair {
 };
 
 // The gradient's layout is that of products: [position][tile][vector][16].
-void transformGradients(const Gradient& g, const float* gradient, const Block& tiles, const Pair& pair, const Transformed& layout,
+template <class T>
+void transformGradients(const Gradient& g, const T* gradient, const Block& tiles, const Pair& pair, const Transformed& layout,
                         float* transformed, double* biasTotals) {
   const std::int64_t vectors = pair.outs / lanes;
   for (std::int64_t v = 0; v < vectors; ++v) {
@@ -76,14 +77,15 @@ void transformGradients(const Gradient& g, const float* gradient, const Block& t
         continue;
       }
       const Place& place = tiles[tile];
-      const Square<step> square(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x);
+      const Square<step, T> square(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x);
       transformGradient(square.pixels, square.rowStride, to, layout.positionStride(), sum);
     }
     for (std::int64_t lane = 0; lane < lanes; ++lane) biasTotals[v * lanes + lane] += static_cast<double>(sum[lane]);
   }
 }
 
-void addBlock(const Gradient& g, const Work& w, const GradientOperands& operands, const Pair& pair, const Block& tiles,
+template <class T>
+void addBlock(const Gradient& g, const Work& w, const GradientOperands<T>& operands, const Pair& pair, const Block& tiles,
               const Workspace& space) {
   const Transformed from = w.source(), by = w.gradient();
   const Transformed source{from.tiles, pair.ins / lanes};  // a smaller last chunk is as dense
@@ -95,7 +97,8 @@ void addBlock(const Gradient& g, const Work& w, const GradientOperands& operands
                 tiles.groups(), source.blocks, pair.outs / lanes});
 }
 
-void sumPart(const Gradient& g, const Work& w, const GradientOperands& operands, const Pair& pair, const Share& tiles,
+template <class T>
+void sumPart(const Gradient& g, const Work& w, const GradientOperands<T>& operands, const Pair& pair, const Share& tiles,
              const Workspace& space) {
   std::fill_n(space.totals, Workspace::doubles(w), 0.0);
   const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, maxRunTiles);
@@ -129,8 +132,8 @@ void storeWeights(const WeightStrides& to, const Work& w, const Pair& pair, cons
   }
 }
 
-template <class Total>
-void store(const Gradient& g, const Work& w, const GradientOperands& operands, const Pair& pair, const Total& total) {
+template <class T, class Total>
+void store(const Gradient& g, const Work& w, const GradientOperands<T>& operands, const Pair& pair, const Total& total) {
   storeWeights(g.weights, w, pair, total, operands.weightGradient);
   if (operands.biasGradient == nullptr || pair.inBlock != 0) return;
   for (std::int64_t o = 0; o < pair.outs; ++o)
@@ -146,7 +149,8 @@ std::int64_t gradientScratchBytes(const Gradient& g, int threads) {
   return threads * Workspace::bytes(w) + kept;
 }
 
-void weightGradient(const Gradient& g, int threads, const GradientOperands& operands) {
+template <class T>
+void weightGradient(const Gradient& g, int threads, const GradientOperands<T>& operands) {
   const Work w(g);
   double* kept = reinterpret_cast<double*>(operands.scratch + threads * Workspace::bytes(w));
   parallelFor(w.tasks(), [&](std::int64_t task) {
@@ -166,5 +170,8 @@ void weightGradient(const Gradient& g, int threads, const GradientOperands& oper
     });
   });
 }
+
+template void weightGradient(const Gradient&, int, const GradientOperands<float>&);
+template void weightGradient(const Gradient&, int, const GradientOperands<Bfloat16>&);
 
 }  // namespace tilefold::cpu::winograd

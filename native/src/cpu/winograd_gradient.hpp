@@ -16,11 +16,14 @@ struct Gradient {
 
 std::int64_t gradientScratchBytes(const Gradient& g, int threads);
 
+// T, of activations: float or Bfloat16.
+template <class T>
 struct GradientOperands {
-  const float *source, *destinationGradient;
+  const T *source, *destinationGradient;
   float *weightGradient, *biasGradient;  // biasGradient may be null
   std::byte* scratch;
 };
-void weightGradient(const Gradient& g, int threads, const GradientOperands& operands);
+template <class T>
+void weightGradient(const Gradient& g, int threads, const GradientOperands<T>& operands);
 
 }  // namespace tilefold::cpu::winograd

@@ -12,6 +12,9 @@ typedef float Unaligned __attribute__((vector_size(lanes * sizeof(float)), align
 
 TILEFOLD_INLINE const Unaligned& at(const float* address) { return *reinterpret_cast<const Unaligned*>(address); }
 TILEFOLD_INLINE Unaligned& at(float* address) { return *reinterpret_cast<Unaligned*>(address); }
+TILEFOLD_INLINE Vector at(const Bfloat16* address) { return Lanes<lanes>::at(address); }
+TILEFOLD_INLINE void put(float* address, const Vector& value) { at(address) = value; }
+TILEFOLD_INLINE void put(Bfloat16* address, const Vector& value) { Lanes<lanes>::put(address, value); }
 // GCC would fold a load into each product that uses it, and the loads then take longer than the
 // products.
 TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Unaligned*>(address); }
@@ -140,7 +143,8 @@ TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
 
 }  // namespace
 
-void transformWindow(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride) {
+template <class T>
+void transformWindow(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride) {
   forProcessor(
       [](auto pixels, auto rowStride, auto transformed, auto positionStride) TILEFOLD_INLINED {
         transformBothWays<6, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, toPoints,
@@ -149,12 +153,13 @@ void transformWindow(const float* pixels, std::int64_t rowStride, float* transfo
       pixels, rowStride, transformed, positionStride);
 }
 
-void transformGradient(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum) {
+template <class T>
+void transformGradient(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum) {
   forProcessor(
       [](auto pixels, auto rowStride, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
         Vector total = at(sum);
         for (int i = 0; i < 4; ++i) {
-          const float* row = pixels + i * rowStride;
+          const auto* row = pixels + i * rowStride;
           total += (at(row) + at(row + lanes)) + (at(row + 2 * lanes) + at(row + 3 * lanes));
         }
         at(sum) = total;
@@ -173,15 +178,16 @@ void transformTaps(const float* weights, float* transformed, std::int64_t positi
       weights, transformed, positionStride);
 }
 
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels, std::int64_t rowStride) {
+template <class T>
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, std::int64_t rowStride) {
   forProcessor(
       [](auto products, auto positionStride, auto start, auto slope, auto pixels, auto rowStride) TILEFOLD_INLINED {
         transformBothWays<6, 4>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, fromPoints,
-                                [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
+                                [=](int i, int j, const Vector& value) { put(pixels + i * rowStride + j * lanes, value + at(start)); });
         if (slope == 1) return;
         for (int i = 0; i < 4; ++i) {
-          float* row = pixels + i * rowStride;
-          const auto value = [=](std::int64_t k) { return row[k]; };
+          auto* row = pixels + i * rowStride;
+          const auto value = [=](std::int64_t k) -> float { return row[k]; };
           rectifyEach(4 * lanes, slope, value, value, row);
         }
       },
@@ -233,5 +239,13 @@ void accumulate(const GradientProduct& product) {
       },
       &product);
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                        \
+  template void transformWindow(const T*, std::int64_t, float*, std::int64_t);                         \
+  template void transformGradient(const T*, std::int64_t, float*, std::int64_t, float*);               \
+  template void restoreTile(const float*, std::int64_t, const Finish&, T*, std::int64_t);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu::winograd

@@ -5,6 +5,8 @@
 #pragma once
 #include <cstdint>
 
+#include "../kernels/bfloat16.hpp"
+
 namespace tilefold::cpu::winograd {
 
 constexpr std::int64_t lanes = 16;      // channels of a vector
@@ -17,10 +19,13 @@ constexpr std::int64_t maxVectors = 4;  // vectors of result channels that it ta
 constexpr std::int64_t groupFloats = groupTiles * lanes;
 
 // 6x6 pixels of 16 channels -> one vector a position, `positionStride` floats apart.
-void transformWindow(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride);
+// T, of pixels: float or Bfloat16.
+template <class T>
+void transformWindow(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride);
 // 4x4 pixels of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
 // (16 floats).
-void transformGradient(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum);
+template <class T>
+void transformGradient(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum);
 // 9 taps of 16 pairs of channels, 16 floats each.
 void transformTaps(const float* weights, float* transformed, std::int64_t positionStride);
 
@@ -29,7 +34,8 @@ struct Finish {
   float slope;         // of what is negative at the end: 1 leaves it
 };
 // Products at the positions -> 4x4 pixels.
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels, std::int64_t rowStride);
+template <class T>
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, std::int64_t rowStride);
 // Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
 

@@ -49,32 +49,32 @@ class Block {
 
 // A square of pixels of one block of channels: where they are, or a copy with zeros for those
 // outside the plane.
-template <std::int64_t Size>
+template <std::int64_t Size, class T>
 class Square {
  public:
-  Square(const Planes& planes, const float* plane, std::int64_t y, std::int64_t x) {
+  Square(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x) {
     if (y >= 0 && x >= 0 && y + Size <= planes.height && x + Size <= planes.width) {
       pixels = plane + y * planes.rowStride() + x * lanes;
       rowStride = planes.rowStride();
       return;
     }
-    std::memset(copy_, 0, sizeof(copy_));
+    std::memset(static_cast<void*>(copy_), 0, sizeof(copy_));
     const std::int64_t left = std::max<std::int64_t>(0, -x), right = std::min(Size, planes.width - x);
     for (std::int64_t i = std::max<std::int64_t>(0, -y); i < std::min(Size, planes.height - y); ++i)
       if (left < right)
         std::memcpy(copy_ + (i * Size + left) * lanes, plane + (y + i) * planes.rowStride() + (x + left) * lanes,
-                    static_cast<std::size_t>((right - left) * lanes) * sizeof(float));
+                    static_cast<std::size_t>((right - left) * lanes) * sizeof(T));
     pixels = copy_;
     rowStride = Size * lanes;
   }
   Square(const Square&) = delete;
   Square& operator=(const Square&) = delete;
 
-  const float* pixels;
+  const T* pixels;
   std::int64_t rowStride;
 
  private:
-  alignas(64) float copy_[Size * Size * lanes];
+  alignas(64) T copy_[Size * Size * lanes];
 };
 
 // Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
@@ -95,11 +95,12 @@ inline void clear(float* transformed, std::int64_t positionStride) {
 
 // Transforms one block of channels of each tile's window, which begins `top` rows and `left`
 // columns before the tile; the tiles that are missing in the last group become zero.
-inline void transformBlock(const Planes& planes, const float* pixels, const Block& tiles, std::int64_t top, std::int64_t left,
+template <class T>
+void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, std::int64_t top, std::int64_t left,
                            std::int64_t channelBlock, const Transformed& layout, std::int64_t layoutBlock, float* transformed) {
   for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
     const Place& place = tiles[tile];
-    const Square<window> square(planes, pixels + planes.at(place.image, channelBlock), place.y - top, place.x - left);
+    const Square<window, T> square(planes, pixels + planes.at(place.image, channelBlock), place.y - top, place.x - left);
     transformWindow(square.pixels, square.rowStride, transformed + layout.at(tile, layoutBlock), layout.positionStride());
   }
   for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)

@@ -152,12 +152,12 @@ std::size_t withRotatedPart(const Convolution& c, const Context& context, std::s
 template <class T>
 class RotatedConvolution : public CompiledKernel {
  public:
-  RotatedConvolution(const Convolution& c, const Context& context) : c_(c), context_(context), forward_(turned(c), context) {}
+  RotatedConvolution(const Convolution& c, const Context& context) : c_(c), context_(context), forward_(rotate180(c), context) {}
 
   void launch(const std::vector<Operand>& operands, const StepParameters& step) override {
     using Data = BackwardDataConvolution;
     std::byte* const weights = aligned(operands[Data::scratchAt].address);
-    turnWeights(context_, c_, reinterpret_cast<const T*>(operands[Data::weightsAt].address), reinterpret_cast<T*>(weights));
+    rotateWeights(context_, c_, reinterpret_cast<const T*>(operands[Data::weightsAt].address), reinterpret_cast<T*>(weights));
     const Operand scratch{weights + rotatedPart(c_, context_), 0};
     forward_.launch({operands[Data::destinationAt], {weights, 0}, {}, operands[Data::sourceAt], scratch}, step);
   }
@@ -198,7 +198,7 @@ std::vector<Algorithm> rotatedAlgorithmsOf(const Convolution& c, const Context& 
   if (!runsRotated(c)) return {};
   std::vector<Algorithm> found;
   bool hasDirect = false;
-  for (const Algorithm& one : algorithmsOf<ForwardConvolution>(turned(c), context)) {
+  for (const Algorithm& one : algorithmsOf<ForwardConvolution>(rotate180(c), context)) {
     const auto number = static_cast<Number>(one.code - cudnnAlgorithms);
     const auto& direct = ForwardConvolution::direct;
     const bool isDirect = std::find(direct.begin(), direct.end(), number) != direct.end();
@@ -240,7 +240,7 @@ std::unique_ptr<CompiledKernel> compileConvolution(KernelKind kind, const Convol
 }
 
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const Context& context) {
-  if (isRotated(kind, c)) return withRotatedPart(c, context, convolutionScratchBytes(KernelKind::convolutionForward, turned(c), context));
+  if (isRotated(kind, c)) return withRotatedPart(c, context, convolutionScratchBytes(KernelKind::convolutionForward, rotate180(c), context));
   return withDirection(kind, [&](auto direction) {
     const ConvolutionDescriptors descriptors(c, context);
     const Choice<decltype(direction)> choice(c, *context.libraries, descriptors);

@@ -15,7 +15,7 @@ struct Axis {
 };
 
 // The padding before serves on both sides where windows that reach further over the end are none
-// the more. Elsewhere the copy is padded (of a turned convolution it may begin inside the tensor),
+// the more. Elsewhere the copy is padded (of a rotated convolution it may begin inside the tensor),
 // and ends where the last window does.
 Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padBefore) {
   const std::int64_t reach = (kernel - 1) * dilation + 1, slack = in + 2 * padBefore - reach;

@@ -94,7 +94,7 @@ class CudaDevice : public Device {
 
   WeightLayouts weightLayouts(const Kernel&) override {
     const Layout layout = usesTensorCores() ? Layout::ohwi : Layout::plain;
-    return {layout, layout};
+    return {layout, layout, layout};
   }
 
   std::vector<Algorithm> algorithms(const Kernel& kernel) override {

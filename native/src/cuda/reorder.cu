@@ -100,24 +100,32 @@ void reorderActivation(const Context& context, const ActivationReorder& r, const
   transpose(context, "reorderActivation", r.destinationLayout == Layout::nhwc ? toLast : reversed(toLast), source, destination);
 }
 
-// Between plain (oihw) and ohwi.
-void reorderWeights(const Context& context, const WeightReorder& r, const float* source, float* destination) {
-  const std::int64_t taps = r.kernelHeight * r.kernelWidth, in = r.inChannels / r.groups, count = r.outChannels * in * taps;
-  if (r.sourceLayout == r.destinationLayout)
-    return copyRows(context, "reorderWeights", {{1, 1, 1, count}, {}, {}, false}, source, destination);
+std::int64_t weightCount(const WeightReorder& r) { return r.outChannels * (r.inChannels / r.groups) * r.kernelHeight * r.kernelWidth; }
+
+// From plain (oihw) to ohwi, or back.
+template <class T>
+void exchangeAxes(const Context& context, const char* name, const WeightReorder& r, const float* source, T* destination) {
+  const std::int64_t taps = r.kernelHeight * r.kernelWidth, in = r.inChannels / r.groups;
   const bool toLast = r.destinationLayout == Layout::ohwi;
   const std::int64_t inner = toLast ? in : taps, middle = toLast ? taps : in;
   const Divisor byInner(inner), byMiddle(middle);
-  forEach(context, "reorderWeights", count, [=] __device__(std::int64_t i) {
+  forEach(context, name, weightCount(r), [=] __device__(std::int64_t i) {
     const Division column = byInner(i), row = byMiddle(column.quotient);
-    destination[i] = source[(row.quotient * inner + column.remainder) * middle + row.remainder];
+    destination[i] = T(source[(row.quotient * inner + column.remainder) * middle + row.remainder]);
   });
+}
+
+void reorderWeights(const Context& context, const WeightReorder& r, const float* source, float* destination) {
+  if (r.sourceLayout == r.destinationLayout)
+    return copyRows(context, "reorderWeights", {{1, 1, 1, weightCount(r)}, {}, {}, false}, source, destination);
+  exchangeAxes(context, "reorderWeights", r, source, destination);
 }
 
 // Weights as products read them.
 template <class T>
-void castWeights(const Context& context, const Count& r, const float* source, T* destination) {
-  forEachPack(context, "castWeights", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
+void castWeights(const Context& context, const WeightReorder& r, const float* source, T* destination) {
+  if (r.sourceLayout != r.destinationLayout) return exchangeAxes(context, "castWeights", r, source, destination);
+  forEachPack(context, "castWeights", weightCount(r), {source, destination}, [=] __device__(auto values, std::int64_t i) {
     values.load(source + i);
     values.store(destination + i);
   });
@@ -195,7 +203,7 @@ std::unique_ptr<CompiledKernel> compileReorder(const Kernel& kernel, const Conte
         reorderActivation<T>(a.context, r, a.at<T>(0), a.at<T>(1));
       });
     case KernelKind::castWeights:
-      return compiled(context, [r = decode<Count>(kernel)](const A& a) { castWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
+      return compiled(context, [r = weightReorder(kernel)](const A& a) { castWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
     case KernelKind::packTile:
       return compiled(context, [t = tiled<StridedTile>(kernel)](const A& a) { packTile<T>(a.context, t, a.at(0), a.at<T>(1)); });
     case KernelKind::unpackAddTile:

@@ -35,7 +35,7 @@ const std::vector<KernelInfo>& kernelTable() {
        {{"source", Use::read, false, false},
         {"destination", Use::write, false, false}}},
       {"castWeights",
-       {"count"},
+       {"outChannels", "inChannels", "kernelHeight", "kernelWidth", "groups", "sourceLayout", "destinationLayout"},
        false,
        {{"source", Use::read, false, false},
         {"destination", Use::write, false, false}}},

@@ -25,7 +25,11 @@ enum class Layout : int {
   winogradForward,
   winogradBackward,
   nhwc,
-  ohwi
+  ohwi,
+  OIhw8i16o2i,
+  OIhw8o16i2o,
+  IOhw8o16i2o,
+  Ohwi16o2i
 };
 
 struct LayoutInfo {
@@ -36,7 +40,7 @@ struct LayoutInfo {
   bool transformed() const { return perTap != 1; }
 };
 
-constexpr std::array<LayoutInfo, 17> layouts{{
+constexpr std::array<LayoutInfo, 21> layouts{{
     {"plain", true, true, 1, 1, 1, 1},
     {"nChw8c", true, false, 8, 1, 1, 1},
     {"nChw16c", true, false, 16, 1, 1, 1},
@@ -54,6 +58,10 @@ constexpr std::array<LayoutInfo, 17> layouts{{
     {"winogradBackward", false, true, 1, 16, 16, 1, 4},
     {"nhwc", true, false, 1, 1, 1, 1},
     {"ohwi", false, true, 1, 1, 1, 1},
+    {"OIhw8i16o2i", false, true, 1, 16, 16, 1},
+    {"OIhw8o16i2o", false, true, 1, 16, 16, 1},
+    {"IOhw8o16i2o", false, true, 1, 16, 16, 1},
+    {"Ohwi16o2i", false, true, 1, 16, 2, 1},
 }};
 
 inline const LayoutInfo& layoutInfo(Layout layout) { return layouts[static_cast<std::size_t>(layout)]; }

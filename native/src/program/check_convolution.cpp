@@ -45,7 +45,11 @@ void check(const WeightReorder& r) {
   checkTransformed(r, r.destinationLayout);
 }
 
-void check(const Count& c) { positive("count", c.count); }
+void checkCast(const WeightReorder& r) {
+  check(r);
+  const LayoutInfo& info = layoutInfo(r.destinationLayout);
+  if (info.transformed()) throw Failure(std::string(info.name) + " holds parameters, which are not rounded");
+}
 
 }  // namespace
 
@@ -60,7 +64,7 @@ bool checkConvolution(const Kernel& kernel) {
       check(decode<WeightReorder>(kernel));
       return true;
     case KernelKind::castWeights:
-      check(decode<Count>(kernel));
+      checkCast(decode<WeightReorder>(kernel));
       return true;
     case KernelKind::addBias:
     case KernelKind::sumBias:

@@ -22,6 +22,11 @@ void check(const Pointwise& p) {
   instructionsOf(p.expression);
 }
 
+void checkForward(const Pointwise& p) {
+  check(p);
+  if (readsLeaf(instructionsOf(p.expression), Operation::gradient)) throw Failure("the expression reads a gradient, and forward has none");
+}
+
 void check(const PointwiseSum& s) {
   check(static_cast<const Tile&>(s));
   if (s.rows < 0 || s.rows > 2) throw Failure("rows is none of 0 .. 2: " + text(s.rows));
@@ -41,6 +46,8 @@ bool checkPointwise(const Kernel& kernel) {
       check(decode<Dropout>(kernel));
       return true;
     case KernelKind::pointwiseForward:
+      checkForward(decode<Pointwise>(kernel));
+      return true;
     case KernelKind::pointwiseBackward:
       check(decode<Pointwise>(kernel));
       return true;

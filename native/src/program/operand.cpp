@@ -259,8 +259,8 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       return {roots, roots};
     }
     case KernelKind::castWeights: {
-      const std::int64_t count = decode<Count>(kernel).count;
-      return {e.parameters(count), e.elements(count)};
+      const auto r = decode<WeightReorder>(kernel);
+      return {e.weights(r, r.sourceLayout), e.castWeights(r)};
     }
   }
   throw Failure("unknown kernel");

@@ -45,11 +45,13 @@ class Extents {
   OperandExtent destination(const Convolution& c) const {
     return activation(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth);
   }
-  OperandExtent weights(const Convolution& c) const { return elements(weightCount(c)); }
-  OperandExtent weightGradient(const Convolution& c) const { return parameters(weightCount(c)); }
-  OperandExtent weights(const WeightReorder& r, Layout layout) const {
-    return parameters(weightElements(layout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups));
+  // Those by Winograd are parameters.
+  OperandExtent weights(const Convolution& c) const {
+    return layoutInfo(c.weightLayout).transformed() ? parameters(weightCount(c)) : elements(weightCount(c));
   }
+  OperandExtent weightGradient(const Convolution& c) const { return parameters(weightCount(c)); }
+  OperandExtent weights(const WeightReorder& r, Layout layout) const { return parameters(weightCount(r, layout)); }
+  OperandExtent castWeights(const WeightReorder& r) const { return elements(weightCount(r, r.destinationLayout)); }
   OperandExtent range(const CopyChannels& c, const ChannelRange& range) const {
     return activation(range.layout, c.batch, range.channels, c.height, c.width);
   }
@@ -74,6 +76,9 @@ class Extents {
   }
 
  private:
+  static std::int64_t weightCount(const WeightReorder& r, Layout layout) {
+    return weightElements(layout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups);
+  }
   static std::int64_t weightCount(const Convolution& c) {
     return weightElements(c.weightLayout, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth, c.groups);
   }

@@ -25,7 +25,7 @@ class ReferenceDevice : public Device {
   std::size_t scratchBytes(const Kernel&) override { return 0; }
   std::size_t indicesBytes(const Kernel& kernel) override { return reference::indicesBytes(decode<Pool>(kernel)); }
   Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
-  WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain}; }
+  WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain, Layout::plain}; }
 
  private:
   Precision precision_;

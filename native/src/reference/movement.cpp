@@ -239,9 +239,9 @@ void unpackAddTile(const StridedTile& t, const T* source, ParameterOf<T>* destin
 
 // Weights as products read them: parameters rounded to what activations are stored as.
 template <class T>
-void castWeights(const Count& r, const ParameterOf<T>* source, T* destination) {
+void castWeights(std::int64_t count, const ParameterOf<T>* source, T* destination) {
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < r.count; ++i) destination[i] = static_cast<T>(source[i]);
+  for (std::int64_t i = 0; i < count; ++i) destination[i] = static_cast<T>(source[i]);
 }
 
 std::int64_t plainWeights(const Kernel& kernel) {
@@ -288,7 +288,7 @@ std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel) {
     case KernelKind::zero:
       return compiled([z = decode<Zero>(kernel)](const A& a) { std::fill_n(a.at<std::byte>(0), z.bytes, std::byte{0}); });
     case KernelKind::castWeights:
-      return compiled([r = decode<Count>(kernel)](const A& a) { castWeights<T>(r, a.at<P>(0), a.at<T>(1)); });
+      return compiled([count = plainWeights(kernel)](const A& a) { castWeights<T>(count, a.at<P>(0), a.at<T>(1)); });
     default:
       return nullptr;
   }

@@ -120,6 +120,8 @@ void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int
 
 template void maxPoolForward(const Pool&, const float*, float*, std::int32_t*);
 template void maxPoolBackward(const Pool&, const float*, const std::int32_t*, float*);
+template void maxPoolForward(const Pool&, const Bfloat16*, Bfloat16*, std::int32_t*);
+template void maxPoolBackward(const Pool&, const Bfloat16*, const std::int32_t*, Bfloat16*);
 
 namespace {
 

@@ -30,9 +30,10 @@ export const convolutionKernels = {
     operands: { source: 'read', destination: 'write' }
   },
   /**
-   * Weights as products read them: rounded to the activations' type, to the nearest, ties to even.
+   * As reorderWeights, rounded to the activations' type, to the nearest, ties to even: weights as
+   * products read them. No layout is a transformed one.
    */
-  castWeights: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
+  castWeights: { fields: fields.weightReorder, operands: { source: 'read', destination: 'write' } },
   /** Adds bias [channels] to every pixel. */
   addBias: { fields: fields.tile, operands: { bias: 'read', destination: 'accumulate' } },
   /** Sums over the tile's images and pixels. */

@@ -15,7 +15,11 @@ export const structuralIds = ({ graph, layouts, parameters, requiresGrad }: Mode
     const { op, args, input, output } = node
     const { weight, bias } = parameters[position] ?? {}
     const ofParameters = [weight, bias].map(
-      (one) => one && [one.shape, one.layout, one.backwardLayout, one.transformable, one.learning !== undefined, one.gradient !== undefined]
+      (one) =>
+        one && [
+          ...[one.shape, one.layout, one.forwardLayout, one.backwardLayout, one.transformable],
+          ...[one.learning !== undefined, one.gradient !== undefined]
+        ]
     )
     // Masks are drawn by the layer's position.
     const own = isRandom(node) ? position : 0

@@ -8,7 +8,9 @@ export interface ParameterTensor {
   readonly buffer: Buffer
   readonly shape: readonly number[]
   readonly layout: Layout
-  /** The layout that the gradient of the layer's input reads, where it differs. */
+  /** The layout that the layer reads. */
+  readonly forwardLayout: Layout
+  /** The layout that the gradient of the layer's input reads. */
   readonly backwardLayout: Layout
   readonly groups: number
   readonly elements: number

@@ -1,18 +1,17 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
-import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
+import { isTransformed, layoutCode, weightElements, type Layout } from '../../kernels/layout'
 import { findTrainingParameters, hasSeparateUpdate, microBatches, reducingRanks, type Optimizer } from '../../graph/objective'
 import { type Segment } from '../../plans/plan'
 import { tileCount } from '../../graph/span'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
+import type { WeightLayouts } from '../../devices/device-model'
 import { arenaOperand, noOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { copyElements } from './copies'
 
-/** How a node's weights are stored, and as what the gradient of its input reads them. */
-export interface WeightForms {
-  readonly forward: Layout
-  readonly backwardData: Layout
+/** How a node's weights are stored, and as what its kernels read them. */
+export interface WeightForms extends WeightLayouts {
   /** Whether the device may transform them for Winograd. */
   readonly transformable: boolean
   /** Groups of channels, each with weights of its own. */
@@ -27,7 +26,7 @@ const roundUp = (count: number, multiple: number): number => Math.ceil(count / m
  */
 export const parameterTensors = (
   node: Node,
-  { forward, backwardData, transformable, groups }: WeightForms,
+  { stored, forward, backwardData, transformable, groups }: WeightForms,
   { graph: { objective }, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'builder' | 'parameterBytes'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
@@ -38,7 +37,7 @@ export const parameterTensors = (
     const [out, inPerGroup = 1, height = 1, width = 1] = shape as readonly [number, number?, number?, number?]
     const learning = isTrainable(parameter) ? findTrainingParameters(objective, name) : undefined
     const isWeight = role === 'weight'
-    const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
+    const elements = isWeight ? weightElements(stored, [out, inPerGroup, height, width], groups) : out
     const resident = (identity: BufferIdentity, count = elements) => builder.buffer(identity, count * parameterBytes, 'persistent')
     const isReduced = reducingRanks(objective) !== undefined
     // So that ranks have slices of one size, however many there are.
@@ -47,7 +46,8 @@ export const parameterTensors = (
     return {
       name,
       shape,
-      layout: isWeight ? forward : 'plain',
+      layout: isWeight ? stored : 'plain',
+      forwardLayout: isWeight ? forward : 'plain',
       backwardLayout: isWeight ? backwardData : 'plain',
       groups,
       elements,
@@ -72,25 +72,29 @@ export const trainableTensors = (parameters: NodeParameters | undefined): readon
 /** Copies a parameter (or a tensor of its form) from one layout to another. */
 export const reorderParameter = (
   builder: Builder,
-  { shape, groups, elements }: ParameterTensor,
+  parameter: ParameterTensor,
   [source, sourceLayout]: readonly [UnplacedOperand, Layout],
   [destination, destinationLayout]: readonly [UnplacedOperand, Layout]
 ): void => {
-  if (sourceLayout === destinationLayout) return copyElements(builder, elements, source, destination, 0)
-  const [outChannels, inPerGroup, kernelHeight, kernelWidth] = shape as readonly [number, number, number, number]
+  if (sourceLayout === destinationLayout) return copyElements(builder, parameter.elements, source, destination, 0)
   builder.launch<'reorderWeights'>(
-    {
-      kind: 'reorderWeights',
-      outChannels,
-      inChannels: inPerGroup * groups,
-      kernelHeight,
-      kernelWidth,
-      groups,
-      sourceLayout: layoutCode(sourceLayout),
-      destinationLayout: layoutCode(destinationLayout)
-    },
+    { kind: 'reorderWeights', ...reorderFields(parameter, sourceLayout, destinationLayout) },
     { source, destination }
   )
+}
+
+/** Fields of a kernel that copies a parameter, of two dimensions or four, between layouts. */
+const reorderFields = ({ shape, groups }: ParameterTensor, source: Layout, destination: Layout) => {
+  const [outChannels, inPerGroup, kernelHeight = 1, kernelWidth = 1] = shape as readonly [number, number, number?, number?]
+  return {
+    outChannels,
+    inChannels: inPerGroup * groups,
+    kernelHeight,
+    kernelWidth,
+    groups,
+    sourceLayout: layoutCode(source),
+    destinationLayout: layoutCode(destination)
+  }
 }
 
 /**
@@ -105,15 +109,17 @@ export const isCast = (scope: Pick<ModelScope, 'activationBytes' | 'parameterByt
  * the activations' type.
  */
 export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
-  const isStored = weight.layout === layout
-  if (!isCast(scope, weight)) return isStored ? arenaOperand(weight.buffer) : reordered(scope, weight, layout)
-  const shared = isStored ? scope.castWeights.get(weight) : undefined
+  if (!isCast(scope, weight) || isTransformed(layout))
+    return weight.layout === layout ? arenaOperand(weight.buffer) : reordered(scope, weight, layout)
+  const shared = weight.forwardLayout === layout ? scope.castWeights.get(weight) : undefined
   if (shared !== undefined) return shared
   const { builder, activationBytes } = scope
-  const count = elementsIn(weight, layout)
-  const copy = arenaOperand(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, count * activationBytes))
-  const source = isStored ? arenaOperand(weight.buffer) : reordered(scope, weight, layout)
-  builder.launch<'castWeights'>({ kind: 'castWeights', count }, { source, destination: copy })
+  const bytes = elementsIn(weight, layout) * activationBytes
+  const copy = arenaOperand(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, bytes))
+  builder.launch<'castWeights'>(
+    { kind: 'castWeights', ...reorderFields(weight, weight.layout, layout) },
+    { source: arenaOperand(weight.buffer), destination: copy }
+  )
   return copy
 }
 
@@ -138,13 +144,16 @@ const reordered = ({ builder, parameterBytes }: WeightScope, weight: ParameterTe
  */
 export const castSharedWeights = (
   scope: ModelScope,
-  { grid, reorder }: Segment,
+  { grid, reorder, winograd = [] }: Segment,
   layers: readonly (NodeParameters | undefined)[]
 ): SegmentScope['castWeights'] => {
   if (!isMixedPrecision(scope) || tileCount(grid) === 1 || reorder !== 'once') return new Map()
-  const weights = new Set(layers.flatMap((both) => (both?.weight !== undefined && isCast(scope, both.weight) ? [both.weight] : [])))
+  const transformed = new Set(winograd.map((position) => scope.parameters[position]!.weight))
+  const cast = (weight: ParameterTensor | undefined): weight is ParameterTensor =>
+    weight !== undefined && isCast(scope, weight) && !transformed.has(weight)
+  const weights = new Set(layers.map((both) => both?.weight).filter(cast))
   const notYetCast = { ...scope, castWeights: new Map() }
-  return new Map([...weights].map((weight) => [weight, weightsIn(notYetCast, weight, weight.layout)]))
+  return new Map([...weights].map((weight) => [weight, weightsIn(notYetCast, weight, weight.forwardLayout)]))
 }
 
 /** Names of an optimizer's buffers; each has the form of its parameter and starts at zero. */

@@ -29,7 +29,8 @@ export const prepareWeights = (backward: SegmentBackward, isKept: boolean): Back
   const transformed = winogradWeights(scope, segment)
   // What backward does not read is not run forward again.
   const again = isKept ? [] : parametersWhere(backward, pass.runs)
-  const castWeights = castSharedWeights(scope, segment, [...again, ...withSourceGradient])
+  const readAlike = withSourceGradient.filter((both) => both?.weight?.forwardLayout === both?.weight?.backwardLayout)
+  const castWeights = castSharedWeights(scope, segment, [...again, ...readAlike])
   const forBackward = (weight: ParameterTensor): UnplacedOperand => weightsIn({ ...scope, castWeights }, weight, weight.backwardLayout)
   const shared = new Map(
     isTiled && segment.reorder === 'once'

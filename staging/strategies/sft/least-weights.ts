@@ -1,4 +1,4 @@
-import { weightElements, type Layout } from '../../kernels/layout'
+import { isTransformed, weightElements, type Layout } from '../../kernels/layout'
 import type { Span } from '../../graph/span'
 import { isCast, trainableTensors } from '../../lowering/scope/parameters'
 import type { ParameterTensor } from '../../lowering/scope/parameter-tensor'
@@ -22,7 +22,7 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
   const { graph, parameters, requiresGrad, parameterBytes, activationBytes } = scope
   const bytesIn = (weight: ParameterTensor, layout: Layout): number => {
     const [out, inPerGroup = 1, height = 1, width = 1] = weight.shape as readonly [number, number?, number?, number?]
-    const bytes = isCast(scope, weight) ? activationBytes : parameterBytes
+    const bytes = isCast(scope, weight) && !isTransformed(layout) ? activationBytes : parameterBytes
     return alignUp(weightElements(layout, [out, inPerGroup, height, width], weight.groups) * bytes)
   }
   const layers = graph.nodes.map((node, position) => {

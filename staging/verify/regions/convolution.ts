@@ -1,24 +1,27 @@
 import type { convolutionKernels } from '../../kernels/families/convolution'
 import type { KernelOf } from '../../kernels/kernels'
-import { layouts, weightElements } from '../../kernels/layout'
-import { contiguous, rest, tile, windowSource, windowDestination, type Region, type RegionRows } from './region'
+import { isTransformed, layouts, weightElements } from '../../kernels/layout'
+import { contiguous, rest, tile, windowSource, windowDestination, type ByteRegion, type RegionRows } from './region'
 
 type Matrices = Record<'outChannels' | 'inChannels' | 'kernelHeight' | 'kernelWidth' | 'groups', number>
 const weights = (
   { outChannels, inChannels, kernelHeight, kernelWidth, groups }: Matrices,
   layout: number,
   elementBytes: number
-): Region => {
+): ByteRegion => {
   const known = layouts[layout]
   if (known === undefined) return contiguous(NaN)
   return contiguous(weightElements(known, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups) * elementBytes)
 }
 
-/** Products read weights of the activations' bytes, and write gradients of the parameters'. */
+/**
+ * Products read weights of the activations' bytes, but those by Winograd of the parameters', as all
+ * gradients of weights are.
+ */
 const convolution = (k: Omit<KernelOf<'convolutionBackwardData'>, 'kind'>, e: number, p: number) => ({
   source: windowSource(k, k.sourceLayout, e),
   destination: windowDestination(k, k.outChannels, k.destinationLayout, e),
-  weights: weights(k, k.weightLayout, e),
+  weights: weights(k, k.weightLayout, isTransformed(layouts[k.weightLayout] ?? 'plain') ? p : e),
   weightGradient: weights(k, k.weightLayout, p),
   bias: contiguous(k.outChannels * p)
 })
@@ -35,7 +38,7 @@ export const convolutionRegions: RegionRows<keyof typeof convolutionKernels> = {
     return { source, destinationGradient: destination, weightGradient, biasGradient: bias, scratch: rest }
   },
   reorderWeights: (k, _, p) => ({ source: weights(k, k.sourceLayout, p), destination: weights(k, k.destinationLayout, p) }),
-  castWeights: ({ count }, e, p) => ({ source: contiguous(count * p), destination: contiguous(count * e) }),
+  castWeights: (k, e, p) => ({ source: weights(k, k.sourceLayout, p), destination: weights(k, k.destinationLayout, e) }),
   addBias: (k, e, p) => ({ bias: contiguous(k.channels * p), destination: tile(k, e) }),
   sumBias: (k, e, p) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * p) })
 }

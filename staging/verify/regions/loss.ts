@@ -1,6 +1,6 @@
 import type { lossKernels } from '../../kernels/families/loss'
 import type { KernelOf } from '../../kernels/kernels'
-import { contiguous, tile, strided, doubleBytes, type Region, type Tile, type RegionRows } from './region'
+import { contiguous, tile, strided, doubleBytes, type ByteRegion, type TileFields, type RegionRows } from './region'
 
 const labelBytes = 4
 const lossBytes = 2 * doubleBytes
@@ -9,7 +9,7 @@ const lossBytes = 2 * doubleBytes
 const classesOf = (
   { batch, height, width, fullHeight, fullWidth }: Record<'batch' | 'height' | 'width' | 'fullHeight' | 'fullWidth', number>,
   bytes: number
-): Region => ({
+): ByteRegion => ({
   kind: 'bytes',
   repeats: [
     { count: batch, stride: fullHeight * fullWidth * bytes },
@@ -18,7 +18,7 @@ const classesOf = (
   run: width * bytes
 })
 
-const pixelLoss = (k: Tile & Record<'fullHeight' | 'fullWidth', number>, e: number, p: number) => ({
+const pixelLoss = (k: TileFields & Record<'fullHeight' | 'fullWidth', number>, e: number, p: number) => ({
   source: tile(k, e),
   labels: classesOf(k, labelBytes),
   classWeights: contiguous(k.channels * p),
@@ -33,7 +33,7 @@ const valueLoss = (k: Omit<KernelOf<'valueLossForward'>, 'kind'>, e: number, p: 
 })
 
 /** Returns the sums of each channel of each image. */
-const overlapSums = (images: number, channels: number): Region => contiguous(images * channels * 3 * doubleBytes)
+const overlapSums = (images: number, channels: number): ByteRegion => contiguous(images * channels * 3 * doubleBytes)
 
 /** What operands of the kernels of staging/kernels/families/loss.ts touch. */
 export const lossRegions: RegionRows<keyof typeof lossKernels> = {

@@ -1,7 +1,7 @@
 import type { movementKernels } from '../../kernels/families/movement'
 import type { KernelOf } from '../../kernels/kernels'
 import { activationElements, channelsAreApart, layouts } from '../../kernels/layout'
-import { origin, contiguous, activation, tile, strided, type Region, type RegionRows } from './region'
+import { origin, contiguous, activation, tile, strided, type ByteRegion, type RegionRows } from './region'
 
 type CopyChannels = Omit<KernelOf<'copyChannels'>, 'kind'>
 export const copiesApart = ({ destinationLayout, destinationChannels, destinationFirst, count }: CopyChannels): boolean => {
@@ -12,7 +12,7 @@ export const copiesApart = ({ destinationLayout, destinationChannels, destinatio
  * Returns the region of copied channels; of channels that share blocks with others, no less than
  * the whole tile.
  */
-const copiedChannels = (k: CopyChannels, elementBytes: number): Region => {
+const copiedChannels = (k: CopyChannels, elementBytes: number): ByteRegion => {
   const { batch, height, width, count, destinationChannels, destinationFirst, destinationLayout } = k
   const whole = activation(destinationLayout, [batch, destinationChannels, height, width], elementBytes)
   const layout = layouts[destinationLayout]
@@ -56,7 +56,7 @@ export const movementRegions: RegionRows<keyof typeof movementKernels> = {
   }),
   copyBox: (k, activationBytes, parameterBytes) => {
     const e = k.ofParameters === 1 ? parameterBytes : activationBytes
-    const box = (strides: readonly [number, number, number]): Region => ({
+    const box = (strides: readonly [number, number, number]): ByteRegion => ({
       kind: 'bytes',
       repeats: [k.n0, k.n1, k.n2].map((count, axis) => ({ count, stride: strides[axis]! * e })),
       run: k.n3 * e

@@ -1,11 +1,11 @@
 import type { normalisationKernels } from '../../kernels/families/normalisation'
-import { contiguous, tile, doubleBytes, type Region, type Tile, type RegionRows } from './region'
+import { contiguous, tile, doubleBytes, type ByteRegion, type TileFields, type RegionRows } from './region'
 
-type Normalised = Tile & Record<'groups' | 'perImage', number>
+type Normalised = TileFields & Record<'groups' | 'perImage', number>
 /** A row of statistics is of an image by itself or of all. */
 const images = ({ batch, perImage }: Normalised): number => (perImage === 1 ? batch : 1)
-const moments = (rows: number): Region => contiguous(rows * 3 * doubleBytes)
-const gradientSums = (images: number, channels: number): Region => contiguous(images * channels * 2 * doubleBytes)
+const moments = (rows: number): ByteRegion => contiguous(rows * 3 * doubleBytes)
+const gradientSums = (images: number, channels: number): ByteRegion => contiguous(images * channels * 2 * doubleBytes)
 const normalisation = (k: Normalised, e: number, p: number) => ({
   source: tile(k, e),
   moments: moments(images(k) * k.groups),

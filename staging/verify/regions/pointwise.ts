@@ -1,8 +1,8 @@
 import type { pointwiseKernels } from '../../kernels/families/pointwise'
-import { origin, contiguous, tile, type Tile, type RegionRows } from './region'
+import { origin, contiguous, tile, type TileFields, type RegionRows } from './region'
 
 /** Regions of the operands that an expression reads beside its input. */
-const pointwiseOperands = (k: Tile & Record<'broadcast' | 'weightPerChannel' | 'biasPerChannel', number>, e: number, p: number) => ({
+const pointwiseOperands = (k: TileFields & Record<'broadcast' | 'weightPerChannel' | 'biasPerChannel', number>, e: number, p: number) => ({
   second: k.broadcast === 1 ? contiguous(k.batch * k.channels * e) : tile(k, e),
   weight: contiguous((k.weightPerChannel === 1 ? k.channels : 1) * p),
   bias: contiguous((k.biasPerChannel === 1 ? k.channels : 1) * p)

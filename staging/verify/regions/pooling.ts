@@ -7,18 +7,18 @@ import {
   windowDestination,
   origin,
   doubleBytes,
-  type Tile,
-  type Window,
+  type TileFields,
+  type WindowFields,
   type RegionRows
 } from './region'
 
-const pool = (k: Window & { readonly layout: number }, elementBytes: number) => ({
+const pool = (k: WindowFields & { readonly layout: number }, elementBytes: number) => ({
   source: windowSource(k, k.layout, elementBytes),
   destination: windowDestination(k, k.inChannels, k.layout, elementBytes)
 })
 
 /** Returns the maxima that a global max pool gathers, and where its tile begins. */
-const maxima = (k: Tile & Record<'fullHeight' | 'fullWidth', number>) => {
+const maxima = (k: TileFields & Record<'fullHeight' | 'fullWidth', number>) => {
   const { rowOrigin, columnOrigin } = origin(k)
   return { maxima: contiguous(k.batch * k.channels * 2 * doubleBytes), rowOrigin, columnOrigin }
 }

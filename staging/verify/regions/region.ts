@@ -8,7 +8,7 @@ export interface Repeat {
 }
 
 /** The region of an operand that a kernel touches. */
-export type Region =
+export type ByteRegion =
   /**
    * Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins
    * `start` bytes (else 0) after the address.
@@ -25,18 +25,22 @@ export type Region =
  * differ in bytes; what is exchanged has those of parameters.
  */
 export type RegionRows<Kinds extends KernelKind> = {
-  readonly [K in Kinds]: (kernel: KernelOf<K>, activationBytes: number, parameterBytes: number) => { readonly [O in OperandsOf<K>]: Region }
+  readonly [K in Kinds]: (
+    kernel: KernelOf<K>,
+    activationBytes: number,
+    parameterBytes: number
+  ) => { readonly [O in OperandsOf<K>]: ByteRegion }
 }
 
 /** Bytes of one float64. */
 export const doubleBytes = 8
 
 /** Returns `run` bytes from the address on. */
-export const contiguous = (run: number): Region => ({ kind: 'bytes', repeats: [], run })
+export const contiguous = (run: number): ByteRegion => ({ kind: 'bytes', repeats: [], run })
 /** All that is left of the buffer. */
-export const rest: Region = { kind: 'rest' }
+export const rest: ByteRegion = { kind: 'rest' }
 /** Returns a coordinate of 0 .. limit. */
-export const index = (limit: number): Region => ({ kind: 'index', limit })
+export const index = (limit: number): ByteRegion => ({ kind: 'index', limit })
 
 /** Returns a dense tensor [batch, channels, height, width] of the layout with this code. */
 export const activation = (
@@ -49,9 +53,9 @@ export const activation = (
 }
 
 /** Fields of a dense tile. */
-export type Tile = Record<'batch' | 'channels' | 'height' | 'width' | 'layout', number>
+export type TileFields = Record<'batch' | 'channels' | 'height' | 'width' | 'layout', number>
 /** Returns a whole dense tile. */
-export const tile = ({ batch, channels, height, width, layout }: Tile, elementBytes: number): Region =>
+export const tile = ({ batch, channels, height, width, layout }: TileFields, elementBytes: number): ByteRegion =>
   activation(layout, [batch, channels, height, width], elementBytes)
 
 /** Returns a tile's place in a plain tensor, whose strides are in elements. */
@@ -64,9 +68,9 @@ export const strided = (
     strideBatch,
     strideChannel,
     strideHeight
-  }: Tile & Record<'strideBatch' | 'strideChannel' | 'strideHeight', number>,
+  }: TileFields & Record<'strideBatch' | 'strideChannel' | 'strideHeight', number>,
   elementBytes: number
-): Region => ({
+): ByteRegion => ({
   kind: 'bytes',
   repeats: [
     { count: batch, stride: strideBatch * elementBytes },
@@ -77,16 +81,16 @@ export const strided = (
 })
 
 /** Fields of a sliding window. */
-export type Window = Record<'batch' | 'inChannels' | 'inHeight' | 'inWidth' | 'outHeight' | 'outWidth', number>
+export type WindowFields = Record<'batch' | 'inChannels' | 'inHeight' | 'inWidth' | 'outHeight' | 'outWidth', number>
 /** Returns the tile that a window slides over. */
-export const windowSource = (k: Window, layout: number, elementBytes: number): Region =>
+export const windowSource = (k: WindowFields, layout: number, elementBytes: number): ByteRegion =>
   activation(layout, [k.batch, k.inChannels, k.inHeight, k.inWidth], elementBytes)
 /** Returns the tile that a window makes. */
-export const windowDestination = (k: Window, channels: number, layout: number, elementBytes: number): Region =>
+export const windowDestination = (k: WindowFields, channels: number, layout: number, elementBytes: number): ByteRegion =>
   activation(layout, [k.batch, channels, k.outHeight, k.outWidth], elementBytes)
 
 /** Returns the coordinates at which a tile may begin in a tensor of the full extents. */
-export const origin = ({ height, width, fullHeight, fullWidth }: Tile & Record<'fullHeight' | 'fullWidth', number>) => ({
+export const origin = ({ height, width, fullHeight, fullWidth }: TileFields & Record<'fullHeight' | 'fullWidth', number>) => ({
   batchOrigin: index(Infinity),
   rowOrigin: index(fullHeight - height),
   columnOrigin: index(fullWidth - width)
