@@ -11,7 +11,7 @@ import {
   stepTimeline,
   type StepTimeline
 } from '../../staging'
-import { explanationReport, explanationSentences } from '../plans/explanation-report'
+import { type OtherBudgetReport, explanationReport, explanationSentences } from '../plans/explanation-report'
 import type { Planned } from '../plans/plan-network'
 import { formatBytes, formatMilliseconds, percent } from '../text/format'
 import { bindingPart } from './binding-part'
@@ -89,12 +89,18 @@ export const explanationPage = (explanation: Explanation, program: Program, requ
   const timeline = stepTimeline(program, request.device)
   const { larger, smaller, ...report } = explanationReport(explanation)
   const page = pageOf({ ...explanation, program }, timeline, request)
-  const other = (isPresent: boolean) => (one: { readonly budgetBytes: number; readonly predictedStepMs: number }) => ({
-    budgetBytes: one.budgetBytes,
-    milliseconds: one.predictedStepMs,
-    isPresent
+  const row = ({ budgetBytes, predictedStepMs, differenceMs }: OtherBudgetReport): Report['budgets'][number] => ({
+    budgetBytes,
+    milliseconds: predictedStepMs,
+    differenceMilliseconds: differenceMs,
+    isPresent: false,
+    isRecommended: budgetBytes === report.recommended?.budgetBytes
   })
-  const present = other(true)({ budgetBytes: explanation.budget ?? report.peakDeviceBytes, predictedStepMs: report.predictedStepMs })
+  const present = {
+    budgetBytes: explanation.budget ?? report.peakDeviceBytes,
+    milliseconds: report.predictedStepMs,
+    ...{ differenceMilliseconds: 0, isPresent: true, isRecommended: false }
+  }
   return {
     ...page,
     recommended: recommendedPart(explanation, request, page.step?.plainLive ?? undefined),
@@ -102,6 +108,6 @@ export const explanationPage = (explanation: Explanation, program: Program, requ
       sentences: explanationSentences({ ...report, larger, smaller }),
       peak: bindingPart(program, timeline).peak
     },
-    budgets: [...(smaller === null ? [] : [other(false)(smaller)]), present, ...larger.map(other(false))]
+    budgets: [...(smaller === null ? [] : [row(smaller)]), present, ...larger.map(row)]
   }
 }

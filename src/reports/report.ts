@@ -27,6 +27,8 @@ const spans = exact({ engine: numbers, from: numbers, to: numbers, text: numbers
 /** A step as it is predicted to run. */
 const step = exact({
   nanoseconds: t.number,
+  /** What begins within the same so many nanoseconds is drawn as one; 0 where each thing is drawn. */
+  joinedNanoseconds: t.number,
   /** Of the arena's addresses; with pages mapped to them, more than its memory. */
   addressBytes: t.number,
   peakBytes: t.number,
@@ -89,7 +91,13 @@ const peakPart = exact({ what: t.string, layer: t.string, bytes: t.number })
 const binding = exact({ sentences: texts, peak: t.readonlyArray(peakPart) })
 
 /** The steps that other budgets would give, from small to large. */
-const otherBudget = exact({ budgetBytes: t.number, milliseconds: t.number, isPresent: t.boolean })
+const otherBudget = exact({
+  budgetBytes: t.number,
+  milliseconds: t.number,
+  /** Against the present one. */ differenceMilliseconds: t.number,
+  isPresent: t.boolean,
+  isRecommended: t.boolean
+})
 
 /** The step that a recommended change would give, and the change in words. */
 const recommendation = exact({ text: t.string, step })

@@ -23,6 +23,8 @@ export interface RanSteps {
       readonly accuracy: number
       readonly iou?: number | null
       readonly auc?: number | null
+      readonly dice?: number | null
+      readonly kappa?: number | null
     }[]
   }
 }
@@ -64,11 +66,17 @@ const overSteps = (values: readonly number[]): readonly (readonly [number, numbe
 }
 
 const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps['learned']>): readonly LineChart[] => {
-  const measure = (name: string, of: 'loss' | 'accuracy' | 'iou' | 'auc'): readonly Line[] =>
+  const measure = (name: string, of: 'loss' | 'accuracy' | 'iou' | 'dice' | 'auc' | 'kappa'): readonly Line[] =>
     line(name, finite(validations.flatMap((one) => (one[of] === undefined || one[of] === null ? [] : [[one.step, one[of]] as const]))))
   return [
     ...chart('Loss', '', [...line('training', overSteps(loss)), ...measure('validation', 'loss')]),
-    ...chart('Validation', '', [...measure('accuracy', 'accuracy'), ...measure('AUC', 'auc'), ...measure('IoU', 'iou')]),
+    ...chart('Validation', '', [
+      ...measure('accuracy', 'accuracy'),
+      ...measure('AUC', 'auc'),
+      ...measure('IoU', 'iou'),
+      ...measure('Dice', 'dice'),
+      ...measure('kappa', 'kappa')
+    ]),
     ...chart('Learning rate', '', line('learning rate', overSteps(learningRate)))
   ]
 }

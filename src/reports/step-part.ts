@@ -1,6 +1,6 @@
 import type { BufferSpan, EngineSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
 import { bufferKinds, engines, enginesOf } from '../../staging/program/program'
-import { joinNearest } from './join-spans'
+import { type JoinedSpans, joinSpans } from './join-spans'
 import type { LiveBytes, StepPart } from './report'
 
 /** Texts that are written once, by their places. */
@@ -40,30 +40,35 @@ export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly Buf
   return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) }, most)
 }
 
-/**
- * Spans, and lifetimes, that a page draws; where there are more, those that are nearest are drawn
- * as one.
- */
+/** Spans, and lifetimes, that a page draws. */
 const maxSpans = 20_000
 
-const joinLifetimes = (spans: readonly BufferSpan[]): readonly BufferSpan[] =>
-  joinNearest(
-    spans,
+const endOf = (spans: readonly { readonly to: number }[]): number => spans.reduce((last, { to }) => Math.max(last, to), 0)
+
+const drawnLifetimes = (lifetimes: readonly BufferSpan[]): JoinedSpans<BufferSpan> =>
+  joinSpans(
+    lifetimes,
     maxSpans,
     ({ buffer }) => buffer,
-    (before, { to }) => ({ ...before, to: Math.max(before.to, to) })
+    (near) => ({ ...near[0], to: endOf(near) })
   )
 
-const joinSpans = (spans: readonly EngineSpan[]): readonly EngineSpan[] =>
-  joinNearest(
+/** What takes the most of their time. */
+const mostly = (spans: readonly EngineSpan[]): string => {
+  const times = new Map<string, number>()
+  for (const { what, from, to } of spans) times.set(what, (times.get(what) ?? 0) + to - from)
+  const [[most]] = [...times].sort(([, a], [, b]) => b - a) as [[string, number]]
+  return times.size === 1 ? most : `${most} and others`
+}
+
+const drawnSpans = (spans: readonly EngineSpan[]): JoinedSpans<EngineSpan> =>
+  joinSpans(
     spans,
     maxSpans,
     ({ engine }) => engines.indexOf(engine),
-    ({ buffer: _, ...before }, after) => ({
-      ...before,
-      what: before.what === after.what ? before.what : 'several, one after the other',
-      to: Math.max(before.to, after.to),
-      times: before.times + after.times
+    (near) => ({
+      ...{ engine: near[0].engine, from: near[0].from, to: endOf(near), what: mostly(near) },
+      times: near.reduce((sum, { times }) => sum + times, 0)
     })
   )
 
@@ -83,10 +88,11 @@ export const stepPart = (
   const { place, texts } = textTable()
   const { buffers, hostBuffers } = program
   const { nanoseconds, lifetimes, hostLifetimes } = timeline
-  const spans = joinSpans(timeline.spans)
+  const [{ spans, width }, drawn] = [drawnSpans(timeline.spans), drawnLifetimes(lifetimes)]
   const spanText = ({ what, buffer }: EngineSpan): string => (buffer === undefined ? what : `${what}: ${buffers[buffer]!.name}`)
   return {
     nanoseconds,
+    joinedNanoseconds: Math.max(width, drawn.width),
     addressBytes: program.pages?.addressBytes ?? program.peakBytes,
     peakBytes: program.peakBytes,
     budgetBytes: budget ?? null,
@@ -100,7 +106,7 @@ export const stepPart = (
       offset: buffers.map(({ offset }) => offset),
       bytes: buffers.map(({ bytes }) => bytes)
     },
-    lifetimes: byColumns(joinLifetimes(lifetimes)),
+    lifetimes: byColumns(drawn.spans),
     spans: {
       engine: spans.map(({ engine }) => engines.indexOf(engine)),
       from: spans.map(({ from }) => from),

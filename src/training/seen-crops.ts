@@ -67,21 +67,28 @@ interface SeenBatch {
   readonly target: ArrayLike<number>
 }
 
+/** Of some places those that are shown: spread over all, so that folders of classes each have some. */
+export const shownPlaces = (places: readonly number[]): ReadonlySet<number> => {
+  const shown = Math.min(maxCrops, places.length)
+  return new Set(Array.from({ length: shown }, (_, index) => places[Math.floor((index * places.length) / shown)]!))
+}
+
 /**
- * Takes small pictures of the first crops of a batch, before it runs: its pixels may be freed then.
+ * Takes small pictures of some rows of a batch, before it runs: its pixels may be freed then.
  * What comes back is told, once it has run, the I/O buffer with the network's answer.
  */
 export const pictureCrops = async (
   { images, target }: SeenBatch,
   examples: readonly Example[],
+  rows: readonly number[],
   { height, width }: { readonly height: number; readonly width: number },
   classes: number
 ): Promise<(io: StepIo, kind: 'mask' | 'class') => readonly SeenCrop[]> => {
   const thumbnails: (Thumbnail | undefined)[] = []
-  const shown = images.slice(0, Math.min(maxCrops, new Set(examples).size))
-  for (const image of shown) thumbnails.push(await thumbnailOf(image, height, width))
+  for (const row of rows) thumbnails.push(await thumbnailOf(images[row]!, height, width))
   return (io, kind) =>
-    thumbnails.flatMap((thumbnail, row): readonly SeenCrop[] => {
+    rows.flatMap((row, place): readonly SeenCrop[] => {
+      const thumbnail = thumbnails[place]
       if (thumbnail === undefined) return []
       const name = examples[row]!.path
       if (kind === 'class') return [{ name, ...thumbnail, ...answerOf(target[row]!, io.view('scores'), row, classes) }]

@@ -14,7 +14,7 @@ import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import type { ImageLoader } from './image-loader'
 import { measureConfusion, rowsOf } from './confusion'
 import type { SeenCrop } from '../images/seen-crop'
-import { pictureCrops } from './seen-crops'
+import { pictureCrops, shownPlaces } from './seen-crops'
 import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
@@ -31,7 +31,7 @@ interface ValidationRun {
   readonly loader: ImageLoader
   readonly signal: AbortSignal | undefined
   readonly ranks?: Ranks | undefined
-  /** Told of the first crops of each validation, where they are to be seen. */
+  /** Told of some crops of each validation, where they are to be seen. */
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
 }
 
@@ -182,6 +182,9 @@ export const validate = ({
     const masked = kind === 'mask'
     const isShown = onCrops !== undefined && (kind === 'mask' || kind === 'class')
     const tally = masked ? tallyOfPixels(loss, classes, batch) : tallyOfImages(loss, classes, examples.length, batch)
+    const own = examples.flatMap((_, place) => (Math.floor(place / batch) % size === rank ? [place] : []))
+    const shown = shownPlaces(isShown ? own : [])
+    const seen: SeenCrop[] = []
     let next = load(rank)
     const evaluateBatch = async (index: number): Promise<E.Either<Failure, readonly number[]>> => {
       // The last ranks may have no batch in the last round.
@@ -190,12 +193,13 @@ export const validate = ({
       if (E.isLeft(loaded)) return loaded
       const rows = Math.min(batch, examples.length - index * batch)
       tally.before(io, loaded.right, rows)
-      const pictured = isShown && index === 0 ? await pictureCrops(loaded.right, batches[0]!, crop, classes) : undefined
+      const shownRows = Array.from({ length: rows }, (_, row) => row).filter((row) => shown.has(index * batch + row))
+      const pictured = await pictureCrops(loaded.right, batches[index]!, shownRows, crop, classes)
       const running = withAbort(signal, network, network.evaluate(io, loaded.right.images))()
       next = load(index + size)
       const ran = await running
       if (E.isLeft(ran)) return ran
-      if (pictured !== undefined) onCrops?.(pictured(io, masked ? 'mask' : 'class'))
+      seen.push(...pictured(io, masked ? 'mask' : 'class'))
       return E.right(tally.measure(io, loaded.right, rows))
     }
     for (let first = 0; first < batches.length; first += size) {
@@ -205,6 +209,7 @@ export const validate = ({
         if (measured.length > 0) tally.add(measured)
       })
     }
+    if (isShown) onCrops(seen)
     return E.right(tally.quality())
   }
 }

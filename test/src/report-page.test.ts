@@ -170,6 +170,7 @@ const crowded = (count: number): Report => {
   const [bytes, lanes, duration] = [2 ** 20, 100, 1e9]
   const step: NonNullable<Report['step']> = {
     nanoseconds: duration,
+    joinedNanoseconds: 0,
     addressBytes: lanes * bytes,
     peakBytes: lanes * bytes,
     budgetBytes: lanes * bytes,

@@ -1,6 +1,7 @@
 /** Pages of reports as data: what is embedded, and what it must agree with. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu, residual, seq } from '../../dsl'
@@ -109,6 +110,16 @@ test('an explanation has its words and other budgets in the page, and what it re
   assert.equal(drawn(step!), await planned(asked.budget))
   assert.equal(drawn(recommended!.step), await planned(budgetBytes))
   assert.ok(predictedStepMs < step!.nanoseconds / 1e6)
+})
+
+test('marks of time have the places that tell them apart', () => {
+  const script = readFileSync(join(root, 'src', 'reports', 'page', 'units.js'), 'utf8')
+  const marks = (...milliseconds: readonly number[]): unknown =>
+    runInNewContext(`${script}\ntimeMarks(${JSON.stringify(milliseconds)}).join()`)
+  assert.is(marks(0, 2.5, 5, 7.5), '0.0 ms,2.5 ms,5.0 ms,7.5 ms')
+  assert.is(marks(0, 0.025, 0.05), '0.000 ms,0.025 ms,0.050 ms')
+  assert.is(marks(0, 20, 40), '0 ms,20 ms,40 ms')
+  assert.is(marks(0, 2500, 5000), '0.0 s,2.5 s,5.0 s')
 })
 
 test('a comparison has a point for each strategy and budget', async () => {

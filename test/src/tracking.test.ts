@@ -1,5 +1,5 @@
 /** Where people already look: TensorBoard's event files, MLflow's server, a page while it runs. */
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -77,6 +77,12 @@ const all = (bytes: Uint8Array, field: number): readonly Uint8Array[] =>
   fieldsOf(bytes).flatMap((one) => (one.field === field ? [one.value as Uint8Array] : []))
 const one = (bytes: Uint8Array, ...path: readonly number[]): Uint8Array => path.reduce((inner, field) => all(inner, field)[0]!, bytes)
 const text = (bytes: Uint8Array, ...path: readonly number[]): string => new TextDecoder().decode(one(bytes, ...path))
+/** The number in a field that must be there, 0 or not. */
+const numberIn = (bytes: Uint8Array, field: number): number => {
+  const found = fieldsOf(bytes).find((one) => one.field === field)
+  if (found === undefined) throw new Error(`field ${field} is not there`)
+  return Number(found.value)
+}
 const numberOf = (bytes: Uint8Array, field: number): number => Number(fieldsOf(bytes).find((one) => one.field === field)?.value ?? 0)
 
 const eventsIn = (name: string): readonly Uint8Array[] =>
@@ -97,7 +103,7 @@ test("TensorBoard's event files have the scalars of every step and validation", 
   const events = eventsIn('board')
   assert.is(text(events[0]!, 3), 'brain.Event:2')
   const values = summaries(events)
-  const scalar = (tag: string) => values.flatMap(({ step, value }) => (text(value, 1) === tag ? [[step, numberOf(value, 2)]] : []))
+  const scalar = (tag: string) => values.flatMap(({ step, value }) => (text(value, 1) === tag ? [[step, numberIn(value, 2)]] : []))
   assert.equal(
     scalar('loss/training'),
     loss.map((one, step) => [step + 1, Math.fround(one)])
@@ -108,6 +114,23 @@ test("TensorBoard's event files have the scalars of every step and validation", 
   )
   for (const tag of ['rate/gradient_norm', 'step/images_per_second', 'step/peak_device_bytes'])
     assert.ok(scalar(tag).length === 4 && scalar(tag).every(([, value]) => value! > 0), tag)
+})
+
+test('an accuracy of 0 is in them', async () => {
+  // All are taken for the other class, once the network knows the classes.
+  await writeImages(at('exchanged'), 4)
+  renameSync(at('exchanged/dark'), at('exchanged/kept'))
+  renameSync(at('exchanged/light'), at('exchanged/dark'))
+  renameSync(at('exchanged/kept'), at('exchanged/light'))
+  const { validations } = await valueOf(
+    train({ ...training(), steps: 40, validation: at('exchanged'), validateEvery: 40, tensorboard: at('zeros') })
+  )
+  assert.is(validations!.at(-1)!.accuracy, 0)
+  const found = summaries(eventsIn('zeros')).filter(({ value }) => text(value, 1) === 'accuracy/validation')
+  assert.equal(
+    found.map(({ step, value }) => [step, numberIn(value, 2)]),
+    [[40, 0]]
+  )
 })
 
 test('they have the graph, with the shapes of what its nodes give', () => {
@@ -140,8 +163,9 @@ test('they have the hyper-parameters, and how it ended', () => {
   // A map's entry has its key in 1 and its value in 2: google.protobuf.Value, with number_value 2
   // and string_value 3.
   const entries = new Map(all(start, 1).map((entry) => [text(entry, 1), one(entry, 2)]))
-  assert.is(numberOf(entries.get('lr')!, 2), 0.1)
-  assert.is(numberOf(entries.get('batch')!, 2), 2)
+  assert.is(numberIn(entries.get('lr')!, 2), 0.1)
+  assert.is(numberIn(entries.get('batch')!, 2), 2)
+  assert.is(numberIn(entries.get('seed')!, 2), 0, 'a 0 is there too')
   assert.is(text(entries.get('strategy')!, 3), 'plain')
   assert.is(numberOf(one(content('_hparams_/session_end_info'), 4), 1), 1, 'success')
 })
@@ -153,7 +177,7 @@ test('they have the validated crops, and of labelled ones the class in words', a
   const pictures = ofStep2.filter(({ value }) => all(value, 4).length === 1)
   assert.equal(
     pictures.map(({ value }) => text(value, 1)),
-    ['crops/0 0.png/image', 'crops/1 1.png/image']
+    [0, 1, 2, 3].map((place) => `crops/${place} ${2 * (place % 2)}.png/image`)
   )
   for (const { value } of pictures) {
     const image = one(value, 4)
@@ -161,10 +185,10 @@ test('they have the validated crops, and of labelled ones the class in words', a
     assert.equal([numberOf(image, 1), numberOf(image, 2), info.height, info.width, info.channels], [24, 40, 24, 40, 3])
   }
   const words = ofStep2.filter(({ value }) => all(value, 8).length === 1)
-  assert.is(words.length, 2)
+  assert.is(words.length, 4)
   for (const { value } of words) {
     assert.equal([text(value, 9, 1, 1), numberOf(one(value, 8), 1)], ['text', 7])
-    assert.match(text(value, 8, 8), /^class 0; predicted [01], probability [01]\.\d\d$/)
+    assert.match(text(value, 8, 8), /^class [01]; predicted [01], probability [01]\.\d\d$/)
   }
 })
 

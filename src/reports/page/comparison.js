@@ -22,6 +22,22 @@ const frontOf = (points) => {
     })
 }
 
+/**
+ * Each point, and how many others it is drawn around: those of other strategies in the same place.
+ * @param {readonly Point[]} points
+ */
+const ringsOf = (points) => {
+  /** @type {Map<string, string[]>} */
+  const places = new Map()
+  return points.map((point) => {
+    const key = `${point.bytes} ${point.milliseconds}`
+    const there = places.get(key) ?? []
+    if (!there.includes(point.strategy)) there.push(point.strategy)
+    places.set(key, there)
+    return { point, around: there.indexOf(point.strategy) }
+  })
+}
+
 /** Shapes of points, so that colour is not all that tells them apart. */
 const markers = ['circle', 'square', 'triangle', 'diamond']
 
@@ -89,17 +105,17 @@ const addComparison = (parent, { strategies, plans }) => {
     })
     ctx.stroke()
     ctx.setLineDash([])
-    strategies.forEach((strategy, index) => {
+    // Points in one place are drawn around each other, the outermost first.
+    for (const { point, around } of ringsOf(points).sort((a, b) => b.around - a.around)) {
+      const { x, y } = place(point)
+      const index = strategies.indexOf(point.strategy)
       ctx.fillStyle = lineColour(index)
       ctx.strokeStyle = styleColour('paper')
       ctx.lineWidth = pixels
-      for (const point of points.filter((one) => one.strategy === strategy)) {
-        const { x, y } = place(point)
-        drawMarker(ctx, markerOf(index), x, y, 5.5 * pixels)
-        ctx.fill()
-        ctx.stroke()
-      }
-    })
+      drawMarker(ctx, markerOf(index), x, y, (5 + 3.5 * around) * pixels)
+      ctx.fill()
+      ctx.stroke()
+    }
     ctx.restore()
   }
   const chart = addChart(

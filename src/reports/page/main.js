@@ -48,6 +48,14 @@ if (report.step !== null) {
     element('p', { class: 'faint hint' }, 'Point at something to see what it is; drag to look closer, double-click to see all again.')
   )
   const { step, recommended } = report
+  if (step.joinedNanoseconds > 0)
+    part.append(
+      element(
+        'p',
+        {},
+        `There is more than can be drawn: of each buffer and engine, what begins within the same ${millisecondsText(step.joinedNanoseconds / 1e6)} is drawn as one.`
+      )
+    )
   const steps =
     recommended === null
       ? [{ text: '', step }]

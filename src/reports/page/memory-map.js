@@ -43,7 +43,12 @@ const addMemoryMap = (parent, step) => {
   const { buffers, lifetimes, addressBytes } = step
   const duration = step.nanoseconds / 1e6
   // As high as the largest memory on the page, so that two maps can be compared.
-  const shownBytes = Math.max(...drawnSteps().map((step) => step.addressBytes))
+  // A budget that lies not far above it is shown too.
+  const highest = Math.max(...drawnSteps().map((step) => step.addressBytes))
+  const shownBytes = Math.max(
+    highest,
+    ...drawnSteps().map(({ budgetBytes }) => (budgetBytes !== null && budgetBytes <= 1.1 * highest ? budgetBytes : 0))
+  )
   /** @type {readonly [number, number]} */
   let shown = [0, shownBytes]
   /** @param {uPlot} u */

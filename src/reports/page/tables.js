@@ -49,11 +49,12 @@ const bindingTable = ({ peak }, kinds) => {
 /** @param {import('../report').Report['budgets']} budgets */
 const budgetTable = (budgets) =>
   tableOf(
-    ['budget', 'a step', ''],
-    budgets.map(({ budgetBytes, milliseconds, isPresent }) => [
+    ['budget', 'a step', 'against now', ''],
+    budgets.map(({ budgetBytes, milliseconds, differenceMilliseconds, isPresent, isRecommended }) => [
       bytesText(budgetBytes),
       millisecondsText(milliseconds),
-      isPresent ? 'this plan' : ''
+      isPresent ? '' : `${millisecondsText(Math.abs(differenceMilliseconds))} ${differenceMilliseconds < 0 ? 'less' : 'more'}`,
+      isPresent ? 'this plan' : isRecommended ? 'recommended' : ''
     ]),
-    [0, 1]
+    [0, 1, 2]
   )

@@ -35,6 +35,7 @@ const timeMarks = (milliseconds) => {
   const most = Math.max(...milliseconds, 0)
   const step = milliseconds.length > 1 ? /** @type {number} */ (milliseconds[1]) - /** @type {number} */ (milliseconds[0]) : 1
   const [unit, scale] = most >= 2e3 && step >= 100 ? ['s', 1e3] : ['ms', 1]
-  const places = Math.max(0, -Math.floor(Math.log10(step / Number(scale)) + 1e-9))
+  // As many places as the step between marks has: one of 2.5 has one.
+  const places = `${Number((step / Number(scale)).toPrecision(3))}`.split('.')[1]?.length ?? 0
   return milliseconds.map((one) => `${(one / Number(scale)).toFixed(places)} ${unit}`)
 }
