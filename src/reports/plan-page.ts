@@ -22,7 +22,7 @@ import { liveBytesOf, stepPart } from './step-part'
 /** What is live in a step of strategy plain; undefined where the device cannot run it. */
 const plainLive = (
   graph: Graph,
-  { budget: _, memory: _memory, strategy: _strategy, given: _given, ...request }: PlanRequest
+  { budget: _, memory: _memory, strategy: _strategy, given: _given, onSearch: _onSearch, ...request }: PlanRequest
 ): LiveBytes | undefined =>
   pipe(
     stageEach(graph, request)({ strategy: 'plain', budget: { fractionOfPlain: 1 } }),

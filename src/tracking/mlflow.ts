@@ -58,7 +58,12 @@ const callsOf = ({ url, headers }: Server): Call => {
           if (!answer.ok) throw new Error(`${path} was answered with status ${answer.status}: ${text.slice(0, 200)}`)
           return JSON.parse(text === '' ? '{}' : text) as unknown
         },
-        (thrown) => failed(thrown instanceof Error && thrown.cause instanceof Error ? reasonOf(thrown.cause) : reasonOf(thrown))
+        (thrown) =>
+          failed(
+            thrown instanceof Error && thrown.cause instanceof Error
+              ? `${reasonOf(thrown.cause)}; give the address of a server that answers`
+              : reasonOf(thrown)
+          )
       ),
       TE.chainEitherK((answer) =>
         pipe(
