@@ -1,9 +1,8 @@
 /** Where people already look: TensorBoard's event files, MLflow's server, a page while it runs. */
-import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -13,6 +12,7 @@ import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import smallNetwork from './small-model'
 import { temporaryFolder } from './temporary-folder'
+import { decodeMessage, eventsIn, summaries } from './tensorboard/event-files'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -23,87 +23,14 @@ const training = (): TrainOptions => ({
   ...{ data: at('images'), lr: 0.1, steps: 4, validation: at('images'), validateEvery: 2, clipNorm: 5 }
 })
 
-/** CRC-32C bit by bit, as RFC 3720 defines it. */
-const crc32c = (bytes: Uint8Array): number => {
-  let crc = 0xffffffff
-  for (const byte of bytes) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0)
-  }
-  return ~crc >>> 0
-}
-
-const maskedCrc = (bytes: Uint8Array): number => {
-  const crc = BigInt(crc32c(bytes))
-  return Number((((crc >> 15n) | (crc << 17n)) + 0xa282ead8n) & 0xffffffffn)
-}
-
-/** Records of a TFRecord file, whose checks hold. */
-const recordsOf = (file: Buffer): readonly Uint8Array[] => {
-  const records: Uint8Array[] = []
-  for (let at = 0; at < file.length;) {
-    const length = Number(file.readBigUInt64LE(at))
-    assert.is(file.readUInt32LE(at + 8), maskedCrc(file.subarray(at, at + 8)))
-    const data = file.subarray(at + 12, at + 12 + length)
-    assert.is(file.readUInt32LE(at + 12 + length), maskedCrc(data))
-    records.push(data)
-    at += 16 + length
-  }
-  return records
-}
-
-type Field = { readonly field: number; readonly value: number | Uint8Array }
-
-/** The fields of a message by their numbers, read by another library than the one that writes. */
-const fieldsOf = (bytes: Uint8Array): readonly Field[] => {
-  const reader = new BinaryReader(bytes)
-  const fields: Field[] = []
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag()
-    const value =
-      type === WireType.LengthDelimited
-        ? reader.bytes()
-        : type === WireType.Bit64
-          ? reader.double()
-          : type === WireType.Bit32
-            ? reader.float()
-            : Number(reader.int64())
-    fields.push({ field, value })
-  }
-  return fields
-}
-
-const all = (bytes: Uint8Array, field: number): readonly Uint8Array[] =>
-  fieldsOf(bytes).flatMap((one) => (one.field === field ? [one.value as Uint8Array] : []))
-const one = (bytes: Uint8Array, ...path: readonly number[]): Uint8Array => path.reduce((inner, field) => all(inner, field)[0]!, bytes)
-const text = (bytes: Uint8Array, ...path: readonly number[]): string => new TextDecoder().decode(one(bytes, ...path))
-/** The number in a field that must be there, 0 or not. */
-const numberIn = (bytes: Uint8Array, field: number): number => {
-  const found = fieldsOf(bytes).find((one) => one.field === field)
-  if (found === undefined) throw new Error(`field ${field} is not there`)
-  return Number(found.value)
-}
-const numberOf = (bytes: Uint8Array, field: number): number => Number(fieldsOf(bytes).find((one) => one.field === field)?.value ?? 0)
-
-const eventsIn = (name: string): readonly Uint8Array[] =>
-  readdirSync(at(name))
-    .sort()
-    .flatMap((file) => recordsOf(readFileSync(at(`${name}/${file}`))))
-
-// Numbers of fields are those of TensorBoard's public schema: Event.step 2, .file_version 3,
-// .graph_def 4, .summary 5, .session_log 7; Summary.value 1; Value.tag 1, .simple_value 2,
-// .metadata 9.
-const summaries = (events: readonly Uint8Array[]) =>
-  events.flatMap((event) => all(event, 5).flatMap((summary) => all(summary, 1).map((value) => ({ step: numberOf(event, 2), value }))))
-
 test("TensorBoard's event files have the scalars of every step and validation", async () => {
   const { loss, validations } = await valueOf(train({ ...training(), tensorboard: at('board') }))
   const [file] = readdirSync(at('board'))
   assert.match(file!, /^events\.out\.tfevents\.\d{10}\./)
-  const events = eventsIn('board')
-  assert.is(text(events[0]!, 3), 'brain.Event:2')
+  const events = eventsIn(at('board'))
+  assert.is(events[0]!.fileVersion, 'brain.Event:2')
   const values = summaries(events)
-  const scalar = (tag: string) => values.flatMap(({ step, value }) => (text(value, 1) === tag ? [[step, numberIn(value, 2)]] : []))
+  const scalar = (tag: string) => values.flatMap((value) => (value.tag === tag ? [[value.step, value.simpleValue]] : []))
   assert.equal(
     scalar('loss/training'),
     loss.map((one, step) => [step + 1, Math.fround(one)])
@@ -126,69 +53,70 @@ test('an accuracy of 0 is in them', async () => {
     train({ ...training(), steps: 40, validation: at('exchanged'), validateEvery: 40, tensorboard: at('zeros') })
   )
   assert.is(validations!.at(-1)!.accuracy, 0)
-  const found = summaries(eventsIn('zeros')).filter(({ value }) => text(value, 1) === 'accuracy/validation')
+  const found = summaries(eventsIn(at('zeros'))).filter(({ tag }) => tag === 'accuracy/validation')
   assert.equal(
-    found.map(({ step, value }) => [step, numberIn(value, 2)]),
+    found.map(({ step, simpleValue }) => [step, simpleValue]),
     [[40, 0]]
   )
 })
 
+interface GraphDef {
+  readonly node: readonly {
+    readonly name: string
+    readonly op: string
+    readonly input?: readonly string[]
+    readonly attr: {
+      readonly _output_shapes: { readonly list: { readonly shape: readonly [{ readonly dim: readonly { readonly size: string }[] }] } }
+    }
+  }[]
+}
+
 test('they have the graph, with the shapes of what its nodes give', () => {
-  const graph = one(
-    eventsIn('board').find((event) => all(event, 4).length === 1)!,
-    4
+  const [graph] = eventsIn(at('board')).flatMap(({ graphDef }) => graphDef ?? [])
+  const nodes = decodeMessage<GraphDef>('tensorboard.GraphDef', Buffer.from(graph!, 'base64')).node.map(
+    ({ name, op, input = [], attr }) => ({
+      ...{ name, op, inputs: input },
+      shape: attr._output_shapes.list.shape[0].dim.map(({ size }) => Number(size))
+    })
   )
-  // GraphDef.node 1; NodeDef.name 1, .op 2, .input 3, .attr 5: its value's list 1 has shapes 7,
-  // of sizes 2.1.
-  const nodes = all(graph, 1).map((node) => ({
-    name: text(node, 1),
-    op: text(node, 2),
-    inputs: all(node, 3).map((input) => new TextDecoder().decode(input)),
-    shape: all(one(node, 5, 2, 1, 7), 2).map((dim) => numberOf(dim, 1))
-  }))
   assert.equal(nodes[0], { name: 'input', op: 'Placeholder', inputs: [], shape: [2, 3, 24, 40] })
   assert.equal(nodes[1], { name: '0', op: 'conv2d', inputs: ['input'], shape: [2, 4, 24, 40] })
   assert.ok(nodes.every(({ inputs }) => inputs.every((input) => nodes.some(({ name }) => name === input))))
 })
 
+interface Hparams {
+  readonly sessionStartInfo?: { readonly hparams: Readonly<Record<string, number | string>> }
+  readonly sessionEndInfo?: { readonly status: string }
+}
+
 test('they have the hyper-parameters, and how it ended', () => {
-  // SummaryMetadata.plugin_data 1 of .plugin_name 1, .content 2; of HParamsPluginData
-  // .session_start_info 3, .session_end_info 4.
-  const content = (tag: string): Uint8Array => {
-    const { value } = summaries(eventsIn('board')).find(({ value }) => text(value, 1) === tag)!
-    assert.is(text(value, 9, 1, 1), 'hparams')
-    return one(value, 9, 1, 2)
+  const content = (tag: string): Hparams => {
+    const { pluginName, content } = summaries(eventsIn(at('board'))).find((value) => value.tag === tag)!.metadata!.pluginData
+    assert.is(pluginName, 'hparams')
+    return decodeMessage<Hparams>('tensorboard.hparams.HParamsPluginData', Buffer.from(content!, 'base64'))
   }
-  const start = one(content('_hparams_/session_start_info'), 3)
-  // A map's entry has its key in 1 and its value in 2: google.protobuf.Value, with number_value 2
-  // and string_value 3.
-  const entries = new Map(all(start, 1).map((entry) => [text(entry, 1), one(entry, 2)]))
-  assert.is(numberIn(entries.get('lr')!, 2), 0.1)
-  assert.is(numberIn(entries.get('batch')!, 2), 2)
-  assert.is(numberIn(entries.get('seed')!, 2), 0, 'a 0 is there too')
-  assert.is(text(entries.get('strategy')!, 3), 'plain')
-  assert.is(numberOf(one(content('_hparams_/session_end_info'), 4), 1), 1, 'success')
+  const { lr, batch, seed, strategy } = content('_hparams_/session_start_info').sessionStartInfo!.hparams
+  assert.equal({ lr, batch, seed, strategy }, { lr: 0.1, batch: 2, seed: 0, strategy: 'plain' })
+  assert.is(content('_hparams_/session_end_info').sessionEndInfo!.status, 'STATUS_SUCCESS')
 })
 
 test('they have the validated crops, and of labelled ones the class in words', async () => {
-  // Value.image 4 of .height 1, .width 2, .encoded_image_string 4; .tensor 8 of .dtype 1,
-  // .string_val 8.
-  const ofStep2 = summaries(eventsIn('board')).filter(({ step, value }) => step === 2 && text(value, 1).startsWith('crops/'))
-  const pictures = ofStep2.filter(({ value }) => all(value, 4).length === 1)
+  const ofStep2 = summaries(eventsIn(at('board'))).filter(({ step, tag }) => step === 2 && tag.startsWith('crops/'))
+  const pictures = ofStep2.filter(({ image }) => image !== undefined)
   assert.equal(
-    pictures.map(({ value }) => text(value, 1)),
+    pictures.map(({ tag }) => tag),
     [0, 1, 2, 3].map((place) => `crops/${place} ${2 * (place % 2)}.png/image`)
   )
-  for (const { value } of pictures) {
-    const image = one(value, 4)
-    const { info } = await sharp(one(image, 4)).raw().toBuffer({ resolveWithObject: true })
-    assert.equal([numberOf(image, 1), numberOf(image, 2), info.height, info.width, info.channels], [24, 40, 24, 40, 3])
+  for (const { image } of pictures) {
+    const { height, width, encodedImageString } = image!
+    const { info } = await sharp(Buffer.from(encodedImageString, 'base64')).raw().toBuffer({ resolveWithObject: true })
+    assert.equal([height, width, info.height, info.width, info.channels], [24, 40, 24, 40, 3])
   }
-  const words = ofStep2.filter(({ value }) => all(value, 8).length === 1)
+  const words = ofStep2.filter(({ tensor }) => tensor !== undefined)
   assert.is(words.length, 4)
-  for (const { value } of words) {
-    assert.equal([text(value, 9, 1, 1), numberOf(one(value, 8), 1)], ['text', 7])
-    assert.match(text(value, 8, 8), /^class [01]; predicted [01], probability [01]\.\d\d$/)
+  for (const { metadata, tensor } of words) {
+    assert.equal([metadata!.pluginData.pluginName, tensor!.dtype], ['text', 'DT_STRING'])
+    assert.match(`${Buffer.from(tensor!.stringVal[0]!, 'base64')}`, /^class [01]; predicted [01], probability [01]\.\d\d$/)
   }
 })
 
@@ -198,7 +126,7 @@ test('a segmentation shows the truth and what the network says laid over the ima
   const run = { ...training(), model: segmenting, input: [2, 3, 96, 128], data, validation: data } as const
   await valueOf(train({ ...run, tensorboard: at('masked') }))
   const pictures = new Map(
-    summaries(eventsIn('masked')).flatMap(({ value }) => all(value, 4).map((image) => [text(value, 1), one(image, 4)] as const))
+    summaries(eventsIn(at('masked'))).flatMap(({ tag, image }) => (image ? [[tag, Buffer.from(image.encodedImageString, 'base64')]] : []))
   )
   assert.equal([...pictures.keys()], ['crops/0 tissue.png/image', 'crops/0 tissue.png/truth', 'crops/0 tissue.png/predicted'])
   const raw = (what: string) =>
@@ -222,11 +150,10 @@ test('a training that goes on says from which step, and writes a file of its own
   const before = readdirSync(at('resumed'))
   await valueOf(train({ ...training(), ...state, steps: 4, resume: true }))
   assert.is(readdirSync(at('resumed')).length, before.length + 1)
-  // SessionLog.status 1 is START.
-  const starts = eventsIn('resumed').flatMap((event) => all(event, 7).map((log) => [numberOf(event, 2), numberOf(log, 1)]))
+  const starts = eventsIn(at('resumed')).flatMap(({ step, sessionLog }) => (sessionLog ? [[step, sessionLog.status]] : []))
   assert.equal(starts, [
-    [1, 1],
-    [3, 1]
+    ['1', 'START'],
+    ['3', 'START']
   ])
 })
 
