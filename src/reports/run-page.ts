@@ -106,6 +106,10 @@ export const runPage = (
     charts: [
       ...(learned === undefined ? [] : learnedCharts(learned)),
       ...chart('Time of a step', 'ms', [...line('measured', overSteps(stepMs)), ...line('predicted', across(predicted), true)]),
+      ...chart('Peak memory of the device', 'bytes', [
+        ...line('measured', across(peakDeviceBytes)),
+        ...line('predicted', across(predictedPeak), true)
+      ]),
       ...chart('Throughput', 'images/s', [
         ...line('measured', overSteps(stepMs.map((milliseconds) => (1e3 * images) / milliseconds))),
         ...line('predicted', across((1e3 * images) / predicted), true)

@@ -13,20 +13,12 @@ const valueText = (unit, value) =>
       : `${value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(2) : Number(value.toPrecision(4))} ${unit}`.trim()
 
 /**
- * Both sides of one step that is all there is.
- * @param {uPlot} _
- * @param {number | null} step
- * @returns {[number, number]}
- */
-const aroundOne = (_, step) => [(step ?? 1) - 1, (step ?? 1) + 1]
-
-/**
  * Lines over the steps of a run.
  * @param {HTMLElement} parent
  * @param {LineChart} chart
  */
 const addLines = (parent, { title, unit, lines }) => {
-  const steps = new Set(lines.flatMap(({ x }) => x)).size
+  const [first, ...others] = new Set(lines.flatMap(({ x }) => x))
   const data = uPlot.join(lines.map(({ x, y }) => /** @type {uPlot.AlignedData} */ ([[...x], [...y]])))
   const place = element('div', {}, element('h3', {}, unit === '' || unit === 'ms' || unit === 'bytes' ? title : `${title}, ${unit}`))
   parent.append(place)
@@ -35,7 +27,7 @@ const addLines = (parent, { title, unit, lines }) => {
     {
       height: 210,
       padding: [10, 16, 0, 0],
-      scales: { x: { time: false, ...(steps > 1 ? {} : { range: aroundOne }) } },
+      scales: { x: { time: false, ...(first === undefined || others.length > 0 ? {} : { range: [first - 1, first + 1] }) } },
       axes: [
         axis({ label: 'step', labelSize: 20, size: 32, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6] }),
         unit === 'bytes'

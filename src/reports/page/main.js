@@ -33,7 +33,7 @@ if (report.crops.length > 0) {
   addCrops(
     addPart(
       'Validated crops',
-      'The first images of the latest validation, made small. Where pixels have classes: the truth, and what the network says.'
+      'Some images of the latest validation, made small. Where pixels have classes: the truth, and what the network says.'
     ),
     report.crops
   )

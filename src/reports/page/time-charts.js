@@ -14,7 +14,12 @@ const allCharts = []
 /** Pixels left of every chart, so that times stand above each other. */
 const gutter = 86
 
-const chartWidth = () => (matchMedia('print').matches ? 1020 : Math.max(320, Math.min(1132, document.documentElement.clientWidth - 48)))
+const isOnPaper = () => matchMedia('print').matches
+
+/** Pixels of a chart on paper, so that what is said of it stands on the same page. */
+const highestOnPaper = 330
+
+const chartWidth = () => (isOnPaper() ? 1020 : Math.max(320, Math.min(1132, document.documentElement.clientWidth - 48)))
 
 /**
  * An axis in the page's colours.
@@ -121,7 +126,7 @@ const addTimeChart = (parent, { scales, axes = [], hooks, series, onZoom, ...opt
 /** Draws all again as wide as the page now is, and in its present colours. */
 const fitCharts = () => {
   for (const { chart, height, beside } of allCharts) {
-    chart.setSize({ width: widthOf(beside), height })
+    chart.setSize({ width: widthOf(beside), height: isOnPaper() ? Math.min(height, highestOnPaper) : height })
     chart.redraw(false)
   }
 }
