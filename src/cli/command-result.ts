@@ -47,8 +47,9 @@ const saySearch: NonNullable<Watching['onSearch']> = ({ plans, segments }) => {
   process.stderr.write(`planning: ${segments} segments, ${plans} plans looked at\n`)
 }
 
-/** Callbacks that say how far the search for a plan is; none where nothing is to be said. */
-export const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> => (quiet ? {} : { onSearch: saySearch })
+/** Callbacks that say how far the search for a plan is, on a terminal; none where nothing is to be said. */
+export const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> =>
+  quiet || process.stderr.isTTY !== true ? {} : { onSearch: saySearch }
 
 /** The same of measuring too. */
 export const planningProgress = (words: Words): Pick<Watching, 'onKernel' | 'onSearch'> =>

@@ -263,9 +263,9 @@ test('an arena that no machine has is refused with its figures', () => {
   }
 })
 
-test('the cpu device is float32 only', () => {
+test('the cpu device computes in float32 or bf16', () => {
   const { message } = left(open({ kernels: [], code: [] }, 'cpu'))
-  assert.ok(message.includes('float32 only'), message)
+  assert.ok(message.includes('the cpu device computes in float32 or bf16'), message)
 })
 
 test('measures the time of each kernel where it is told to, over all runs so far', async () => {
