@@ -245,10 +245,14 @@ const ranksWith = (text: string): readonly number[] =>
     })
     .map(Number)
 
-/** Waits until a path is there, for a minute at most. */
-const appears = async (path: string): Promise<void> => {
-  for (let tries = 0; !existsSync(path); tries += 1) {
-    if (tries > 600) throw new Error(`${path} does not appear`)
+/** The newest state in a folder, by its step; 0 where there is none. */
+const newestStep = (state: string): number =>
+  existsSync(state) ? Math.max(0, ...readdirSync(state).map((name) => Number(/^step-(\d+)\.safetensors$/.exec(name)?.[1] ?? 0))) : 0
+
+/** Waits until a state of a step or a later one is there, for a minute at most: older ones go. */
+const reaches = async (state: string, step: number): Promise<void> => {
+  for (let tries = 0; newestStep(state) < step; tries += 1) {
+    if (tries > 600) throw new Error(`${state} has no state of step ${step} or later`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
@@ -280,7 +284,7 @@ withLauncher('a rank that is killed ends all within seconds, and its training go
   const state = at('killed')
   let killed = 0
   const ended = await launch(2, trainOf('--steps', '100000', '--state', state, '--state-every', '2'), () => {
-    void appears(join(state, 'step-4.safetensors')).then(() => {
+    void reaches(state, 4).then(() => {
       killed = performance.now()
       process.kill(ranksWith(state).at(-1)!, 'SIGKILL')
     })
@@ -288,7 +292,7 @@ withLauncher('a rank that is killed ends all within seconds, and its training go
   assert.is.not(ended.status, 0)
   assert.ok(performance.now() - killed < 20_000)
   assert.equal(ranksWith(state), [])
-  const steps = Math.max(...readdirSync(state).map((name) => Number(/\d+/.exec(name)?.[0] ?? 0)))
+  const steps = newestStep(state)
   const again = await launch(1, trainOf('--steps', `${steps + 2}`, '--state', state, '--resume'))
   assert.is(again.status, 0, again.stderr)
   assert.is(JSON.parse(again.stdout).steps, steps + 2)
@@ -297,7 +301,7 @@ withLauncher('a rank that is killed ends all within seconds, and its training go
 withLauncher('SIGTERM to one rank ends all after the same step, with a state', async () => {
   const state = at('terminated')
   const { status, stdout, stderr } = await launch(2, trainOf('--steps', '100000', '--state', state, '--state-every', '3'), () => {
-    void appears(join(state, 'step-3.safetensors')).then(() => process.kill(ranksWith(state).at(-1)!, 'SIGTERM'))
+    void reaches(state, 3).then(() => process.kill(ranksWith(state).at(-1)!, 'SIGTERM'))
   })
   assert.is(status, 130, stderr)
   const { message } = JSON.parse(stdout).error
