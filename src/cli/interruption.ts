@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
-import { type Wait, watchInterrupts } from '../../native'
+// Not all of native: help and the version need no device.
+import { type Wait, watchInterrupts } from '../../native/system/interrupts'
 import { type Failure, exitStatus } from '../failure'
 import { failureText } from './failure-text'
 
