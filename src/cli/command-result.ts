@@ -47,7 +47,7 @@ const saySearch: NonNullable<Watching['onSearch']> = ({ plans, segments }) => {
   process.stderr.write(`planning: ${segments} segments, ${plans} plans looked at\n`)
 }
 
-/** Callbacks that say how far the search for a plan is, on a terminal; none where nothing is to be said. */
+/** Callbacks that tell a terminal how far the search for a plan is. */
 export const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> =>
   quiet || process.stderr.isTTY !== true ? {} : { onSearch: saySearch }
 

@@ -27,7 +27,7 @@ const spans = exact({ engine: numbers, from: numbers, to: numbers, text: numbers
 /** A step as it is predicted to run. */
 const step = exact({
   nanoseconds: t.number,
-  /** What begins within the same so many nanoseconds is drawn as one; 0 where each thing is drawn. */
+  /** What begins within the same so many nanoseconds is drawn as one; 0 where all is drawn. */
   joinedNanoseconds: t.number,
   /** Of the arena's addresses; with pages mapped to them, more than its memory. */
   addressBytes: t.number,

@@ -67,7 +67,7 @@ interface SeenBatch {
   readonly target: ArrayLike<number>
 }
 
-/** Of some places those that are shown: spread over all, so that folders of classes each have some. */
+/** The places that are shown: spread over all, so that each folder of a class has some. */
 export const shownPlaces = (places: readonly number[]): ReadonlySet<number> => {
   const shown = Math.min(maxCrops, places.length)
   return new Set(Array.from({ length: shown }, (_, index) => places[Math.floor((index * places.length) / shown)]!))

@@ -4,7 +4,7 @@ import { type JsonObject, createFileRegistry, fromBinary, toJson } from '@bufbui
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import * as assert from 'uvu/assert'
 
-/** Descriptors of TensorBoard 2.21.0, as its package has them (Apache-2.0; schema.py writes them). */
+/** Descriptors of TensorBoard 2.21.0's package (Apache-2.0), which schema.py writes. */
 const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(join(__dirname, 'schema.binpb'))))
 
 /** A message of that schema as JSON, by another library than the one that writes. */
