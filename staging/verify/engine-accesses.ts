@@ -1,6 +1,6 @@
 import { engines } from '../program/program'
 import { accessBoxes } from './access-boxes'
-import { meet, repeatBoxes, type Box } from './boxes'
+import { overlap, repeatBoxes, type Box } from './boxes'
 import type { Access, OpenLoop, ProgramEvents, Store } from './events'
 import { fail, operandFault, placeText, rangeText, type Place } from './fault'
 import type { VectorClocks } from './vector-clocks'
@@ -37,7 +37,7 @@ const conflicts = (stores: readonly Store[], coordinates: ProgramEvents['coordin
     if (a.range[0] >= b.range[1] || b.range[0] >= a.range[1]) return false
     if (a.access.store !== b.access.store) return true
     const theirs = boxesOf(b)
-    return boxesOf(a).some((box) => theirs.some((other) => meet(box, other)))
+    return boxesOf(a).some((box) => theirs.some((other) => overlap(box, other)))
   }
 }
 
