@@ -3,9 +3,9 @@
 #include <array>
 
 #include "../reference/block_loop.hpp"
+#include "lane_loops.hpp"
 #include "parallel.hpp"
 #include "pixel_loops.hpp"
-#include "vector_loops.hpp"
 
 namespace tilefold::cpu {
 

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "convolution_sides.hpp"
+#include "lane_loops.hpp"
+#include "matrix_loops.hpp"
 #include "parallel.hpp"
 #include "vector_loops.hpp"
 

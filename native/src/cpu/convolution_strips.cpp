@@ -3,6 +3,7 @@
 #include <array>
 
 #include "convolution_sides.hpp"
+#include "lane_loops.hpp"
 #include "parallel.hpp"
 #include "strip_loops.hpp"
 #include "vector_loops.hpp"

@@ -1,8 +1,8 @@
 #include "copy_channels.hpp"
 
 #include "../reference/block_loop.hpp"
+#include "lane_loops.hpp"
 #include "parallel.hpp"
-#include "vector_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {

@@ -83,4 +83,10 @@ TILEFOLD_INLINE void rectifyEach(std::int64_t count, float slope, const Decides&
   }
 }
 
+// Adds each of a vector's floats to a sum of its own.
+template <int Block>
+TILEFOLD_INLINE void addLanes(const typename Lanes<Block>::Type& sum, double* lanes) {
+  for (int lane = 0; lane < Block; ++lane) lanes[lane] += static_cast<double>(sum[lane]);
+}
+
 }  // namespace tilefold::cpu

@@ -2,6 +2,7 @@
 
 #include "../reference/block_loop.hpp"
 #include "../reference/pooling.hpp"
+#include "lane_loops.hpp"
 #include "parallel.hpp"
 #include "vector_loops.hpp"
 

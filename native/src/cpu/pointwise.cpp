@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "optimizer_loops.hpp"
 #include "parallel.hpp"
 #include "vector_loops.hpp"
 

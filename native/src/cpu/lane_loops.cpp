@@ -1,0 +1,125 @@
+#include "lane_loops.hpp"
+
+#include <limits>
+
+#include "lanes.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+// A run of pixels is summed in float and the runs in double: fast, and exact enough for millions of
+// pixels.
+template <int Block, class T>
+TILEFOLD_INLINE void addPixelsBlock(const T* pixels, double* lanes, std::int64_t count) {
+  constexpr std::int64_t run = 64;
+  for (std::int64_t begin = 0; begin < count; begin += run) {
+    const std::int64_t end = begin + run < count ? begin + run : count;
+    typename Lanes<Block>::Type sum = {};
+    for (std::int64_t p = begin; p < end; ++p) sum += Lanes<Block>::at(pixels + p * Block);
+    addLanes<Block>(sum, lanes);
+  }
+}
+
+template <int Block, bool Sum, class T>
+TILEFOLD_INLINE void copyPixels(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t count) {
+  for (std::int64_t p = 0; p < count; ++p) {
+    T* pixel = to.first + p * to.step;
+    const typename Lanes<Block>::Floats value = Lanes<Block>::at(from.first + p * from.step);
+    Lanes<Block>::put(pixel, Sum ? Lanes<Block>::at(pixel) + value : value);
+  }
+}
+
+template <bool Sum, class T>
+TILEFOLD_INLINE void copyLanesAs(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t lanes, std::int64_t count) {
+  if (lanes == from.step && lanes == to.step) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < lanes * count; ++i) to.first[i] = Sum ? static_cast<T>(to.first[i] + from.first[i]) : from.first[i];
+    return;
+  }
+  std::int64_t lane = 0;
+  for (; lane + 16 <= lanes; lane += 16) copyPixels<16, Sum, T>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
+  for (; lane + 8 <= lanes; lane += 8) copyPixels<8, Sum, T>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
+  for (; lane < lanes; ++lane)
+    for (std::int64_t p = 0; p < count; ++p) {
+      T& element = to.first[p * to.step + lane];
+      element = Sum ? static_cast<T>(element + from.first[p * from.step + lane]) : from.first[p * from.step + lane];
+    }
+}
+
+template <int Block, class T>
+TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow<T>& row, T* values, std::uint8_t* indices) {
+  using Vector = Lanes<Block>;
+  using Floats = typename Vector::Floats;
+  using Integers = typename Vector::Integers;
+  const WindowAxis rows = row.rows, columns = row.columns;
+  for (std::int64_t x = 0; x < columns.out; ++x) {
+    Floats held = Floats{} - std::numeric_limits<float>::infinity();
+    Integers winner = Integers{} + 255;
+    for (std::int64_t ky = 0; ky < rows.kernel; ++ky) {
+      const std::int64_t y = row.top + ky * rows.dilation;
+      if (y < 0 || y >= rows.in) continue;
+      for (std::int64_t kx = 0; kx < columns.kernel; ++kx) {
+        const std::int64_t column = x * columns.stride + kx * columns.dilation - columns.padBefore;
+        if (column < 0 || column >= columns.in) continue;
+        const Floats candidate = Vector::at(row.source + (y * columns.in + column) * Block);
+        const Integers wins = (candidate > held) | (winner == 255) | ((candidate != candidate) & (held == held));
+        held = wins ? candidate : held;
+        winner = wins ? Integers{} + static_cast<std::int32_t>(ky * columns.kernel + kx) : winner;
+      }
+    }
+    Vector::put(values + x * Block, held);
+    for (int lane = 0; lane < Block; ++lane) indices[x * Block + lane] = static_cast<std::uint8_t>(winner[lane]);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void copyLanes(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t lanes, std::int64_t count, bool sum) {
+  forProcessor([=, &from, &to]() TILEFOLD_INLINED {
+    if (sum)
+      copyLanesAs<true>(from, to, lanes, count);
+    else
+      copyLanesAs<false>(from, to, lanes, count);
+  });
+}
+
+void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    for (std::int64_t p = 0; p < count; ++p)
+      if (block == 16)
+        Lanes<16>::put(pixels + p * 16, Lanes<16>::at(lanes));
+      else
+        Lanes<8>::put(pixels + p * 8, Lanes<8>::at(lanes));
+  });
+}
+
+template <class T>
+void addPixels(const T* pixels, double* lanes, std::int64_t count, std::int64_t block) {
+  forProcessor([=]() TILEFOLD_INLINED {
+    if (block == 16)
+      addPixelsBlock<16>(pixels, lanes, count);
+    else
+      addPixelsBlock<8>(pixels, lanes, count);
+  });
+}
+
+template <class T>
+void maxPoolRow(const PoolRow<T>& row, T* values, std::uint8_t* indices, std::int64_t block) {
+  forProcessor([=, &row]() TILEFOLD_INLINED {
+    if (block == 16)
+      maxPoolRowBlock<16>(row, values, indices);
+    else
+      maxPoolRowBlock<8>(row, values, indices);
+  });
+}
+
+#define TILEFOLD_INSTANTIATE(T) \
+  template void copyLanes(const PixelsFrom<T>&, const PixelsTo<T>&, std::int64_t, std::int64_t, bool); \
+  template void addPixels(const T*, double*, std::int64_t, std::int64_t); \
+  template void maxPoolRow(const PoolRow<T>&, T*, std::uint8_t*, std::int64_t);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::cpu
