@@ -14,4 +14,6 @@ inline std::int64_t wholeNumber(const std::string& what, double value) {
   return static_cast<std::int64_t>(value);
 }
 
+inline std::string text(std::int64_t value) { return std::to_string(value); }
+
 }  // namespace tilefold

@@ -1,32 +1,28 @@
 #include "code_reader.hpp"
 
-#include <cmath>
 #include <tuple>
 #include <unordered_map>
 
+#include "code_cursor.hpp"
 #include "mappings.hpp"
 #include "open_loops.hpp"
 #include "operand_overlap.hpp"
-#include "../whole.hpp"
 
 namespace tilefold {
 namespace {
 
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
                        allToAllCode = 9;
-constexpr std::int64_t spaceCount = 4;
 constexpr std::int64_t mostRanks = std::int64_t{1} << 20;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
 constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
-class Reader {
+class Reader : CodeCursor {
  public:
-  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits), mappings_(limits.pages) {}
+  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : CodeCursor(numbers), limits_(limits), mappings_(limits.pages) {}
 
   void read(Section& section) {
-    Lists lists = instructions(numbers_.size());
+    Lists lists = instructions(size());
     for (const Engine engine : otherEngines)
       if (!of(used_, engine)) of(lists.parts, engine).clear();
     mappings_.end();
@@ -38,16 +34,6 @@ class Reader {
   }
 
  private:
-  std::int64_t next() {
-    if (at_ >= end_) throw Failure(place() + " is cut off");
-    const double value = numbers_[at_++];
-    // Formatting the place costs far more than the check, and nearly every number is whole.
-    if (!(value == std::trunc(value) && std::fabs(value) <= 0x1p53)) wholeNumber(place() + ": number " + std::to_string(at_ - 1), value);
-    return static_cast<std::int64_t>(value);
-  }
-
-  std::string place() const { return "the instruction at number " + std::to_string(start_); }
-
   // The same instructions as they come, and by the engine that runs them.
   struct Lists {
     Code all;
@@ -58,19 +44,18 @@ class Reader {
     }
   };
 
-  // Everything up to `end`; loops set and restore `end_`.
+  // Everything up to `end`; loops set and restore it.
   Lists instructions(std::size_t end) {
     Lists lists;
-    end_ = end;
-    while (at_ < end) {
-      start_ = at_;
-      const std::int64_t code = next();
+    stopAt(end);
+    while (position() < end) {
+      const std::int64_t code = beginInstruction();
       if (code == launchCode || code == loadCode) {
         const Launch read = launch(code == loadCode ? Engine::toDevice : Engine::compute);
         lists.add(read.engine, read);
       } else if (code == loopCode) {
         loop(end, lists);
-        end_ = end;
+        stopAt(end);
       } else if (code == copyCode) {
         const Copy read = copy();
         lists.add(read.engine, read);
@@ -106,12 +91,12 @@ class Reader {
     const std::int64_t iterations = next();
     if (iterations < 1) throw Failure(place() + " loops " + text(iterations) + " times");
     const std::int64_t length = next();
-    if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
-      throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
+    if (length < 1 || static_cast<std::uint64_t>(length) > end - position())
+      throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - position()) + " follow");
     loops_.enter(static_cast<std::size_t>(axis), iterations);
     const std::int64_t enclosing = iterations_;
     iterations_ = iterations > maxSteps / enclosing ? maxSteps + 1 : iterations * enclosing;
-    Lists bodies = instructions(at_ + static_cast<std::size_t>(length));
+    Lists bodies = instructions(position() + static_cast<std::size_t>(length));
     iterations_ = enclosing;
     loops_.leave(static_cast<std::size_t>(axis));
     const auto add = [axis, iterations](Code& list, Code& body) {
@@ -242,22 +227,6 @@ class Reader {
     return launch;
   }
 
-  Address nextAddress() {
-    Address address;
-    const std::int64_t space = next();
-    if (space < 0 || space >= spaceCount) throw Failure(place() + " names the unknown space " + text(space));
-    address.space = static_cast<Space>(space);
-    static_cast<Offset&>(address) = nextOffset();
-    return address;
-  }
-
-  Offset nextOffset() {
-    Offset offset;
-    offset.base = next();
-    for (std::int64_t& stride : offset.strides) stride = next();
-    return offset;
-  }
-
   void check(Engine engine, const Address& address, const OperandInfo& info, const OperandExtent& extent) {
     if ((address.space == Space::index) != (info.use == Use::index))
       throw Failure(info.use == Use::index ? "is an index but stands in another space" : "is no index but stands in space index");
@@ -279,16 +248,6 @@ class Reader {
     if (!loops_.isAligned(address, extent.alignment))
       throw Failure("is not aligned to its elements of " + text(extent.alignment) + " bytes");
     if (address.space == Space::arena) mappings_.touch(engine, static_cast<std::size_t>(least), static_cast<std::size_t>(end));
-  }
-
-  // Says where the rest of a sentence comes from.
-  template <class Step>
-  void placed(const Step& step) const {
-    try {
-      step();
-    } catch (const Failure& failure) {
-      throw Failure(place() + " " + failure.what());
-    }
   }
 
   void checkPages(std::int64_t from, std::int64_t bytes, std::int64_t space) const {
@@ -321,9 +280,7 @@ class Reader {
     return unmap;
   }
 
-  const std::vector<double>& numbers_;
   const CodeLimits& limits_;
-  std::size_t at_ = 0, end_ = 0, start_ = 0;
   Mappings mappings_;
   OpenLoops loops_;
   std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../kernels/kernel_fields.hpp"
+#include "../whole.hpp"
 
 namespace tilefold {
 
@@ -20,7 +21,6 @@ bool checkPooling(const Kernel& kernel);
 bool checkResampling(const Kernel& kernel);
 
 // What several families check.
-inline std::string text(std::int64_t value) { return std::to_string(value); }
 void positive(const char* name, std::int64_t value);
 void notNegative(const char* name, std::int64_t value);
 void notNegative(const char* name, double value);
