@@ -1,7 +1,6 @@
 #include "cuda_engines.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "device_arena.hpp"
+#include "event_timer.hpp"
 #include "graph_capture.hpp"
 #include "memory.hpp"
 #include "step_input.hpp"
@@ -74,13 +74,13 @@ class CudaEngines : public Engines {
     exchangeBytes_ = section.exchangeBytes;
     if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
     input_.set(step, section.loadsImages);
-    for (std::vector<Event>& noted : noted_) noted.clear();
+    timer_.clear();
     if (arena_.pages()) arena_.pages()->reset();
     recording_ = &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be
     // captured.
-    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.pages() && fitsGraph(section.code);
+    capturing_ = recording_->hasRun && !recording_->refused && !timer_.used() && !arena_.pages() && fitsGraph(section.code);
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
       if (!event) event = makeEvent();
@@ -99,15 +99,11 @@ class CudaEngines : public Engines {
   }
 
   double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    return timed(stream(engine), [&] { launch(engine, kernel, operands); });
+    return timer_.time(stream(engine), [&] { launch(engine, kernel, operands); });
   }
 
-  void timestamp(Engine engine) override {
-    timed_ = true;
-    of(noted_, engine).push_back(makeEvent(true));
-    check(cudaEventRecord(of(noted_, engine).back().get(), stream(engine)), "recording an event");
-  }
-  PerEngine<std::vector<double>> timestamps() const override { return timestamps_; }
+  void timestamp(Engine engine) override { timer_.timestamp(engine, stream(engine)); }
+  PerEngine<std::vector<double>> timestamps() const override { return timer_.timestamps(); }
 
   // A GPU replays a graph without its processor: many small kernels take what they take themselves.
   std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
@@ -124,7 +120,7 @@ class CudaEngines : public Engines {
     };
     if (graph) row();  // the first launch takes the graph to the GPU
     std::vector<double> times;
-    while (times.size() < rows) times.push_back(timed(context_.compute, row) / static_cast<double>(launches));
+    while (times.size() < rows) times.push_back(timer_.time(context_.compute, row) / static_cast<double>(launches));
     return times;
   }
 
@@ -175,10 +171,9 @@ class CudaEngines : public Engines {
     capturing_ = false;
     Fault fault{};
     check(cudaMemcpyAsync(&fault, fault_.get(), sizeof(fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
-    const bool noted = std::any_of(noted_.begin(), noted_.end(), [](const std::vector<Event>& events) { return !events.empty(); });
-    if (noted) check(cudaEventRecord(stop_.get(), context_.compute), "recording an event");
+    timer_.end(context_.compute);
     synchronise("running a section");
-    if (noted) readTimestamps();
+    timer_.read();
     if (exchangeBytes_ > 0) std::memcpy(given_, exchange_.get(), exchangeBytes_);
     if (fault.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(fault));
   }
@@ -229,33 +224,6 @@ class CudaEngines : public Engines {
     check(cudaStreamWaitEvent(later, order_.get(), 0), "waiting for an event");
   }
 
-  // Milliseconds from before to after what `body` queues.
-  template <class Body>
-  double timed(cudaStream_t stream, const Body& body) {
-    timed_ = true;
-    check(cudaEventRecord(start_.get(), stream), "recording an event");
-    body();
-    check(cudaEventRecord(stop_.get(), stream), "recording an event");
-    check(cudaEventSynchronize(stop_.get()), "waiting for a kernel");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading a kernel's time");
-    return static_cast<double>(milliseconds);
-  }
-
-  // The section's last event has just come to its end: all others were that much earlier.
-  void readTimestamps() {
-    const double now = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    const auto noted = [&](const Event& event) {
-      float milliseconds = 0;
-      check(cudaEventElapsedTime(&milliseconds, event.get(), stop_.get()), "reading a timestamp");
-      return now - 1e6 * static_cast<double>(milliseconds);
-    };
-    for (std::size_t engine = 0; engine < engineCount; ++engine) {
-      timestamps_[engine].clear();
-      for (const Event& event : noted_[engine]) timestamps_[engine].push_back(noted(event));
-    }
-  }
-
   // False where there is nothing to run, since not all was given.
   bool finishCapture(bool whole) {
     const Graph graph = endCapture(context_.compute);
@@ -291,13 +259,11 @@ class CudaEngines : public Engines {
   DeviceMemory<Fault> fault_;
   DeviceMemory<unsigned long long> found_;
   PerEngine<Stream> streams_;  // of the copy engines; compute's is the context's
-  Event order_ = makeEvent(), start_ = makeEvent(true), stop_ = makeEvent(true);
+  Event order_ = makeEvent();
   std::vector<Event> events_;
   std::map<std::string, Recording> recordings_;
-  PerEngine<std::vector<Event>> noted_;  // of the section's timestamps
-  PerEngine<std::vector<double>> timestamps_;
+  EventTimer timer_;
   const std::int64_t maxPitch_ = pitchLimit();
-  bool timed_ = false;  // then nothing is captured: a graph has no times of its kernels
   const StepParameters none_{};
 
   // Of the section under way.
