@@ -100,6 +100,7 @@ class TileExpression {
           const std::int64_t whole = (end - begin) / expressionBlock * expressionBlock;
           evaluateKnown(expression_, {from(operands.input), nullptr, from(operands.gradient), nullptr, nullptr}, destination + begin, whole);
           begin += whole;
+          if (begin == end) return;
         }
       forBlocks(operands, begin, end, destination, [&](const float* values, std::int64_t from, std::int64_t count) {
         if (!std::is_same_v<T, float> || count < expressionBlock) convert(values, destination + from, count);

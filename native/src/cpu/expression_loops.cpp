@@ -39,23 +39,26 @@ int knownPlace(const std::vector<double>& code) {
   return -1;
 }
 
-// A compiled expression of a tile's elements alone.
+// A compiled expression of a tile's elements alone, in functions of its own: among others' loops
+// compilers spill constants around each call of a vector function.
 template <class Known>
-TILEFOLD_INLINE void evaluateAll(const LeafBlocks& leaves, float* destination, std::int64_t count) {
-  const float* const input = leaves.input;
-  const float* const gradient = leaves.gradient == nullptr ? input : leaves.gradient;
+void evaluateAll(const LeafBlocks& leaves, float* destination, std::int64_t count) {
+  const float* const leaf = leaves.input;
+  const float* const other = leaves.gradient == nullptr ? leaf : leaves.gradient;
+  forProcessor(
+      [](const float* input, const float* gradient, float* result, std::int64_t elements) TILEFOLD_INLINED {
 #pragma omp simd simdlen(16)
-  for (std::int64_t i = 0; i < count; ++i) destination[i] = Known::evaluate(input[i], gradient[i]);
+        for (std::int64_t i = 0; i < elements; ++i) result[i] = Known::evaluate(input[i], gradient[i]);
+      },
+      leaf, other, destination, count);
 }
 
 void evaluatePlace(int known, const LeafBlocks& leaves, float* destination, std::int64_t count) {
-  forProcessor([=, &leaves]() TILEFOLD_INLINED {
-    int place = 0;
+  int place = 0;
 #define TILEFOLD_EVALUATE(Known) \
   if (known == place++) return evaluateAll<Known>(leaves, destination, count);
-    TILEFOLD_EXPRESSIONS(TILEFOLD_EVALUATE)
+  TILEFOLD_EXPRESSIONS(TILEFOLD_EVALUATE)
 #undef TILEFOLD_EVALUATE
-  });
 }
 
 void evaluateSteps(const std::vector<Instruction>& instructions, const LeafBlocks& leaves, float* destination) {
