@@ -93,8 +93,10 @@ Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
   const Layout forward =
       firstSupported<T>(KernelKind::convolutionForward, c, {Layout::OIhw8i16o2i, Layout::Ohwi16o2i, Layout::Goihw16g});
   c.sourceLayout = blocked;
-  const Layout backwardData =
-      firstSupported<T>(KernelKind::convolutionBackwardData, c, {Layout::IOhw8o16i2o, Layout::OIhw8o16i2o, Layout::Goihw16g});
+  // With strides the first has kernels for even extents alone, and the second is as fast.
+  const bool strided = c.strideHeight > 1 || c.strideWidth > 1;
+  const Layout first = strided ? Layout::OIhw8o16i2o : Layout::IOhw8o16i2o, second = strided ? Layout::IOhw8o16i2o : Layout::OIhw8o16i2o;
+  const Layout backwardData = firstSupported<T>(KernelKind::convolutionBackwardData, c, {first, second, Layout::Goihw16g});
   return {written, forward, backwardData};
 }
 
