@@ -51,6 +51,7 @@ const addonCodec = t.readonly(
     openDevice: call,
     lockFile: call,
     unlockFile: call,
+    mapBuffer: call,
     mapPixels: call,
     freePixels: call,
     openSlide: call,
