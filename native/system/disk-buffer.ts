@@ -22,10 +22,15 @@ export interface DiskBuffer {
    * It stays in the file, and comes back where it is touched again.
    */
   readonly leaveToFile: () => void
+  /**
+   * Says whether single places are written from here on, each of which then brings one page into
+   * memory, or all is read from the beginning.
+   */
+  readonly expectScattered: (isScattered: boolean) => void
 }
 
 const diskBufferAnswer = decodeAnswer(
-  t.type({ exchange: handleCodec<MappedExchange>('an exchange in a file'), part: call, leaveToFile: call })
+  t.type({ exchange: handleCodec<MappedExchange>('an exchange in a file'), part: call, leaveToFile: call, expectScattered: call })
 )
 const partAnswer = decodeAnswer(
   new t.Type<ArrayBuffer>(
@@ -50,9 +55,10 @@ export const mapBuffer = (path: string, bytes: number): E.Either<DeviceError, Di
   pipe(
     loadAddon(),
     E.chain((addon) => diskBufferAnswer(addon.mapBuffer({ path, bytes }))),
-    E.map(({ exchange, part, leaveToFile }) => ({
+    E.map(({ exchange, part, leaveToFile, expectScattered }) => ({
       exchange,
       part: (offset, length) => partOf(part({ offset, bytes: length })),
-      leaveToFile: () => void leaveToFile()
+      leaveToFile: () => void leaveToFile(),
+      expectScattered: (isScattered) => void expectScattered(isScattered)
     }))
   )

@@ -175,10 +175,12 @@ const whileLeaving =
   <A>(disk: DiskBuffer | undefined, images: readonly Image[], run: (images: readonly Image[]) => Outcome<A>): Outcome<A> =>
   async () => {
     if (disk === undefined) return run(images)()
+    disk.expectScattered(true)
     const timer = setInterval(disk.leaveToFile, leavingInterval)
     return run(images.map(leavingBefore(disk)))().finally(() => {
       clearInterval(timer)
       disk.leaveToFile()
+      disk.expectScattered(false)
     })
   }
 

@@ -44,6 +44,13 @@ Napi::Value mapBuffer(const Napi::CallbackInfo& info) {
                    return Napi::Boolean::New(call.Env(), true);
                  });
                }));
+    object.Set("expectScattered", Napi::Function::New(env, [mapped](const Napi::CallbackInfo& call) {
+                 return guarded(call.Env(), [&]() -> Napi::Value {
+                   if (!call[0].IsBoolean()) throw Failure("whether it is scattered is no boolean");
+                   mapped->expectScattered(call[0].As<Napi::Boolean>());
+                   return Napi::Boolean::New(call.Env(), true);
+                 });
+               }));
     return object;
   });
 }

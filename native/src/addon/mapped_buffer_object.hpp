@@ -6,9 +6,9 @@
 
 namespace tilefold::addon {
 
-// mapBuffer(path, bytes): { exchange, part, leaveToFile }. `exchange` is what a session takes;
-// part(offset, bytes) an ArrayBuffer over some of it, of which no two may overlap; leaveToFile()
-// takes it out of memory. It is mapped until nothing refers to any of them.
+// mapBuffer(path, bytes): { exchange, part, leaveToFile, expectScattered }. `exchange` is what a
+// session takes; part(offset, bytes) an ArrayBuffer over some of it, of which no two may overlap;
+// the others are those of MappedBuffer. It is mapped until nothing refers to any of them.
 Napi::Value mapBuffer(const Napi::CallbackInfo& info);
 
 // What mapBuffer made as `exchange`; null where the value is something else.

@@ -31,4 +31,9 @@ void MappedBuffer::leaveToFile() const {
     throw Failure(std::string("memory cannot be left to its file (") + std::strerror(errno) + ")");
 }
 
+void MappedBuffer::expectScattered(bool isScattered) const {
+  if (madvise(mapping_, bytes_, isScattered ? MADV_RANDOM : MADV_SEQUENTIAL) != 0)
+    throw Failure(std::string("memory in a file cannot be prepared (") + std::strerror(errno) + ")");
+}
+
 }  // namespace tilefold

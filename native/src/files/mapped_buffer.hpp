@@ -19,6 +19,9 @@ class MappedBuffer {
   // Takes all of it out of the process's memory, whoever writes to it meanwhile: what it holds
   // stays, in the file, and comes back where it is touched.
   void leaveToFile() const;
+  // Whether single places are written or read from here on, of which each then brings one page into
+  // memory, or all from the beginning, ahead of which the system may read.
+  void expectScattered(bool isScattered) const;
 
  private:
   std::size_t bytes_;
