@@ -1,14 +1,12 @@
-import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { versions } from '../../native/addon/addon'
 import { layoutCode } from '../../staging/kernels/layout'
+import { must } from '../must'
 
 test('the cpu answers for whole convolutions of any size: oneDNN 2.6 divides by the elements of an image, which it counts in 32 bits', () => {
-  const model = deviceModel('cpu', 'float32', 2)
-  if (!isRight(model)) throw new Error(model.left.message)
-  const { activationLayout, weightLayouts, scratchBytes } = model.right
+  const { activationLayout, weightLayouts, scratchBytes } = must(deviceModel('cpu', 'float32', 2))
   for (const [channels, extent] of [
     [64, 8192],
     [256, 4096],
