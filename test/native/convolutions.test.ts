@@ -38,15 +38,12 @@ test('the cpu answers for whole convolutions of any size: oneDNN 2.6 divides by 
   }
 })
 
-const versionsHere = versions()
-const multipliesBf16 = isRight(versionsHere) && /bf16|amx|fp16/.test(versionsHere.right.instructionSet)
+const multipliesBf16 = /bf16|amx|fp16/.test(must(versions()).instructionSet)
 
 /** Where it has none, our own loops convert each row to float and back, from plain weights. */
 const compiled = multipliesBf16 ? test : test.skip
 compiled('in bf16 the cpu has compiled kernels of every common convolution, where the processor multiplies bf16', () => {
-  const model = deviceModel('cpu', 'bf16', 2)
-  if (!isRight(model)) throw new Error(model.left.message)
-  const { activationLayout, weightLayouts } = model.right
+  const { activationLayout, weightLayouts } = must(deviceModel('cpu', 'bf16', 2))
   for (const [kernel, stride, dilation, groups] of [
     [3, 1, 1, 1],
     [3, 2, 1, 1],
