@@ -4,19 +4,9 @@ import * as t from 'io-ts'
 import { createRequire } from 'node:module'
 import { storedPrecision, type DevicePrecision } from '../../staging/kernels/precision'
 import { addonFile } from './addon-file'
+import { call } from './codecs'
 import { decodeAnswer, deviceError, type DeviceError } from './error'
 import { loadFailure } from './prebuilt'
-
-/** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */
-type Call = (...values: readonly unknown[]) => unknown
-
-const isCall = (value: unknown): value is Call => typeof value === 'function'
-export const call = new t.Type<Call>(
-  'function',
-  isCall,
-  (value, context) => (isCall(value) ? t.success(value) : t.failure(value, context)),
-  t.identity
-)
 
 export const nativeSession = t.readonly(
   t.intersection([

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
+import { promise } from './codecs'
 
 /**
  * A failure of a device; the message is one sentence. Codes: `memory` and `threads`, more was asked
@@ -27,4 +28,14 @@ export const decodeAnswer =
     return codec.is(value)
       ? E.right(value)
       : E.left(deviceError('device', `the addon answered with no ${codec.name}: build it again with "npm run build"`))
+  }
+
+const promiseAnswer = decodeAnswer(promise)
+
+/** Decodes an answer that is promised: at once that it is, and what it then is by the codec. */
+export const decodePromised =
+  <A>(codec: t.Type<A, unknown>) =>
+  async (answer: unknown): Promise<E.Either<DeviceError, A>> => {
+    const promised = promiseAnswer(answer)
+    return E.isLeft(promised) ? promised : decodeAnswer(codec)(await promised.right)
   }

@@ -6,6 +6,7 @@ import { markAsUntransferable } from 'node:worker_threads'
 import type { Program, SectionName } from '../../staging/program/program'
 import type { Precision } from '../../staging/kernels/precision'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
+import { float64Array, promise } from '../addon/codecs'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 import type { Network, NetworkHandle } from '../network/network'
@@ -146,26 +147,10 @@ export interface EncodedSessionOptions extends EncodedProgram {
 }
 
 const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
-const timestampsAnswer = decodeAnswer(
-  t.readonlyArray(
-    new t.Type<Float64Array>(
-      'Float64Array',
-      (value): value is Float64Array => value instanceof Float64Array,
-      (value, context) => (value instanceof Float64Array ? t.success(value) : t.failure(value, context)),
-      t.identity
-    )
-  )
-)
+const timestampsAnswer = decodeAnswer(t.readonlyArray(float64Array))
 const peakAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
-const promiseAnswer = decodeAnswer(
-  new t.Type<Promise<unknown>>(
-    'promise',
-    (value): value is Promise<unknown> => value instanceof Promise,
-    (value, context) => (value instanceof Promise ? t.success(value as Promise<unknown>) : t.failure(value, context)),
-    t.identity
-  )
-)
+const promiseAnswer = decodeAnswer(promise)
 
 /**
  * Buffers that the addon reads and writes off the main thread: given to another thread, they would

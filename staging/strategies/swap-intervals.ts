@@ -107,7 +107,7 @@ export const freedWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterv
  * The backward half: each swap-in, in the order in which backward reads, starts as early as
  * `target` bytes allow.
  */
-export const fetchEarly = (timeline: Timeline, stays: readonly StageInterval[], target: number): readonly StageInterval[] => {
+const fetchEarly = (timeline: Timeline, stays: readonly StageInterval[], target: number): readonly StageInterval[] => {
   const live = [...occupancy(timeline, stays)]
   let earliest = 0
   return [...stays]

@@ -9,7 +9,8 @@ import { type Elements, asBytes, newElements, pixelBytes } from '../../src/image
 import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { temporaryFolder } from '../src/temporary-folder'
-import { close, exchange, index, launch, left, loop, open, parameters, right, targets, type Target } from './program'
+import { must } from '../must'
+import { close, exchange, index, launch, left, loop, open, parameters, targets, type Target } from './program'
 
 const [height, width] = [4, 6]
 const [tileHeight, tileWidth] = [2, 3]
@@ -100,12 +101,10 @@ const loadTiles = async (
   const one = launch(0, exchange(0, strides), index(0, [1, 0, 0]), index(0, [0, tileHeight, 0]), index(0, [0, 0, tileWidth]))
   const code = [loop('B', images.length, loop('H', down, loop('W', across, one)))]
   const exchangeBytes = images.length * across * down * tileElements * elementBytes
-  const session = right(
-    open({ kernels: [kernel], code, exchangeBytes, precision, input: [images.length, channels, height, width] }, device)
-  )
+  const session = must(open({ kernels: [kernel], code, exchangeBytes, precision, input: [images.length, channels, height, width] }, device))
   onSession(session)
   const buffer = new ArrayBuffer(exchangeBytes)
-  right(await session.run('step', buffer, parameters, images)())
+  must(await session.run('step', buffer, parameters, images)())
   session.close()
   const found = precision === 'float64' ? new Float64Array(buffer) : new Float32Array(buffer)
   const tileAt = (image: number, y: number, x: number): number =>
@@ -179,7 +178,7 @@ for (const target of targets)
     const file = join(temporaryFolder(), 'pixels')
     const held = pixelsOf(height + 1, width + 2, 3, 11)
     writeFileSync(file, Buffer.concat([Buffer.alloc(7), held.pixels]))
-    const mapped: Image = { ...held, pixels: right(mapPixels(file, 7, held.pixels.length)) }
+    const mapped: Image = { ...held, pixels: must(mapPixels(file, 7, held.pixels.length)) }
     rmSync(file)
     assert.equal(await loadTiles([mapped], 'plain', target), await loadTiles([held], 'plain', target))
   })
@@ -276,7 +275,7 @@ test('what is no part of a file, or of another size than its image, is refused',
   writeFileSync(file, Buffer.alloc(72))
   assert.match(left(mapPixels(file, 8, 65)).message, /pixels: has 72 bytes, too few for 65 from 8 on$/)
   assert.match(left(mapPixels(`${file}.none`, 0, 1)).message, /cannot be opened \(No such file or directory\)$/)
-  const image = { ...pixelsOf(height, width, 3, 1), pixels: right(mapPixels(file, 0, 71)) }
+  const image = { ...pixelsOf(height, width, 3, 1), pixels: must(mapPixels(file, 0, 71)) }
   await loadTiles([image], 'plain', targets[0]).then(
     () => assert.unreachable(),
     ({ message }: Error) => assert.match(message, /an image of 4x6x3 has 71 bytes instead of 72/)
@@ -329,11 +328,11 @@ test('refuses a turned crop that leaves its image, and a colour that is not fini
   }
   const exchangeBytes = 8 * 3 * height * width
   const code = [launch(0, exchange(0), index(0), index(0), index(0))]
-  const session = right(open({ kernels: [kernel], code, exchangeBytes, input: [1, 3, height, width] }))
+  const session = must(open({ kernels: [kernel], code, exchangeBytes, input: [1, 3, height, width] }))
   const run = (image: Image) => session.run('step', new ArrayBuffer(exchangeBytes), parameters, [image])()
   const [lying, standing] = [pixelsOf(height, width, 3, 1), pixelsOf(width, height, 3, 1)]
-  right(await run({ ...lying, quarterTurns: 2 }))
-  right(await run({ ...standing, quarterTurns: 3 }))
+  must(await run({ ...lying, quarterTurns: 2 }))
+  must(await run({ ...standing, quarterTurns: 3 }))
   const sentence = 'image 0 of 4x6 does not hold a crop of 6x4 at row 0, column 0, to be turned on its side'
   assert.is(left(await run({ ...lying, quarterTurns: 1 })).message, sentence)
   assert.ok(left(await run(standing)).message.includes('of 6x4 does not hold a crop of 4x6'))

@@ -3,10 +3,10 @@ import { test } from 'uvu'
 import { loadAddon } from '../../native/addon/addon'
 import { kernelKinds, rowOf } from '../../staging/kernels/kernels'
 import { channelBlock, layouts, weightElements } from '../../staging/kernels/layout'
-import { right } from './program'
+import { must } from '../must'
 
 test('kernels, their fields and operands are the same in both languages', () => {
-  const { value } = right(loadAddon()).kernelTable() as { readonly value: unknown }
+  const { value } = must(loadAddon()).kernelTable() as { readonly value: unknown }
   assert.equal(
     value,
     kernelKinds.map((kind) => {
@@ -26,7 +26,7 @@ test('kernels, their fields and operands are the same in both languages', () => 
 })
 
 test('layouts and their blocks are the same in both languages', () => {
-  const { value } = right(loadAddon()).layoutTable() as {
+  const { value } = must(loadAddon()).layoutTable() as {
     readonly value: readonly {
       readonly name: string
       readonly channels: number

@@ -1,6 +1,5 @@
 // Ops that move pixels and channels, or pick one of them, in tiles that divide nothing in
 // particular.
-import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
@@ -47,11 +46,8 @@ const proves = (execution: Execution): void => {
     must(verify(must(stageFor(execution, objective)).program))
 }
 
-const graphOf = (layers: readonly dsl.AnyLayer[], input: readonly number[]): Graph => {
-  const built = buildGraph({ name: 'net', layers }, input as readonly [number, number, number, number])
-  if (!isRight(built)) throw new Error(built.left.message)
-  return built.right
-}
+const graphOf = (layers: readonly dsl.AnyLayer[], input: readonly number[]): Graph =>
+  must(buildGraph({ name: 'net', layers }, input as readonly [number, number, number, number]))
 
 type Drawn = Execution & { readonly graph: Graph }
 
@@ -119,8 +115,7 @@ test('every tile of a padding can be timed by itself', () => {
     )
   })
   const pads = [...new Map(kernels.filter(({ kind }) => kind === 'padForward').map((kernel) => [keyOfKernel(kernel), kernel])).values()]
-  const timer = must(createKernelTimer({ device: 'cpu', precision: 'float32', threads: 1 }))
-  const times = must(timer.milliseconds(pads))
+  const times = must(must(createKernelTimer({ device: 'cpu', precision: 'float32', threads: 1 })).milliseconds(pads))
   assert.ok(pads.length > 100)
   assert.equal(
     times.filter((time) => typeof time !== 'number'),

@@ -14,6 +14,7 @@ import {
   moduleProgram,
   printed,
   requiringProgram,
+  throwingProgram,
   typescriptModel
 } from './example-programs'
 import { type Ended, type NodeProgram, borrow, installed, nodes, prints, run, writeFiles } from './strange-project'
@@ -184,6 +185,32 @@ for (const { machine, typescript } of pairs) {
       const { status, stderr } = run(folder, machine.program, [bin(typescript, 'ts-node'), `${place}wrong.ts`], quiet)
       assert.match(stderr, /the kernel 33x33 is larger than its padded input 32x32/)
       assert.is(status, 1)
+    }
+  })
+
+  test(`ts-node with TypeScript ${typescript} on ${machine.name}, in a package of ECMAScript modules`, () => {
+    const folder = join(tools(typescript), 'ts-node-modules')
+    const compilerOptions = { module: 'nodenext', moduleResolution: 'nodenext', target: 'es2022', strict: true, types: ['node'] }
+    writeFiles(folder, {
+      'package.json': { type: 'module' },
+      'tsconfig.json': { compilerOptions, 'ts-node': { require: ['tilefold/ts-node'] } },
+      'program.ts': moduleProgram,
+      'program.mts': moduleProgram,
+      'network.ts': typescriptModel(),
+      'throwing.ts': throwingProgram,
+      'wrong.ts': typescriptModel(33),
+      'importing.ts': "import wrong from './wrong.js'\nconsole.log(wrong.name)\n"
+    })
+    for (const name of ['program.ts', 'program.mts']) runs(machine, folder, [bin(typescript, 'ts-node'), name], printed)
+    const fails = (name: string): string => {
+      const { status, stdout, stderr } = run(folder, machine.program, [bin(typescript, 'ts-node'), name], quiet)
+      assert.equal([stdout, status], ['', 1], stderr)
+      return stderr
+    }
+    assert.match(fails('throwing.ts'), /^Error: small\n +at .*throwing\.ts:6:/m)
+    for (const name of ['wrong.ts', 'importing.ts']) {
+      const said = fails(name)
+      assert.match(said, /(^|\n)wrong\.ts\(3,\d+\): error .* 0: conv2d: the kernel 33x33 is larger than its padded input 32x32/)
     }
   })
 
