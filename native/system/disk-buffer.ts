@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { call, loadAddon } from '../addon/addon'
+import { loadAddon } from '../addon/addon'
+import { arrayBuffer, call, handleCodec } from '../addon/codecs'
 import { decodeAnswer, type DeviceError } from '../addon/error'
-import { handleCodec } from '../addon/handle'
 
 declare const mapped: unique symbol
 /** The exchange of a section that lies in a file, which may be more than a buffer holds. */
@@ -32,14 +32,7 @@ export interface DiskBuffer {
 const diskBufferAnswer = decodeAnswer(
   t.type({ exchange: handleCodec<MappedExchange>('an exchange in a file'), part: call, leaveToFile: call, expectScattered: call })
 )
-const partAnswer = decodeAnswer(
-  new t.Type<ArrayBuffer>(
-    'ArrayBuffer',
-    (value): value is ArrayBuffer => value instanceof ArrayBuffer,
-    (value, context) => (value instanceof ArrayBuffer ? t.success(value) : t.failure(value, context)),
-    t.identity
-  )
-)
+const partAnswer = decodeAnswer(arrayBuffer)
 
 const partOf = (answer: unknown): ArrayBuffer => {
   const part = partAnswer(answer)
