@@ -25,8 +25,8 @@ const packageType = (folder: string): O.Option<string> =>
   )
 
 /**
- * Tells whether Node takes a TypeScript file, by its absolute path, for an ECMAScript module: by its
- * ending, or by its package.
+ * Tells whether Node takes a TypeScript file, by its absolute path, for an ECMAScript module: by
+ * its ending, or by its package.
  */
 export const isModule = (path: string): boolean =>
   path.endsWith('.mts') || (path.endsWith('.ts') && O.toUndefined(packageType(dirname(path))) === 'module')
