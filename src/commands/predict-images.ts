@@ -17,7 +17,7 @@ import { heldBytes } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
 import { planForward } from '../predicting/plan-images'
 import { type PredictedKind, predictedKind } from '../predicting/prediction'
-import { type Wanted, checkKind, checkWanted, resultFilesOf } from '../predicting/result-files'
+import { type Wanted, checkKind, checkResultPaths, resultFilesOf } from '../predicting/result-files'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
 import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
@@ -218,7 +218,7 @@ export const predictImages = (options: DecodedPredictOptions): Outcome<PredictRe
         options,
         listed.map(({ path }) => path),
         files.length > 0 ? files.map((path) => ({ name: '--out', path })) : namedPaths('--out', options.out),
-        checkWanted(wanted, files)
+        checkResultPaths(wanted, files)
       )
     ),
     TE.let('run', ({ prepared }): Run => ({ ...prepared, options, wanted, progress })),

@@ -1,23 +1,15 @@
 // ECMAScript modules in TypeScript under ts-node, which by itself leaves them to Node: checked and
 // transpiled as what `require` loads is. Node runs this in a thread of its own.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const require = createRequire(import.meta.url)
 const { checker, compilerOf, textOf } = require('./checked-program.js')
+const { isModule } = require('./module-kind')
 const { transpiled } = require('./transpile.js')
 
 const isTypeScript = (url) => /^file:[^?#]*\.[cm]?ts$/.test(url) && !url.includes('/node_modules/')
-
-/** Of the nearest package.json. */
-const packageType = (folder) => {
-  const path = join(folder, 'package.json')
-  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')).type
-  return dirname(folder) === folder ? undefined : packageType(dirname(folder))
-}
-const isModule = (path) => path.endsWith('.mts') || (path.endsWith('.ts') && packageType(dirname(path)) === 'module')
 
 /** What is wrong, in the compiler's words alone: Node prints the stack of what is thrown. */
 const typeError = (text, path) => Object.assign(new Error(text), { stack: `${text}    at ${path}` })

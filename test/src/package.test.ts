@@ -130,7 +130,9 @@ for (const { name, program } of machines)
     for (const script of ['program.js', 'program.mjs']) runs(project, [script], printed)
     for (const type of ['commonjs', 'module']) {
       const folder = at(`typed-${type}`)
+      const settings = { compilerOptions: { module: 'nodenext', types: [] } }
       writeFiles(folder, { 'package.json': { type }, 'model.ts': typescriptModel(), 'wrong.ts': typescriptModel(33) })
+      if (type === 'module') writeFiles(folder, { 'tsconfig.json': settings })
       if (name === machines[0]!.name) borrow(folder, ['typescript'])
       refused(run(folder, program, [command, 'plan', 'wrong.ts'], quiet), /^wrong\.ts:3:\d+: 0: conv2d: the kernel 33x33 is larger than/)
       runs(folder, [command, 'plan', 'model.ts', '--out', 'made.plan.ts'], /^small, input 1x3x32x32/)

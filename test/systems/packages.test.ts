@@ -83,8 +83,10 @@ for (const machine of machines) {
 
 for (const { machine, typescript } of pairs)
   test(`models and plans by the command line on ${machine.name} with TypeScript ${typescript}`, () => {
-    const models: readonly (readonly [string, object, string])[] = [
+    const node = { compilerOptions: { module: 'nodenext', strict: true, types: [] } }
+    const models: readonly (readonly [string, object, string, object?])[] = [
       ['model.ts', {}, typescriptModel()],
+      ['model.ts', {}, typescriptModel(), node],
       ['model.cts', {}, typescriptModel()],
       ['model.mts', {}, typescriptModel()],
       ['model.js', {}, commonjsModel],
@@ -92,12 +94,14 @@ for (const { machine, typescript } of pairs)
       ['model.cjs', {}, commonjsModel],
       ['model.mjs', {}, javascriptModel],
       ['model.ts', { type: 'module' }, typescriptModel()],
+      ['model.ts', { type: 'module' }, typescriptModel(), node],
+      ['model.mts', { type: 'module' }, typescriptModel(), node],
       ['model.js', { type: 'module' }, javascriptModel],
       ['model.cts', { type: 'module' }, typescriptModel()]
     ]
-    models.forEach(([name, manifest, text], index) => {
+    models.forEach(([name, manifest, text, settings], index) => {
       const folder = join(tools(typescript), `models-${machine.name.replace(/\W/g, '')}-${index}`)
-      writeFiles(folder, { 'package.json': manifest, [name]: text })
+      writeFiles(folder, { 'package.json': manifest, [name]: text, ...(settings && { 'tsconfig.json': settings }) })
       const say = `${name} ${JSON.stringify(manifest)}`
       if (/ts$/.test(name)) {
         const wrong = name.replace('model', 'wrong')
