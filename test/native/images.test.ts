@@ -169,7 +169,12 @@ for (const target of targets)
         ).flat()
         const read = await loadTiles([image], layout, target)
         assert.ok(read.every((value, i) => Math.abs(value - expected[i]!) <= 1e-6 * Math.max(1, Math.abs(expected[i]!))))
-        const windows = readFrom({ ...whole, pixels: image.pixels as Uint8Array, channels: pixelBytes({ elementType, channels }) }, 64, [], single)
+        const windows = readFrom(
+          { ...whole, pixels: image.pixels as Uint8Array, channels: pixelBytes({ elementType, channels }) },
+          64,
+          [],
+          single
+        )
         assert.equal(await loadTiles([{ ...image, pixels: windows }], layout, target), read)
       })
 
