@@ -14,7 +14,9 @@ const asTheyAre = [
   'src/files/cache-folder.d.ts',
   'src/files/cached-text.js',
   'src/files/cached-text.d.ts',
+  'src/modules/checked-program.js',
   'src/modules/transpile.js',
+  'src/modules/ts-node-hooks.mjs',
   'src/reports/page',
   'src/ts-node.js'
 ]
