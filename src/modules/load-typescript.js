@@ -21,5 +21,7 @@ install({
   environment: 'node',
   handleUncaughtExceptions: false,
   retrieveSourceMap: (file) =>
-    extensions.some((extension) => file.endsWith(extension)) && !file.includes('/node_modules/') ? { url: file, map: compiled(file).sourceMapText } : null
+    extensions.some((extension) => file.endsWith(extension)) && !file.includes('/node_modules/')
+      ? { url: file, map: compiled(file).sourceMapText }
+      : null
 })

@@ -37,7 +37,16 @@ const files = {
 
 const suite = emulates ? test : test.skip
 suite('everything for it is built', () => {
-  run('cmake', ['--build', build, '--parallel', String(availableParallelism()), '--target', 'emulated_addon', 'emulated_test', 'cuda_engines_test'])
+  run('cmake', [
+    '--build',
+    build,
+    '--parallel',
+    String(availableParallelism()),
+    '--target',
+    'emulated_addon',
+    'emulated_test',
+    'cuda_engines_test'
+  ])
 })
 
 suite("the cuda device's scheduling by itself", () => {
@@ -46,8 +55,12 @@ suite("the cuda device's scheduling by itself", () => {
 
 // Under sanitizers in the long tests (native/test/run).
 suite('the cuda device against the reference device, without Node', () => {
-  const printed = run(join(build, 'emulated_test'), ['0.4', 'cuda', 'tf32', 'bf16'], { TILEFOLD_CUDNN_PATH: libraries, OMP_WAIT_POLICY: 'passive' })
-  for (const name of ['cuda', 'cuda tf32', 'cuda bf16']) assert.match(printed, new RegExp(`^${name}: \\d+ kernels compared, 0 failures`, 'm'))
+  const printed = run(join(build, 'emulated_test'), ['0.4', 'cuda', 'tf32', 'bf16'], {
+    TILEFOLD_CUDNN_PATH: libraries,
+    OMP_WAIT_POLICY: 'passive'
+  })
+  for (const name of ['cuda', 'cuda tf32', 'cuda bf16'])
+    assert.match(printed, new RegExp(`^${name}: \\d+ kernels compared, 0 failures`, 'm'))
 })
 
 suite("the cuda device's suite passes on the processor", () => {
