@@ -4,12 +4,12 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import * as E from 'fp-ts/Either'
 import { chain } from '../src'
 import { formatMilliseconds } from '../src/text/format'
 import { table } from '../src/text/table'
 import { randomStream } from '../src/numbers/random'
 import { relativeMakespans, swapStrategies } from './chain-timeline'
+import { must } from './must'
 import { leastBytes, offload, offloadStrategies, orderedSchedule, peakBytes, type Chain, type OffloadStrategy } from '../staging/chain'
 
 /** Shares of the way from the least memory to M_peak. */
@@ -17,11 +17,6 @@ const shares = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
 
 /** What the paper found for DYNPROG on ResNets, DenseNets and Inception (section 6.2). */
 const paperMost = 1.2
-
-const must = <L extends { readonly message: string }, A>(result: E.Either<L, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
 
 const device = join(__dirname, '..', 'devices', 'v100-16gb.json') as `${string}.json`
 

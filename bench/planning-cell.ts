@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
+import { must } from './must'
 
 /** What is planned: a training step of a built-in model, head gap and two classes. */
 export interface Cell {
@@ -43,12 +44,6 @@ const load = (checkout: string) => ({
   models: require(join(checkout, 'models')) as typeof import('../models'),
   files: require(join(checkout, 'src/plans/device-file')) as typeof import('../src/plans/device-file')
 })
-
-/** Throws where the device is not there or the model is none: nothing was planned. */
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isRight(result)) return result.right
-  throw new Error(result.left.message)
-}
 
 const planCell = (checkout: string, cell: Cell): CellResult => {
   const { staging, native, models, files } = load(checkout)

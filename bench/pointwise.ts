@@ -9,13 +9,13 @@
  */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import * as E from 'fp-ts/Either'
 import * as dsl from '../dsl'
 import { createKernelTimer, deviceModel } from '../native'
 import type { Kernel } from '../staging/kernels/kernels'
 import { activationElements, layoutCode, type Layout } from '../staging/kernels/layout'
 import { functionsOf } from '../staging/pointwise/functions'
 import { median } from './median'
+import { must } from './must'
 
 const { values } = parseArgs({
   options: {
@@ -33,13 +33,8 @@ const [size, channels, rounds, threads] = [values.size, values.channels, values.
 ]
 
 const choice = { device: 'cpu', precision: 'float32', threads } as const
-const right = <A>(answer: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(answer)) throw new Error(answer.left.message)
-  return answer.right
-}
-
-const timer = right(createKernelTimer(choice))
-const layout: Layout = right(deviceModel('cpu', 'float32', threads)).activationLayout(channels, false)
+const timer = must(createKernelTimer(choice))
+const layout: Layout = must(deviceModel('cpu', 'float32', threads)).activationLayout(channels, false)
 const extents = [1, channels, size, size] as const
 const tile = { batch: 1, channels, height: size, width: size, layout: layoutCode(layout) }
 const alone = { broadcast: 0, weightPerChannel: 0, biasPerChannel: 0 }
@@ -77,7 +72,7 @@ const rows: readonly Row[] = [
 ]
 
 const milliseconds = (kernel: Kernel): number => {
-  const [time] = right(timer.milliseconds([kernel]))
+  const [time] = must(timer.milliseconds([kernel]))
   if (typeof time !== 'number') throw new Error(time)
   return time
 }

@@ -8,11 +8,7 @@ import { makePlan } from '../src/commands/plan'
 import { fillPixels } from '../src/commands/bench'
 import { createRunRecorder } from '../src/running/run-recorder'
 import { type RunningNetwork, withNetwork } from '../src/running/running-network'
-
-const must = <A>(either: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(either)) throw new Error(either.left.message)
-  return either.right
-}
+import { must } from './must'
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
 

@@ -2,9 +2,9 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
-import { call, loadAddon } from '../addon/addon'
-import { type DeviceError, decodeAnswer } from '../addon/error'
-import { handleCodec } from '../addon/handle'
+import { loadAddon } from '../addon/addon'
+import { bytesCodec, call, handleCodec } from '../addon/codecs'
+import { type DeviceError, decodeAnswer, decodePromised } from '../addon/error'
 
 /** What a session takes of a network. */
 export interface NetworkHandle {
@@ -35,30 +35,13 @@ const nativeNetwork = t.readonly(
 const networkAnswer = decodeAnswer(nativeNetwork)
 const networksAnswer = decodeAnswer(t.readonlyArray(nativeNetwork, 'networks'))
 
-const bytes = new t.Type<Uint8Array>(
-  'bytes',
-  (value): value is Uint8Array => value instanceof Uint8Array,
-  (value, context) => (value instanceof Uint8Array ? t.success(value) : t.failure(value, context)),
-  t.identity
-)
-const gatherAnswer = decodeAnswer(t.readonlyArray(bytes, 'bytes of all ranks'))
-const promiseAnswer = decodeAnswer(
-  new t.Type<Promise<unknown>>(
-    'a promise',
-    (value): value is Promise<unknown> => value instanceof Promise,
-    (value, context) => (value instanceof Promise ? t.success(value) : t.failure(value, context)),
-    t.identity
-  )
-)
+const gatherAnswer = decodePromised(t.readonlyArray(bytesCodec('bytes'), 'bytes of all ranks'))
 
 const toNetwork = ({ handle, rank, size, gather, leave }: t.TypeOf<typeof nativeNetwork>): Network => ({
   handle,
   rank,
   size,
-  gather: (own) => async () => {
-    const asked = promiseAnswer(gather(own))
-    return E.isLeft(asked) ? asked : gatherAnswer(await asked.right)
-  },
+  gather: (own) => () => gatherAnswer(gather(own)),
   leave: (status) => void leave(status)
 })
 

@@ -6,9 +6,11 @@ import { markAsUntransferable } from 'node:worker_threads'
 import type { Program, SectionName } from '../../staging/program/program'
 import type { Precision } from '../../staging/kernels/precision'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
+import { float64Array, promise } from '../addon/codecs'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 import type { Network, NetworkHandle } from '../network/network'
+import type { MappedExchange } from '../system/disk-buffer'
 import { type MappedPixels, freePixels } from '../system/pixels'
 
 /** Part of an image, in its pixels. */
@@ -21,8 +23,10 @@ export interface ImageWindow {
 
 /** Pixels that are read while a section runs: each window when a kernel needs it, one at a time. */
 export interface ReadPixels {
-  /** Bytes of a window, unless one row is more. */
+  /** Bytes of a window, unless one pixel is more. */
   readonly windowBytes: number
+  /** What of the file is decoded at a time: windows end where such tiles do. 1x1 of one without. */
+  readonly tile: { readonly height: number; readonly width: number }
   /**
    * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
    * section.
@@ -81,7 +85,7 @@ export interface Session {
    */
   readonly run: (
     section: SectionName,
-    exchange: ArrayBuffer,
+    exchange: ArrayBuffer | MappedExchange,
     parameters: StepParameters,
     images: readonly Image[]
   ) => TE.TaskEither<DeviceError, number>
@@ -143,33 +147,17 @@ export interface EncodedSessionOptions extends EncodedProgram {
 }
 
 const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
-const timestampsAnswer = decodeAnswer(
-  t.readonlyArray(
-    new t.Type<Float64Array>(
-      'Float64Array',
-      (value): value is Float64Array => value instanceof Float64Array,
-      (value, context) => (value instanceof Float64Array ? t.success(value) : t.failure(value, context)),
-      t.identity
-    )
-  )
-)
+const timestampsAnswer = decodeAnswer(t.readonlyArray(float64Array))
 const peakAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
-const promiseAnswer = decodeAnswer(
-  new t.Type<Promise<unknown>>(
-    'promise',
-    (value): value is Promise<unknown> => value instanceof Promise,
-    (value, context) => (value instanceof Promise ? t.success(value as Promise<unknown>) : t.failure(value, context)),
-    t.identity
-  )
-)
+const promiseAnswer = decodeAnswer(promise)
 
 /**
  * Buffers that the addon reads and writes off the main thread: given to another thread, they would
  * be freed there.
  */
-const pin = (exchange: ArrayBuffer, images: readonly Image[]): void => {
-  markAsUntransferable(exchange)
+const pin = (exchange: ArrayBuffer | MappedExchange, images: readonly Image[]): void => {
+  if (exchange instanceof ArrayBuffer) markAsUntransferable(exchange)
   for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
 }
 
@@ -181,7 +169,7 @@ const asGiven =
   (image: Image): object => {
     const { pixels } = image
     if (!isRead(pixels)) return image
-    const { windowBytes, readWindow } = pixels
+    const { windowBytes, tile, readWindow } = pixels
     const refuse = (sentence: string): string => (onRefused(sentence), sentence)
     const read = (top: number, left: number, height: number, width: number, answer: (given: Uint8Array | string) => void): void => {
       readWindow({ top, left, height, width })().then(
@@ -195,7 +183,7 @@ const asGiven =
         (thrown: unknown) => answer(refuse(String(thrown)))
       )
     }
-    return { ...image, pixels: { windowBytes, read } }
+    return { ...image, pixels: { windowBytes, tile, read } }
   }
 
 const interrupts = new Set<() => void>()

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { call, loadAddon } from '../addon/addon'
+import { loadAddon } from '../addon/addon'
+import { call } from '../addon/codecs'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 
 /**

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { loadAddon } from '../addon/addon'
 import { decodeAnswer, type DeviceError } from '../addon/error'
-import { handleCodec } from '../addon/handle'
+import { handleCodec } from '../addon/codecs'
 
 declare const lock: unique symbol
 /** A lock on a file, which the system gives back when its process ends, however it ends. */

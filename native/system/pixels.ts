@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { loadAddon } from '../addon/addon'
 import { decodeAnswer, type DeviceError } from '../addon/error'
-import { handleCodec } from '../addon/handle'
+import { handleCodec } from '../addon/codecs'
 
 declare const mapped: unique symbol
 /**

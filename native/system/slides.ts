@@ -3,7 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
 import { loadAddon } from '../addon/addon'
-import { type DeviceError, decodeAnswer } from '../addon/error'
+import { bytesCodec } from '../addon/codecs'
+import { type DeviceError, decodeAnswer, decodePromised } from '../addon/error'
 import type { ImageWindow } from '../session/session'
 
 /** A slide that OpenSlide has open; closed when nothing refers to it. */
@@ -27,22 +28,7 @@ const slideAnswer = decodeAnswer(
     read: t.Function
   })
 )
-const pixelsAnswer = decodeAnswer(
-  new t.Type<Uint8Array>(
-    'pixels',
-    (value): value is Uint8Array => value instanceof Uint8Array,
-    (value, context) => (value instanceof Uint8Array ? t.success(value) : t.failure(value, context)),
-    t.identity
-  )
-)
-const promiseAnswer = decodeAnswer(
-  new t.Type<Promise<unknown>>(
-    'a promise',
-    (value): value is Promise<unknown> => value instanceof Promise,
-    (value, context) => (value instanceof Promise ? t.success(value) : t.failure(value, context)),
-    t.identity
-  )
-)
+const pixelsAnswer = decodePromised(bytesCodec('pixels'))
 
 /**
  * Opens a slide with OpenSlide 3.4 or 4, which is found when this is first called: in
@@ -56,9 +42,6 @@ export const openSlide = (path: string): E.Either<DeviceError, Slide> =>
       vendor,
       ...(micronsPerPixel > 0 ? { micronsPerPixel } : {}),
       levels: heights.map((height, level) => ({ height, width: widths[level]! })),
-      read: (level, window) => async () => {
-        const asked = promiseAnswer(read({ level, ...window }))
-        return E.isLeft(asked) ? asked : pixelsAnswer(await asked.right)
-      }
+      read: (level, window) => () => pixelsAnswer(read({ level, ...window }))
     }))
   )

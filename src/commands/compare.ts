@@ -108,16 +108,14 @@ const compareRows = (
 export const compare: (options: CompareOptions) => Outcome<{ readonly rows: readonly CompareRow[] }> = libraryFunction(
   'compare',
   compareOptions,
-  ({ budgets, strategies, report, signal, onSearch, ...options }) =>
+  ({ budgets, strategies, report, ...options }) =>
     pipe(
       checkReport(report),
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-      TE.bind('request', ({ built }) =>
-        TE.fromEither(planRequest(built, pickWatching({ ...(onSearch && { onSearch }), ...(signal && { signal }) })))
-      ),
+      TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
       TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
       TE.bind('rows', ({ request, stageBy, plain }) => {
@@ -128,7 +126,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
           strategies.flatMap((strategy) =>
             budgets.map((size) => () => compareRow(stageBy, strategy, bytesOf(size), maxBytes(request), plainFlops))
           ),
-          signal
+          options.signal
         )
       }),
       TE.chainFirst(({ rows, plain: { graph } }) => writeReport(report, () => comparisonPage(rows, graph.model, graph.input))),

@@ -160,7 +160,7 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
 }
 
 /** The change that is recommended, in a sentence. */
-export const recommendationText = ({ recommended }: Pick<ExplanationReport, 'recommended'>): string | undefined =>
+const recommendationText = ({ recommended }: Pick<ExplanationReport, 'recommended'>): string | undefined =>
   recommended === null
     ? undefined
     : `Recommended: --budget ${recommended.budgetBytes} (${formatBytes(recommended.budgetBytes)}), where a step takes ${formatMilliseconds(-recommended.differenceMs)} less: the most for each byte that is added.`

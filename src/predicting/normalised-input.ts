@@ -2,37 +2,30 @@ import * as TE from 'fp-ts/TaskEither'
 import type { Source } from '../../staging'
 import type { Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
-import { decodeImage } from '../images/decode-image'
 import { freePixels } from '../../native'
 import type { Extent2 } from '../images/resolution'
 import type { Reading } from '../images/samples'
 import { pipe } from 'fp-ts/function'
-import { inputFailure } from '../failure'
 import type { Numbers } from '../running/step-io'
+import { openWindows } from './read-windows'
 
 /** Pixels [rows, width, 3] from row `top` on. */
 export type ReadRows = (top: number, rows: number) => Outcome<Uint8Array>
 
 /** An image by rows: from its tiles, or from the whole that is decoded now. */
-export const rowReader = ({ path, header: { height, width }, read }: ImageSource, reading: Reading): Outcome<ReadRows> =>
-  read !== undefined
-    ? TE.right((top, rows) =>
-        TE.map((given: Uint8Array) => {
-          const own = new Uint8Array(given)
-          freePixels(given)
-          return own
-        })(read({ top, left: 0, height: rows, width }))
-      )
-    : pipe(
-        decodeImage(path, { height: 1, width: 1 }, undefined, reading),
-        TE.chain(({ pixels }) =>
-          pixels instanceof Uint8Array
-            ? TE.right<never, ReadRows>((top, rows) => TE.right(pixels.subarray(top * width * 3, (top + rows) * width * 3)))
-            : TE.left(
-                inputFailure(`the image ${path} is ${height}x${width} without tiles, too large for a heat map: store it as a tiled TIFF`)
-              )
-        )
-      )
+export const rowReader = (source: ImageSource, reading: Reading): Outcome<ReadRows> =>
+  pipe(
+    openWindows(source, reading),
+    TE.map(
+      (read): ReadRows =>
+        (top, rows) =>
+          TE.map((given: Uint8Array) => {
+            const own = new Uint8Array(given)
+            freePixels(given)
+            return own
+          })(read({ top, left: 0, height: rows, width: source.header.width }))
+    )
+  )
 
 const rowsAtOnce = 256
 

@@ -45,7 +45,7 @@ const byClassOf = ({ examples }: Dataset, classes: number): readonly (readonly n
   Array.from({ length: classes }, (_, wanted) => examples.flatMap((example, index) => (isIn(example, wanted) ? [index] : [])))
 
 /** Refuses rules that say nothing of such data, or contradict each other. */
-export const checkRules = ({ tissue, annotated, balanced }: CropRules, training: Dataset): E.Either<Failure, void> => {
+const checkRules = ({ tissue, annotated, balanced }: CropRules, training: Dataset): E.Either<Failure, void> => {
   const kind = labelKind(training)
   const fail = (sentence: string): E.Either<Failure, never> => E.left(inputFailure(sentence))
   if (annotated && kind !== 'mask') return fail('--annotated is for data with masks, which --data has not: leave it out')

@@ -116,7 +116,7 @@ export const watchSimulation = (
 }
 
 /** Predicted nanoseconds of some code by itself. */
-export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
+const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
   const launches = kernels.map((kernel) => nanoseconds(device, kernel))
   const { engines, owed } = enginesAfter(code, (kernel) => launches[kernel]!, device, 0)
   return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))

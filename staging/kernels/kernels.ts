@@ -38,7 +38,7 @@ export const kernelKinds = Object.keys(kernelTable) as readonly KernelKind[]
 const kernelCodes: ReadonlyMap<KernelKind, number> = new Map(kernelKinds.map((kind, code) => [kind, code]))
 
 /** Names of each kernel's fields, in order. */
-export const fieldNames = map(({ fields }: KernelRow): readonly string[] => Object.keys(fields))<KernelKind>(kernelTable)
+const fieldNames = map(({ fields }: KernelRow): readonly string[] => Object.keys(fields))<KernelKind>(kernelTable)
 
 type FieldsOf<K extends KernelKind> = (typeof kernelTable)[K]['fields']
 export type OperandsOf<K extends KernelKind> = keyof (typeof kernelTable)[K]['operands']

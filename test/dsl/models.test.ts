@@ -10,14 +10,11 @@ import { flatLayers, trace } from '../../dsl/internal'
 import { builtIn, darknet19, vgg16, type Head } from '../../models'
 import { buildGraph } from '../../staging'
 import { isTrainable, type Parameter } from '../../staging/graph/graph'
+import { must } from '../must'
 import { compile, exportedTypes, type Compilation } from './compile'
 
 /** Weights, biases and running statistics of a model for two images of 224 x 224. */
-const stateOf = (model: Model): readonly Parameter[] => {
-  const graph = buildGraph(model, [2, 3, 224, 224])
-  if (E.isLeft(graph)) throw new Error(graph.left.message)
-  return graph.right.parameters
-}
+const stateOf = (model: Model): readonly Parameter[] => must(buildGraph(model, [2, 3, 224, 224])).parameters
 
 const elements = ({ shape }: Parameter): number => shape.reduce((product, extent) => product * extent, 1)
 const learnable = (model: Model): number =>

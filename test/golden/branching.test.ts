@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { isRight } from 'fp-ts/Either'
 import { suite } from 'uvu'
 import { equal, ok } from 'uvu/assert'
 import { type AnyLayer, type Model, model } from '../../dsl'
@@ -8,6 +7,7 @@ import { buildGraph, type Graph } from '../../staging'
 import { fastDevices, testsDevice } from '../devices'
 import { drawsOf } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
+import { must } from '../must'
 import { distance, norm } from './errors'
 import { type Execution, type Gradients, gradients } from './execute'
 import { goldenJson, goldenTensors } from './files'
@@ -72,9 +72,7 @@ interface Drawn {
 
 const drawn = ({ name, input, layers }: Case): Drawn => {
   const net = model({ name, input, layers: withFunctions(layers) })
-  const built = buildGraph(net, input)
-  if (!isRight(built)) throw new Error(built.left.message)
-  const graph = built.right
+  const graph = must(buildGraph(net, input))
   return {
     model: net,
     graph,

@@ -1,4 +1,3 @@
-import { isRight } from 'fp-ts/Either'
 import { ok } from 'uvu/assert'
 import { suite } from 'uvu'
 import { type AnyLayer, type Model, model } from '../../dsl'
@@ -6,6 +5,7 @@ import { buildGraph, type Segment } from '../../staging'
 import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { drawsOf } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
+import { must } from '../must'
 import { distance, norm } from './errors'
 import { type Execution, type Gradients, gradients } from './execute'
 import { goldenJson, goldenTensors } from './files'
@@ -33,9 +33,7 @@ const modelOf = ({ name, input, layers }: Case): Model => model({ name, input, l
 
 /** Segments and grids drawn by the case's place: none divides anything in particular. */
 const tiledOf = (golden: Case): readonly Segment[] => {
-  const built = buildGraph(modelOf(golden), golden.input)
-  if (!isRight(built)) throw new Error(built.left.message)
-  return randomSegments(drawsOf(cases.indexOf(golden)), built.right)
+  return randomSegments(drawsOf(cases.indexOf(golden)), must(buildGraph(modelOf(golden), golden.input)))
 }
 
 const run = (golden: Case, on: Pick<Execution, 'device' | 'precision' | 'strategy' | 'segments'>): Promise<Gradients> => {

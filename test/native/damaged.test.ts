@@ -4,7 +4,8 @@ import { encodeProgram } from '../../native/session/encode'
 import { openEncoded, type EncodedSessionOptions } from '../../native/session/session'
 import type { Kernel } from '../../staging/kernels/kernels'
 import type { Address, Program } from '../../staging/program/program'
-import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, programOf, right, type Written } from './program'
+import { must } from '../must'
+import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, programOf, type Written } from './program'
 
 const sound: Written = {
   kernels: [copy(4), convolution],
@@ -92,7 +93,7 @@ const launchPool = (indices: Address, buffers: Program['buffers'] = []): Written
 test('a device that takes more for indices than their buffer has', () => {
   const indices = { ...arena(256), buffer: 0 }
   const buffer = { name: 'indices', offset: 192, role: 'local', kind: 'workspace' } as const
-  right(open(launchPool(indices, [{ ...buffer, bytes: 64 + 36 }]))).close()
+  must(open(launchPool(indices, [{ ...buffer, bytes: 64 + 36 }]))).close()
   assert.ok(
     left(open(launchPool(indices, [{ ...buffer, bytes: 64 + 35 }]))).message.includes(
       'kernel 0, maxPoolForward, takes 36 bytes of indices on this device, where 35 were planned'
@@ -102,14 +103,14 @@ test('a device that takes more for indices than their buffer has', () => {
 
 test('more work than ever ends', () => {
   const turns = (count: number) => [loop('B', 2 ** 16, loop('H', count, launch(0, arena(0), arena(128))))]
-  right(open({ kernels: [copy(1)], code: turns(2 ** 16) })).close()
+  must(open({ kernels: [copy(1)], code: turns(2 ** 16) })).close()
   const sentence = 'is run until more than 2^32 instructions are'
   assert.ok(left(open({ kernels: [copy(1)], code: turns(2 ** 16 + 1) })).message.includes(sentence))
   assert.ok(left(open({ kernels: [copy(1)], code: turns(2 ** 53) })).message.includes(sentence))
   assert.ok(left(open({ kernels: [copy(1)], code: [...turns(2 ** 16), launch(0, arena(0), arena(128))] })).message.includes(sentence))
 })
 
-test('the sound program opens', () => right(openEncoded(options())).close())
+test('the sound program opens', () => must(openEncoded(options())).close())
 
 for (const [name, damaged, sentence] of cases)
   test(name, () => {
@@ -146,7 +147,7 @@ rejectsKernel('an endless norm', { kind: 'clipGradient', count: 4, maxNorm: Infi
 test('a sum of squares among its summands, or between float64s', () => {
   const sumAt = (sum: number) =>
     open({ kernels: [{ kind: 'sumSquares', count: 4 }], code: [launch(0, arena(0), arena(sum))], precision: 'float32' })
-  right(sumAt(16)).close()
+  must(sumAt(16)).close()
   assert.ok(left(sumAt(8)).message.includes('sum of sumSquares, overlaps its source'))
   assert.ok(left(sumAt(20)).message.includes('is not aligned to its elements of 8 bytes'))
 })
@@ -167,12 +168,12 @@ test('a loss over the labels that it is read from', () => {
 test('operands that overlap in some turn of a loop', () => {
   const towards = (count: number) =>
     open({ kernels: [rectifier], code: [loop('W', count, launch(0, arena(0, [0, 0, 32]), arena(320, [0, 0, -32])))] })
-  right(towards(5)).close()
+  must(towards(5)).close()
   assert.ok(left(towards(6)).message.includes('destination of rectifierForward, overlaps its source'))
 })
 
 test('in place is exactly in place', () => {
-  right(open({ kernels: [rectifier], code: [launch(0, arena(0), arena(0))] })).close()
+  must(open({ kernels: [rectifier], code: [launch(0, arena(0), arena(0))] })).close()
   const opened = open({ kernels: [rectifier], code: [launch(0, arena(0), arena(8))] })
   assert.ok(left(opened).message.includes('destination of rectifierForward, overlaps its source'))
 })

@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import type { DeviceError, Session } from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
 import type { Copy, Instruction } from '../../staging/program/program'
+import { must } from '../must'
 import {
   arena,
   at,
@@ -19,7 +20,6 @@ import {
   open,
   parameters,
   record,
-  right,
   swap,
   wait,
   type Written
@@ -32,7 +32,7 @@ const openStep = (code: readonly Instruction[], written: Partial<Written>, linkB
   open({ kernels: [], ...written, code }, 'reference', written.peakBytes ?? 4096, linkBytesPerSecond)
 
 const openRight = (code: readonly Instruction[], written: Partial<Written>, linkBytesPerSecond = 0): Session =>
-  right(openStep(code, written, linkBytesPerSecond))
+  must(openStep(code, written, linkBytesPerSecond))
 
 /** Settles once `truth` holds; fails after ten seconds, so that a mistake is no endless test. */
 const until = async (truth: () => boolean): Promise<void> => {
@@ -64,11 +64,11 @@ test('what is swapped out survives being overwritten', async () => {
   for (const device of ['reference', 'cpu'] as const) {
     const precision = device === 'cpu' ? 'float32' : 'float64'
     const kernels = [copy(device === 'cpu' ? 8 : 4), zero(bytes)]
-    const session = right(open({ kernels, code, exchangeBytes: 96, hostBytes: 40, precision }, device))
+    const session = must(open({ kernels, code, exchangeBytes: 96, hostBytes: 40, precision }, device))
     const values = new Float64Array(12)
     values.set([1, 2, 3, 4])
     for (const run of [1, 2]) {
-      right(await session.run('step', values.buffer, parameters, [])())
+      must(await session.run('step', values.buffer, parameters, [])())
       assert.equal([...values], [1, 2, 3, 4, 0, 0, 0, 0, 1, 2, 3, 4], `run ${run}`)
     }
     assert.is(session.measuredHostPeakBytes(), 40)
@@ -99,7 +99,7 @@ test('rows are gathered and scattered, and the bytes between them stay', async (
   ]
   const session = openRight(code, { kernels: [copy(9)], exchangeBytes: 72, hostBytes: 64 })
   const values = Float64Array.from({ length: 9 }, (_, index) => index)
-  right(await session.run('step', values.buffer, parameters, [])())
+  must(await session.run('step', values.buffer, parameters, [])())
   assert.equal([...values], [1, 1, 2, 4, 4, 5, 7, 7, 8])
   assert.is(session.measuredHostPeakBytes(), 40)
   session.close()
@@ -132,7 +132,7 @@ test('large copies, which threads share within their rows, move every byte and n
   const session = openRight(code, { kernels: [all, zero(peakBytes)], exchangeBytes: peakBytes, hostBytes: rows * hostRowStride, peakBytes })
   const values = Float64Array.from({ length: peakBytes / 8 }, (_, index) => index + 1)
   const expected = values.map((value, index) => ((index - 1) % (length + 3) < length && index > 0 ? value : 0))
-  right(await session.run('step', values.buffer, parameters, [])())
+  must(await session.run('step', values.buffer, parameters, [])())
   assert.ok(values.every((value, index) => value === expected[index]))
   assert.is(session.measuredHostPeakBytes(), rows * hostRowStride - 8)
   session.close()
@@ -155,7 +155,7 @@ test('an event in a loop is recorded at each turn', async () => {
   ]
   const session = openRight(code, { kernels: [copy(1)], exchangeBytes: 16 * tiles, hostBytes: 8 * tiles })
   const values = Float64Array.from({ length: 2 * tiles }, (_, index) => (index < tiles ? index + 0.5 : 0))
-  right(await session.run('step', values.buffer, parameters, [])())
+  must(await session.run('step', values.buffer, parameters, [])())
   assert.equal([...values.slice(tiles)], [...values.slice(0, tiles)])
   session.close()
 })
@@ -171,7 +171,7 @@ test('a wait is for the latest record of its event, whichever engine made it', a
     launch(0, arena(0), exchange(0))
   ]
   const session = openRight(code, { kernels: [copy(1)], exchangeBytes: 8, hostBytes: bytes, peakBytes: bytes }, 1e6)
-  assert.ok(right(await session.run('step', new ArrayBuffer(8), parameters, [])()) >= 100)
+  assert.ok(must(await session.run('step', new ArrayBuffer(8), parameters, [])()) >= 100)
   session.close()
 })
 
@@ -199,10 +199,10 @@ test('rows of an image are loaded beside what computes', async () => {
   const pixels = Uint8Array.from({ length: 4 * rows }, (_, position) => position * 37)
   const upright = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
   const image = { pixels, height: rows, width: 4, channels: 1, cropTop: 0, cropLeft: 0, ...upright }
-  const session = right(open(loading(rows)))
+  const session = must(open(loading(rows)))
   for (const run of [1, 2]) {
     const values = new Float64Array(4 * rows)
-    right(await session.run('step', values.buffer, parameters, [image])())
+    must(await session.run('step', values.buffer, parameters, [image])())
     assert.equal(
       [...values],
       [...pixels].map((pixel) => pixel / 255),
@@ -238,7 +238,7 @@ test('launches and the other link go on beside a slow copy, and an interrupt end
   assert.ok(Date.now() - started < 10_000)
   assert.equal([...values], [5, 5, 0])
   // An interrupted link owes nothing.
-  right(await session.run('save', new ArrayBuffer(0), parameters, [])())
+  must(await session.run('save', new ArrayBuffer(0), parameters, [])())
   session.close()
 })
 
@@ -268,7 +268,7 @@ test('a limited link keeps to its rate, over small copies too', async () => {
   ] as const) {
     const session = openRight(code, { hostBytes: bytes, peakBytes: bytes }, rate)
     const times: number[] = []
-    for (let run = 0; run < 5; run++) times.push(right(await session.run('step', new ArrayBuffer(0), parameters, [])()))
+    for (let run = 0; run < 5; run++) times.push(must(await session.run('step', new ArrayBuffer(0), parameters, [])()))
     // Only as much faster as earlier runs were late; a busy machine only adds.
     const sums = times.map((_, last) => times.slice(0, last + 1).reduce((sum, time) => sum + time))
     const keepsTo = sums.every((sum, last) => sum >= 50 * (last + 1) - 2) && Math.min(...times) <= 75
@@ -318,7 +318,7 @@ test('a row may be read many times', async () => {
   ]
   const session = openRight(code, { kernels: [copy(3)], exchangeBytes: 24, hostBytes: 8 })
   const values = new Float64Array(3)
-  right(await session.run('step', values.buffer, parameters, [])())
+  must(await session.run('step', values.buffer, parameters, [])())
   assert.ok(values[0] === values[1] && values[1] === values[2] && values[0] !== 0)
   session.close()
 })

@@ -9,10 +9,13 @@ import { type Elements, asBytes, newElements, pixelBytes } from '../../src/image
 import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { temporaryFolder } from '../src/temporary-folder'
-import { close, exchange, index, launch, left, loop, open, parameters, right, targets, type Target } from './program'
+import { must } from '../must'
+import { close, exchange, index, launch, left, loop, open, parameters, targets, type Target } from './program'
 
 const [height, width] = [4, 6]
 const [tileHeight, tileWidth] = [2, 3]
+/** Of a file without tiles. */
+const single = { height: 1, width: 1 }
 const [mean, deviation] = [
   [0.4, 0.5, 0.6, 0.1],
   [0.2, 0.3, 0.4, 0.7]
@@ -98,12 +101,10 @@ const loadTiles = async (
   const one = launch(0, exchange(0, strides), index(0, [1, 0, 0]), index(0, [0, tileHeight, 0]), index(0, [0, 0, tileWidth]))
   const code = [loop('B', images.length, loop('H', down, loop('W', across, one)))]
   const exchangeBytes = images.length * across * down * tileElements * elementBytes
-  const session = right(
-    open({ kernels: [kernel], code, exchangeBytes, precision, input: [images.length, channels, height, width] }, device)
-  )
+  const session = must(open({ kernels: [kernel], code, exchangeBytes, precision, input: [images.length, channels, height, width] }, device))
   onSession(session)
   const buffer = new ArrayBuffer(exchangeBytes)
-  right(await session.run('step', buffer, parameters, images)())
+  must(await session.run('step', buffer, parameters, images)())
   session.close()
   const found = precision === 'float64' ? new Float64Array(buffer) : new Float32Array(buffer)
   const tileAt = (image: number, y: number, x: number): number =>
@@ -168,7 +169,12 @@ for (const target of targets)
         ).flat()
         const read = await loadTiles([image], layout, target)
         assert.ok(read.every((value, i) => Math.abs(value - expected[i]!) <= 1e-6 * Math.max(1, Math.abs(expected[i]!))))
-        const windows = readFrom({ ...whole, pixels: image.pixels as Uint8Array, channels: pixelBytes({ elementType, channels }) }, 64, [])
+        const windows = readFrom(
+          { ...whole, pixels: image.pixels as Uint8Array, channels: pixelBytes({ elementType, channels }) },
+          64,
+          [],
+          single
+        )
         assert.equal(await loadTiles([{ ...image, pixels: windows }], layout, target), read)
       })
 
@@ -177,14 +183,20 @@ for (const target of targets)
     const file = join(temporaryFolder(), 'pixels')
     const held = pixelsOf(height + 1, width + 2, 3, 11)
     writeFileSync(file, Buffer.concat([Buffer.alloc(7), held.pixels]))
-    const mapped: Image = { ...held, pixels: right(mapPixels(file, 7, held.pixels.length)) }
+    const mapped: Image = { ...held, pixels: must(mapPixels(file, 7, held.pixels.length)) }
     rmSync(file)
     assert.equal(await loadTiles([mapped], 'plain', target), await loadTiles([held], 'plain', target))
   })
 
 /** Pixels that are read as the device asks for them, and what it asked for. */
-const readFrom = ({ pixels, width: across, channels }: Held, windowBytes: number, asked: ImageWindow[]): ReadPixels => ({
+const readFrom = (
+  { pixels, width: across, channels }: Held,
+  windowBytes: number,
+  asked: ImageWindow[],
+  tile: ReadPixels['tile']
+): ReadPixels => ({
   windowBytes,
+  tile,
   readWindow: (window) => {
     asked.push(window)
     const rows = Array.from({ length: window.height }, (_, row) => ((window.top + row) * across + window.left) * channels)
@@ -196,6 +208,7 @@ for (const target of targets)
   test(`windows that are read as they are needed load as pixels in memory, ${target.device} ${target.precision}`, async () => {
     for (const windowBytes of [1, tileWidth * 3, tileWidth * 3 + 5, 2 ** 20])
       for (const flips of [0, 1, 2, 3]) {
+        const tile = { height: 1 + flips, width: 4 - flips }
         const images = ([0, 1, 2, 3] as const).map((quarterTurns): Held => {
           const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
           const corner = { cropTop: quarterTurns + 1, cropLeft: 2 * quarterTurns }
@@ -203,26 +216,46 @@ for (const target of targets)
           return { ...image, ...corner, flipHorizontal: flips % 2 === 1, flipVertical: flips > 1, quarterTurns }
         })
         const asked: ImageWindow[] = []
-        const read = images.map((image): Image => ({ ...image, pixels: readFrom(image, windowBytes, asked) }))
+        const read = images.map((image): Image => ({ ...image, pixels: readFrom(image, windowBytes, asked, tile) }))
         assert.equal(await loadTiles(read, 'plain', target), await loadTiles(images, 'plain', target))
-        // Every pixel of the crops once, a row of a tile at a time where no more is allowed.
+        // Every pixel of the crops once, and no more at a time than is allowed.
         const areas = asked.map((window) => window.height * window.width)
         assert.is(
           areas.reduce((sum, area) => sum + area, 0),
           images.length * height * width
         )
-        assert.is(Math.max(...areas), windowBytes === 2 ** 20 ? tileHeight * tileWidth : tileWidth)
+        assert.ok(Math.max(...areas) <= Math.max(1, windowBytes / 3))
+        if (windowBytes === 2 ** 20) assert.is(Math.max(...areas), tileHeight * tileWidth)
       }
   })
 
+test('windows end where tiles of their file end, so that a part of an image decodes none twice', async () => {
+  const tile = { height: 2, width: 2 }
+  const held = pixelsOf(height, width, 3, 5)
+  const asked: ImageWindow[] = []
+  const image: Image = { ...held, pixels: readFrom(held, tile.height * tile.width * 3, asked, tile) }
+  assert.equal(await loadTiles([image], 'plain', targets[0]), await loadTiles([held], 'plain', targets[0]))
+  // Columns 0 to 2 and 3 to 5 of the image, of tiles that begin at 0, 2 and 4.
+  const columns = [
+    [0, 2],
+    [2, 1],
+    [3, 1],
+    [4, 2]
+  ] as const
+  assert.equal(
+    asked,
+    [0, 2].flatMap((top) => columns.map(([left, across]) => ({ top, left, height: 2, width: across })))
+  )
+})
+
 test('a window that is refused fails the section with its sentence, and so does one of another size', async () => {
   const held = pixelsOf(height, width, 3, 1)
-  const refusing: Image = { ...held, pixels: { windowBytes: 64, readWindow: () => TE.left({ message: 'the tile is cut' }) } }
+  const refusing: Image = { ...held, pixels: { windowBytes: 64, tile: single, readWindow: () => TE.left({ message: 'the tile is cut' }) } }
   await loadTiles([refusing], 'plain', targets[0]).then(
     () => assert.unreachable(),
     ({ message }: Error) => assert.is(message, 'the tile is cut')
   )
-  const short: Image = { ...held, pixels: { windowBytes: 64, readWindow: () => TE.right(new Uint8Array(5)) } }
+  const short: Image = { ...held, pixels: { windowBytes: 64, tile: single, readWindow: () => TE.right(new Uint8Array(5)) } }
   await loadTiles([short], 'plain', targets[0]).then(
     () => assert.unreachable(),
     ({ message }: Error) => assert.match(message, /a window of 18 bytes was answered with 5/)
@@ -234,7 +267,7 @@ test('an interrupt ends a section that waits for a window', async () => {
   let interrupt: () => void = () => undefined
   const waiting: Image = {
     ...pixelsOf(height, width, 3, 1),
-    pixels: { windowBytes: 64, readWindow: () => () => (setTimeout(() => interrupt(), 20), never) }
+    pixels: { windowBytes: 64, tile: single, readWindow: () => () => (setTimeout(() => interrupt(), 20), never) }
   }
   await loadTiles([waiting], 'plain', targets[0], (session) => (interrupt = session.interrupt)).then(
     () => assert.unreachable(),
@@ -247,7 +280,7 @@ test('what is no part of a file, or of another size than its image, is refused',
   writeFileSync(file, Buffer.alloc(72))
   assert.match(left(mapPixels(file, 8, 65)).message, /pixels: has 72 bytes, too few for 65 from 8 on$/)
   assert.match(left(mapPixels(`${file}.none`, 0, 1)).message, /cannot be opened \(No such file or directory\)$/)
-  const image = { ...pixelsOf(height, width, 3, 1), pixels: right(mapPixels(file, 0, 71)) }
+  const image = { ...pixelsOf(height, width, 3, 1), pixels: must(mapPixels(file, 0, 71)) }
   await loadTiles([image], 'plain', targets[0]).then(
     () => assert.unreachable(),
     ({ message }: Error) => assert.match(message, /an image of 4x6x3 has 71 bytes instead of 72/)
@@ -300,11 +333,11 @@ test('refuses a turned crop that leaves its image, and a colour that is not fini
   }
   const exchangeBytes = 8 * 3 * height * width
   const code = [launch(0, exchange(0), index(0), index(0), index(0))]
-  const session = right(open({ kernels: [kernel], code, exchangeBytes, input: [1, 3, height, width] }))
+  const session = must(open({ kernels: [kernel], code, exchangeBytes, input: [1, 3, height, width] }))
   const run = (image: Image) => session.run('step', new ArrayBuffer(exchangeBytes), parameters, [image])()
   const [lying, standing] = [pixelsOf(height, width, 3, 1), pixelsOf(width, height, 3, 1)]
-  right(await run({ ...lying, quarterTurns: 2 }))
-  right(await run({ ...standing, quarterTurns: 3 }))
+  must(await run({ ...lying, quarterTurns: 2 }))
+  must(await run({ ...standing, quarterTurns: 3 }))
   const sentence = 'image 0 of 4x6 does not hold a crop of 6x4 at row 0, column 0, to be turned on its side'
   assert.is(left(await run({ ...lying, quarterTurns: 1 })).message, sentence)
   assert.ok(left(await run(standing)).message.includes('of 6x4 does not hold a crop of 4x6'))

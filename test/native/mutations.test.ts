@@ -8,7 +8,8 @@ import { deviceModel, type DeviceError, type Image, type SectionName } from '../
 import { encodeProgram } from '../../native/session/encode'
 import { openEncoded, type EncodedSessionOptions } from '../../native/session/session'
 import { stage, type PlanPlacement, type Program } from '../../staging'
-import { at, parameters, record, right, swap, wait } from './program'
+import { must } from '../must'
+import { at, parameters, record, swap, wait } from './program'
 
 // Threads that spin while they wait take each other's cores. Before the addon is loaded, which
 // reads it.
@@ -64,11 +65,11 @@ const image: Image = {
  * step: something to damage in copies and events too.
  */
 const programFor = (device: 'reference' | 'cpu', placement?: PlanPlacement): Program => {
-  const staged = right(
+  const staged = must(
     E.mapLeft(({ message }: { readonly message: string }): DeviceError => ({ code: 'device', message }))(
       stage({
         model: small,
-        device: right(deviceModel(device, 'float32', 2)),
+        device: must(deviceModel(device, 'float32', 2)),
         strategy: 'sft',
         objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 1e-4 } },
         source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] },

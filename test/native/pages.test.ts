@@ -3,24 +3,8 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { openSession, type DeviceName } from '../../native'
 import type { Instruction } from '../../staging/program/program'
-import {
-  arena,
-  at,
-  copy,
-  exchange,
-  launch,
-  left,
-  loop,
-  map,
-  open,
-  parameters,
-  programOf,
-  record,
-  right,
-  swap,
-  unmap,
-  wait
-} from './program'
+import { must } from '../must'
+import { arena, at, copy, exchange, launch, left, loop, map, open, parameters, programOf, record, swap, unmap, wait } from './program'
 
 const page = 4096
 /** A resident page, and addresses of four more for two pages of memory. */
@@ -33,9 +17,9 @@ const hand = (address: number, to: number): Instruction => launch(0, arena(addre
 const opened = (...code: readonly Instruction[]) => open({ ...memory, code, exchangeBytes: 256 }, 'reference', 3 * page)
 
 const run = async (...code: readonly Instruction[]): Promise<readonly number[]> => {
-  const session = right(opened(...code))
+  const session = must(opened(...code))
   const values = new Float64Array(32).map((_, index) => index + 1)
-  right(await session.run('step', values.buffer, parameters, [])())
+  must(await session.run('step', values.buffer, parameters, [])())
   session.close()
   return [...values]
 }
@@ -70,12 +54,12 @@ test('what is mapped at once may be one run of memory or many, and goes at once'
 
 test('residents stay from run to run, and nothing else; the highest page that changed is the peak', async () => {
   const code = [map(page, page, page), hand(0, 128), bring(0), bring(page), unmap(page, page)]
-  const session = right(opened(...code))
+  const session = must(opened(...code))
   const values = new Float64Array(32).fill(7)
   assert.is(session.measuredPeakBytes(), 0)
-  right(await session.run('step', values.buffer, parameters, [])())
+  must(await session.run('step', values.buffer, parameters, [])())
   assert.is(session.measuredPeakBytes(), 2 * page)
-  right(await session.run('step', values.buffer, parameters, [])())
+  must(await session.run('step', values.buffer, parameters, [])())
   assert.equal([...values.slice(16, 20)], [7, 7, 7, 7])
   session.close()
 })
@@ -83,7 +67,7 @@ test('residents stay from run to run, and nothing else; the highest page that ch
 test('after a run that was interrupted while memory was mapped, the next one begins anew', async () => {
   const endless = [map(page, page, page), loop('H', 2 ** 30, bring(page)), unmap(page, page)]
   const program = programOf({ ...memory, code: endless, exchangeBytes: 256 })
-  const session = right(
+  const session = must(
     openSession({
       device: 'reference',
       program: {
@@ -97,7 +81,7 @@ test('after a run that was interrupted while memory was mapped, the next one beg
   const endlessRun = session.run('step', values.buffer, parameters, [])()
   session.interrupt()
   assert.is(left(await endlessRun).code, 'interrupted')
-  right(await session.run('save', values.buffer, parameters, [])())
+  must(await session.run('save', values.buffer, parameters, [])())
   assert.is(values[16], 3)
   session.close()
 })
@@ -190,7 +174,7 @@ const withPages = (changed: Partial<typeof pages>, device: DeviceName = 'referen
   open({ ...memory, code: [], pages: { ...pages, ...changed } }, device, 3 * page)
 
 test("refused: pages that are no multiple of the system's, or that memory, addresses or residents are no whole number of", () => {
-  right(withPages({})).close()
+  must(withPages({})).close()
   for (const [changed, sentence] of [
     [{ pageBytes: 2048 }, "pages of 2048 bytes are no multiple of the system's pages of 4096 bytes"],
     [{ pageBytes: 8192 }, 'addresses are no whole pages of 8192 bytes'],

@@ -5,6 +5,7 @@ import { openSession, type DeviceError, type DeviceName, type Image, type Sessio
 import type { Kernel } from '../../staging/kernels/kernels'
 import type { Address, Copy, Engine, Instruction, Offset, Program, TileAxis } from '../../staging/program/program'
 import type { Precision } from '../../staging/kernels/precision'
+import { must } from '../must'
 
 export const none: Address = { space: 'none', base: 0, strides: [0, 0, 0] }
 export const arena = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'arena', base, strides })
@@ -80,11 +81,6 @@ export const programOf = ({
   save: { code: [], exchangeBytes: 0, stepIo: [] }
 })
 
-export const right = <A>(result: E.Either<DeviceError, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
-
 export const left = <A>(result: E.Either<DeviceError, A>): DeviceError => {
   if (E.isRight(result)) throw new Error('this should have failed')
   return result.left
@@ -101,9 +97,9 @@ export const parameters: StepParameters = { learningRate: 0.1, step: 0, seed: 1 
 
 /** Runs the step once on a copy of `values` and returns what the exchange buffer then holds. */
 export const runStep = async (written: Written, values: Float64Array, images: readonly Image[] = []): Promise<Float64Array> => {
-  const session = right(open({ ...written, exchangeBytes: values.byteLength }))
+  const session = must(open({ ...written, exchangeBytes: values.byteLength }))
   const buffer = values.slice().buffer
-  right(await session.run('step', buffer, parameters, images)())
+  must(await session.run('step', buffer, parameters, images)())
   session.close()
   return new Float64Array(buffer)
 }
@@ -141,11 +137,11 @@ export const runKernel = async (
   const operands = tensors.map((tensor, i) =>
     tensor === undefined ? none : typeof tensor === 'number' ? index(tensor) : exchange(starts[i]!)
   )
-  const session = right(open({ kernels: [kernel], code: [launch(0, ...operands)], exchangeBytes, precision }, device))
+  const session = must(open({ kernels: [kernel], code: [launch(0, ...operands)], exchangeBytes, precision }, device))
   const buffer = new ArrayBuffer(exchangeBytes)
   const views = arrays.map((array, i) => array && new (array.constructor as Float64ArrayConstructor)(buffer, starts[i], array.length))
   views.forEach((view, i) => view?.set(arrays[i]!))
-  right(await session.run('step', buffer, step, [])())
+  must(await session.run('step', buffer, step, [])())
   session.close()
   return views.map((view) => [...(view ?? [])])
 }

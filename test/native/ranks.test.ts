@@ -6,7 +6,8 @@ import { localNetworks, openSession, type Network } from '../../native'
 import { encodeProgram } from '../../native/session/encode'
 import { openEncoded } from '../../native/session/session'
 import type { AllToAll, Instruction } from '../../staging/program/program'
-import { arena, at, copy, exchange, launch, left, loop, parameters, programOf, record, right, wait } from './program'
+import { must } from '../must'
+import { arena, at, copy, exchange, launch, left, loop, parameters, programOf, record, wait } from './program'
 
 const all = (more: Partial<AllToAll> = {}): AllToAll => ({
   kind: 'allToAll',
@@ -33,15 +34,15 @@ const around = (exchanged: AllToAll): readonly Instruction[] => [
 
 const run = async (network: Network, code: readonly Instruction[], values: readonly number[]): Promise<readonly number[]> => {
   const program = programOf({ kernels: [copy(values.length)], code, exchangeBytes: 8 * values.length })
-  const session = right(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+  const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
   const buffer = Float64Array.from(values).buffer
-  right(await session.run('step', buffer, parameters, [])())
+  must(await session.run('step', buffer, parameters, [])())
   session.close()
   return [...new Float64Array(buffer)]
 }
 
 test('slices go to their ranks, and what all have to all', async () => {
-  const networks = right(localNetworks(3))
+  const networks = must(localNetworks(3))
   const sliced = networks.map((network) =>
     run(
       network,
@@ -62,25 +63,25 @@ test('slices go to their ranks, and what all have to all', async () => {
 })
 
 test('ranks that exchange other bytes, or none, hear of it', async () => {
-  const [first, second] = right(localNetworks(2))
+  const [first, second] = must(localNetworks(2))
   const session = (network: Network, bytes: number) => {
     const program = programOf({ kernels: [], code: [all({ ranks: 2, bytes, sendStride: 64, receiveStride: 64, receive: at(1024) })] })
-    return right(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+    return must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
   }
   const ended = await Promise.all([
     session(first!, 8).run('step', new ArrayBuffer(0), parameters, [])(),
     session(second!, 16).run('step', new ArrayBuffer(0), parameters, [])()
   ])
   assert.is(left(ended[0]).message, 'rank 0 receives 8 bytes of rank 1, which sends 16')
-  const [third, fourth] = right(localNetworks(2))
+  const [third, fourth] = must(localNetworks(2))
   const waiting = session(third!, 8).run('step', new ArrayBuffer(0), parameters, [])()
   fourth!.leave(1)
   assert.is(left(await waiting).message, 'rank 1 has ended')
 })
 
 test('a rank that waits for others can be interrupted', async () => {
-  const [network] = right(localNetworks(2))
-  const session = right(
+  const [network] = must(localNetworks(2))
+  const session = must(
     openSession({
       device: 'reference',
       program: programOf({ kernels: [], code: [all({ ranks: 2 })] }),
@@ -124,7 +125,7 @@ for (const [what, code, sentence] of [
   test(`an exchange is refused with ${what}`, () => assert.ok(refusal(code).includes(sentence), refusal(code)))
 
 test('an exchange is refused on a network of another size', () => {
-  const [network] = right(localNetworks(2))
+  const [network] = must(localNetworks(2))
   assert.is(refusal([all()], network), 'section step is of 3 ranks, but runs on 2')
 })
 

@@ -7,7 +7,8 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { openSession, type Image } from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
-import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, parameters, programOf, right, runStep } from './program'
+import { must } from '../must'
+import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, parameters, programOf, runStep } from './program'
 
 test('copies rows in a loop, there and back', async () => {
   // Row r of the exchange buffer goes to row 3 - r of the arena, then all four to rows 4 .. 7.
@@ -111,7 +112,7 @@ for (const [name, images, sentence] of [
   ['a colour of two channels', [{ ...image, colour: new Float32Array(12) }], 'has 2 channels, but colour changes red, green and blue']
 ] as const)
   test(`refuses ${name}`, async () => {
-    const session = right(open({ ...loading, exchangeBytes: 64 }))
+    const session = must(open({ ...loading, exchangeBytes: 64 }))
     const result = left(await session.run('step', new ArrayBuffer(64), parameters, images)())
     assert.is(result.code, 'device')
     assert.ok(result.message.includes(sentence), result.message)
@@ -120,20 +121,20 @@ for (const [name, images, sentence] of [
 
 test('a label outside the classes is a sentence, and the session lives on', async () => {
   const loss: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 1, classes: 2, fullBatch: 1 }
-  const session = right(open({ kernels: [loss], code: [launch(0, exchange(0), exchange(32), none, exchange(16))], exchangeBytes: 40 }))
+  const session = must(open({ kernels: [loss], code: [launch(0, exchange(0), exchange(32), none, exchange(16))], exchangeBytes: 40 }))
   const buffer = new ArrayBuffer(40)
   new Float64Array(buffer, 0, 2).set([1, 1])
   const label = new Int32Array(buffer, 32, 1)
   label[0] = 2
   assert.ok(left(await session.run('step', buffer, parameters, [])()).message.startsWith('label 2 of row 0 is outside 0 .. 1'))
   label[0] = 1
-  right(await session.run('step', buffer, parameters, [])())
+  must(await session.run('step', buffer, parameters, [])())
   assert.ok(Math.abs(new Float64Array(buffer, 16, 1)[0]! - Math.log(2)) < 1e-15)
   session.close()
 })
 
 test('an exchange buffer that is too small is refused', async () => {
-  const session = right(open({ kernels: [copy(1)], code: [launch(0, exchange(0), arena(0))], exchangeBytes: 8 }))
+  const session = must(open({ kernels: [copy(1)], code: [launch(0, exchange(0), arena(0))], exchangeBytes: 8 }))
   const { message } = left(await session.run('step', new ArrayBuffer(4), parameters, [])())
   assert.ok(message.includes('exchanges 8 bytes, but was given 4'), message)
   session.close()
@@ -141,18 +142,18 @@ test('an exchange buffer that is too small is refused', async () => {
 
 test('one section runs at a time, and an interrupt ends it', async () => {
   const endless = open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] })
-  const session = right(endless)
+  const session = must(endless)
   const running = session.run('step', new ArrayBuffer(0), parameters, [])()
   assert.ok(left(await session.run('save', new ArrayBuffer(0), parameters, [])()).message.includes('already running'))
   setTimeout(session.interrupt, 20)
   assert.is(left(await running).code, 'interrupted')
-  right(await session.run('save', new ArrayBuffer(0), parameters, [])())
+  must(await session.run('save', new ArrayBuffer(0), parameters, [])())
   session.close()
   assert.ok(left(await session.run('save', new ArrayBuffer(0), parameters, [])()).message.includes('closed'))
 })
 
 test('closing ends what runs', async () => {
-  const session = right(open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
+  const session = must(open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
   const running = session.run('step', new ArrayBuffer(0), parameters, [])()
   session.close()
   assert.is(left(await running).code, 'interrupted')
@@ -160,8 +161,9 @@ test('closing ends what runs', async () => {
 
 test('a process can exit while a section runs', () => {
   const script = `
-    const { open, right, copy, loop, launch, arena, parameters } = require('./test/native/program')
-    const session = right(open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
+    const { must } = require('./test/must')
+    const { open, copy, loop, launch, arena, parameters } = require('./test/native/program')
+    const session = must(open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
     void session.run('step', new ArrayBuffer(0), parameters, [])()
     setTimeout(() => process.exit(7), 20)`
   const { status } = spawnSync(process.execPath, ['-r', './test/transpile.js', '-e', script], {
@@ -173,9 +175,10 @@ test('a process can exit while a section runs', () => {
 
 test('a worker that is terminated in a step ends with it, and its process lives on', () => {
   const worker = `
-    const { open, right, copy, loop, launch, arena, parameters } = require('./test/native/program')
+    const { must } = require('./test/must')
+    const { open, copy, loop, launch, arena, parameters } = require('./test/native/program')
     const { parentPort } = require('node:worker_threads')
-    const session = right(open({ kernels: [copy(256)], code: [loop('B', 5_000, launch(0, arena(0), arena(2048)))] }))
+    const session = must(open({ kernels: [copy(256)], code: [loop('B', 5_000, launch(0, arena(0), arena(2048)))] }))
     const again = () => session.run('step', new ArrayBuffer(0), parameters, [])().then(again)
     void again()
     parentPort.postMessage('started')`
@@ -215,7 +218,7 @@ const wideImage = () => {
 
 /** What an image is loaded as after something happened to it. */
 const loadsAfter = async (meanwhile: (image: { pixels: Uint8Array }) => void): Promise<readonly number[]> => {
-  const session = right(open({ ...loading, code: [loop('B', 2 ** 30, ...loading.code)], exchangeBytes: 64 }))
+  const session = must(open({ ...loading, code: [loop('B', 2 ** 30, ...loading.code)], exchangeBytes: 64 }))
   const given = wideImage()
   const exchanged = new ArrayBuffer(64)
   const running = session.run('step', exchanged, parameters, [given])()
@@ -246,9 +249,9 @@ for (const [name, meanwhile] of [
 
 test('the measured peak is the highest byte that was written', async () => {
   const zero: Kernel = { kind: 'zero', bytes: 5 }
-  const session = right(open({ kernels: [zero], code: [launch(0, arena(100))], peakBytes: 105 }, 'reference', 10_000))
+  const session = must(open({ kernels: [zero], code: [launch(0, arena(100))], peakBytes: 105 }, 'reference', 10_000))
   assert.is(session.measuredPeakBytes(), 0)
-  right(await session.run('step', new ArrayBuffer(0), parameters, [])())
+  must(await session.run('step', new ArrayBuffer(0), parameters, [])())
   assert.is(session.measuredPeakBytes(), 105)
   session.close()
   assert.is(session.measuredPeakBytes(), 105)
@@ -271,9 +274,9 @@ test('the cpu device computes in float32 or bf16', () => {
 test('measures the time of each kernel where it is told to, over all runs so far', async () => {
   const written = { kernels: [copy(3), copy(12)], code: [loop('H', 4, launch(0, exchange(0), arena(0))), launch(1, exchange(0), arena(0))] }
   const openTimed = (timesKernels: boolean) =>
-    right(openSession({ device: 'reference', program: programOf({ ...written, exchangeBytes: 96 }), arenaBytes: 4096, timesKernels }))
+    must(openSession({ device: 'reference', program: programOf({ ...written, exchangeBytes: 96 }), arenaBytes: 4096, timesKernels }))
   const [timed, untimed] = [openTimed(true), openTimed(false)]
-  const run = async (session: typeof timed): Promise<number> => right(await session.run('step', new ArrayBuffer(96), parameters, [])())
+  const run = async (session: typeof timed): Promise<number> => must(await session.run('step', new ArrayBuffer(96), parameters, [])())
   assert.equal(timed.kernelMilliseconds(), [0, 0])
   const first = await run(timed)
   const once = timed.kernelMilliseconds()

@@ -1,9 +1,8 @@
-import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
-import { fusibleTileAxes } from '../../staging/graph/tiling'
+import { fusibleTileAxes } from '../../staging/graph/grid'
 import { fastDevices, onFastDevices, testsDevice } from '../devices'
 import { gradients, type Execution, type Gradients } from '../golden/execute'
 import { must } from '../must'
@@ -99,9 +98,7 @@ const executionOf = (layers: readonly dsl.AnyLayer[], channels = 3): Execution &
   const input = [3, channels, 8, 7] as const
   const values = (shape: readonly number[]): Float64Array => Float64Array.from({ length: product(shape) }, () => draw(-1000, 1000) / 1000)
   const model: dsl.Model = { name: 'net', layers }
-  const built = buildGraph(model, input)
-  if (!isRight(built)) throw new Error(built.left.message)
-  const { nodes, parameters } = built.right
+  const { nodes, parameters } = must(buildGraph(model, input))
   const weights = new Map(
     parameters.map(({ name, role, shape }) => [name, role === 'runningVariance' ? values(shape).fill(1) : values(shape)])
   )

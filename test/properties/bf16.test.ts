@@ -84,22 +84,23 @@ test('tiles add up a sum over pixels in float32', async () => {
   assert.is(tiled.loss, whole.loss)
 })
 
-const classifier = model({
-  name: 'classifier',
-  layers: [
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    globalAvgPool,
-    linear({ out: 4 }),
-    softmaxCrossEntropy
-  ]
-})
+const classifier = (first: number, second: number): Model =>
+  model({
+    name: 'classifier',
+    layers: [
+      conv2d({ out: first, k: 3, p: 1 }),
+      relu,
+      conv2d({ out: second, k: 3, p: 1 }),
+      relu,
+      globalAvgPool,
+      linear({ out: 4 }),
+      softmaxCrossEntropy
+    ]
+  })
 
 for (const { name, on } of devices)
   test(`${name}: training with float32 weights brings the loss down, in tiles too`, async () => {
-    const execution = { ...executionOf(classifier, [4, 2, 12, 12], [0, 1, 2, 3]), ...on }
+    const execution = { ...executionOf(classifier(8, 8), [4, 2, 12, 12], [0, 1, 2, 3]), ...on }
     const optimizer = { kind: 'sgd', momentum: 0.9, weightDecay: 0 } as const
     for (const strategy of ['plain', 'sft'] as const) {
       const { losses } = await trainSteps({ ...execution, strategy }, { optimizer, learningRate: 0.1, steps: 40 })
@@ -107,22 +108,9 @@ for (const { name, on } of devices)
     }
   })
 
-const wide = model({
-  name: 'wide',
-  layers: [
-    conv2d({ out: 32, k: 3, p: 1 }),
-    relu,
-    conv2d({ out: 16, k: 3, p: 1 }),
-    relu,
-    globalAvgPool,
-    linear({ out: 4 }),
-    softmaxCrossEntropy
-  ]
-})
-
 for (const { name, on } of devices.filter(({ on }) => on.device === 'cpu'))
   test(`${name}: convolutions by Winograd read and write bf16, and err as little as direct ones`, async () => {
-    const execution = executionOf(wide, [2, 16, 21, 18], [0, 3])
+    const execution = executionOf(classifier(32, 16), [2, 16, 21, 18], [0, 3])
     const exact = await gradients({ ...execution, precision: 'float64', strategy: 'plain' })
     // Only processors with vectors of 16 floats have it.
     const found = must(deviceModel('cpu', 'bf16', 2))
@@ -147,7 +135,7 @@ for (const { name, on } of devices.filter(({ on }) => on.device === 'cpu'))
   })
 
 test('activations take two bytes: a large image about half as many as in float32', () => {
-  const execution = executionOf(classifier, [1, 2, 12, 12], [0])
+  const execution = executionOf(classifier(8, 8), [1, 2, 12, 12], [0])
   const peak = (precision: 'bf16' | 'float32'): number =>
     must(stageFor({ ...execution, precision, input: [1, 2, 256, 256], strategy: 'plain' }, { kind: 'gradients' })).program.peakBytes
   assert.ok(peak('bf16') < 0.51 * peak('float32'), `${peak('bf16')} of ${peak('float32')}`)

@@ -1,4 +1,3 @@
-import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
@@ -6,6 +5,7 @@ import type { Op } from '../../dsl/internal'
 import { buildGraph, hasTarget } from '../../staging'
 import { gradients, trainSteps, type Execution } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
+import { must } from '../must'
 
 /** One op at its most awkward, on an odd image, with something to learn before it. */
 const layersOf: { readonly [P in Op]: readonly dsl.AnyLayer[] } = {
@@ -140,9 +140,7 @@ const executionOf = (layers: readonly dsl.AnyLayer[]): Execution => {
   const draw = drawsOf(seed)
   const values = (shape: readonly number[]): Float64Array => Float64Array.from({ length: product(shape) }, () => draw(-1000, 1000) / 1000)
   const model: dsl.Model = { name: 'net', layers: [dsl.conv2d({ out: 6, k: 3, p: 1 }), ...layers] }
-  const built = buildGraph(model, input)
-  if (!isRight(built)) throw new Error(built.left.message)
-  const { nodes, parameters } = built.right
+  const { nodes, parameters } = must(buildGraph(model, input))
   const loss = nodes[nodes.length - 1]!
   const [, classes, rows, columns] = loss.input
   const target = hasTarget(loss, 'labels')

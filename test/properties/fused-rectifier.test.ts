@@ -8,6 +8,7 @@ import { fastDevices, testsDevice } from '../devices'
 import { gradients, type Execution } from '../golden/execute'
 import { launches } from '../staging/edit-program'
 import { drawsOf } from '../staging/random-nets'
+import { must } from '../must'
 
 const layers: readonly AnyLayer[] = [
   conv2d({ out: 16, k: 3, p: 1 }),
@@ -37,12 +38,11 @@ const byWinograd = (segments: readonly Segment[]): readonly Segment[] =>
 const unfused = cutAt(1, 3, 6)
 
 const execution = (device: Execution['device'], segments: readonly Segment[], bad = false): Execution => {
-  const graph = buildGraph(net, input)
-  if (!isRight(graph)) throw new Error(graph.left.message)
+  const graph = must(buildGraph(net, input))
   const draw = drawsOf(3)
   const values = (shape: readonly number[]): Float64Array =>
     Float64Array.from({ length: shape.reduce((all, extent) => all * extent, 1) }, () => draw(-1000, 1000) / 2000)
-  const weights = new Map(graph.right.parameters.map(({ name, shape }) => [name, values(shape)]))
+  const weights = new Map(graph.parameters.map(({ name, shape }) => [name, values(shape)]))
   const pixels = values(input)
   if (bad) pixels[137] = NaN
   return { model: net, input, device, segments, weights, batch: { input: pixels, target: [0, 2] } }

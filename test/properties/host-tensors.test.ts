@@ -8,6 +8,7 @@ import { buildGraph, verify } from '../../staging'
 import { gradients, trainSteps, type Gradients } from '../golden/execute'
 import { randomSegments, withLoading, withRematerialization, withStreams } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
 
 const runs = propertyRuns(200)
@@ -66,10 +67,9 @@ const wide = (device: 'reference' | 'cpu') => {
   ]
   const input = [1, 3, 96, 70] as const
   const net = model({ name: 'wide', layers })
-  const built = buildGraph(net, input)
-  if (!isRight(built)) throw new Error(built.left.message)
+  const built = must(buildGraph(net, input))
   const weights = new Map(
-    built.right.parameters.map(({ name, shape }) => {
+    built.parameters.map(({ name, shape }) => {
       const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
       initialise(7, name, shape, values)
       return [name, values]

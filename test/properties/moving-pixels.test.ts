@@ -1,12 +1,12 @@
 // Ops that move pixels and channels, or pick one of them, in tiles that divide nothing in
 // particular.
-import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { createKernelTimer } from '../../native'
 import { buildGraph, fusibleTileAxes, keyOfKernel, verify, type Graph, type Grid, type Segment } from '../../staging'
-import { validateGrid, segmentTiling } from '../../staging/graph/tiling'
+import { validateGrid } from '../../staging/graph/grid'
+import { segmentTiling } from '../../staging/graph/tiling'
 import { bf16Devices, fastDevices, onFastDevices, testsDevice } from '../devices'
 import { gradients, outputs, stageFor, type Execution } from '../golden/execute'
 import { must } from '../must'
@@ -47,11 +47,8 @@ const proves = (execution: Execution): void => {
     must(verify(must(stageFor(execution, objective)).program))
 }
 
-const graphOf = (layers: readonly dsl.AnyLayer[], input: readonly number[]): Graph => {
-  const built = buildGraph({ name: 'net', layers }, input as readonly [number, number, number, number])
-  if (!isRight(built)) throw new Error(built.left.message)
-  return built.right
-}
+const graphOf = (layers: readonly dsl.AnyLayer[], input: readonly number[]): Graph =>
+  must(buildGraph({ name: 'net', layers }, input as readonly [number, number, number, number]))
 
 type Drawn = Execution & { readonly graph: Graph }
 
@@ -119,8 +116,7 @@ test('every tile of a padding can be timed by itself', () => {
     )
   })
   const pads = [...new Map(kernels.filter(({ kind }) => kind === 'padForward').map((kernel) => [keyOfKernel(kernel), kernel])).values()]
-  const timer = must(createKernelTimer({ device: 'cpu', precision: 'float32', threads: 1 }))
-  const times = must(timer.milliseconds(pads))
+  const times = must(must(createKernelTimer({ device: 'cpu', precision: 'float32', threads: 1 })).milliseconds(pads))
   assert.ok(pads.length > 100)
   assert.equal(
     times.filter((time) => typeof time !== 'number'),

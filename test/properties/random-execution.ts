@@ -1,8 +1,8 @@
-import { isRight } from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { buildGraph, type Graph } from '../../staging'
 import type { Execution, Gradients, Tensors } from '../golden/execute'
 import { drawsOf, netKind, randomNet, type Draw } from '../staging/random-nets'
+import { must } from '../must'
 
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
 
@@ -21,9 +21,8 @@ export interface RandomExecution extends Execution {
 export const randomExecution = (seed: number, kind = netKind(seed)): RandomExecution => {
   const draw = drawsOf(seed)
   const { model, input } = randomNet(draw, kind)
-  const built = buildGraph(model, input)
-  if (!isRight(built)) throw new Error(built.left.message)
-  const { nodes, parameters } = built.right
+  const graph = must(buildGraph(model, input))
+  const { nodes, parameters } = graph
   const loss = nodes[nodes.length - 1]!
   const [rows, classes, height, width] = loss.input
   const labels = (count: number): readonly number[] => Array.from({ length: count }, () => draw(0, classes - 1))
@@ -40,7 +39,7 @@ export const randomExecution = (seed: number, kind = netKind(seed)): RandomExecu
     })
   )
   const batch = { input: values(draw, input), target }
-  return { model, input, device: 'reference', threads: 1, weights, batch, seed, graph: built.right, draw }
+  return { model, input, device: 'reference', threads: 1, weights, batch, seed, graph, draw }
 }
 
 export const norm = (numbers: ArrayLike<number>): number => distance(numbers, { length: 0 })

@@ -90,10 +90,9 @@ const branching = (): Model => {
  */
 const executionOf = (network: Model, device: 'reference' | 'cpu'): Execution => {
   const input = [1, 3, 32, 36] as const
-  const built = buildGraph(network, input)
-  if (!isRight(built)) throw new Error(built.left.message)
+  const built = must(buildGraph(network, input))
   const weights = new Map(
-    built.right.parameters.map(({ name, role, shape }) => {
+    built.parameters.map(({ name, role, shape }) => {
       const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
       if (role === 'runningVariance' || (role === 'weight' && shape.length === 1)) values.fill(1)
       else initialise(7, name, shape, values)

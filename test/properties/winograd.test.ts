@@ -9,6 +9,7 @@ import { gradients, outputs, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { assertClose } from './random-execution'
 import { assertPeakTouched } from './touched-peak'
 
@@ -26,20 +27,19 @@ const randomExecution = (seed: number, extents: readonly [number, number] = [12,
   const draw = drawsOf(seed)
   const input = [draw(1, 2), 3, draw(...extents), draw(...extents)] as const
   const model: dsl.Model = { name: 'convolutions', layers: [...convolutions(draw), dsl.globalAvgPool, dsl.meanSquaredError] }
-  const graph = buildGraph(model, input)
-  if (!isRight(graph)) throw new Error(graph.left.message)
+  const graph = must(buildGraph(model, input))
   const values = (shape: readonly number[]): Float64Array =>
     Float64Array.from({ length: shape.reduce((all, extent) => all * extent, 1) }, () => draw(-1000, 1000) / 1000)
-  const weights = new Map(graph.right.parameters.map(({ name, shape }) => [name, values(shape).map((value) => value / 4)]))
-  const batch = { input: values(input), target: values(graph.right.nodes[graph.right.nodes.length - 1]!.input) }
+  const weights = new Map(graph.parameters.map(({ name, shape }) => [name, values(shape).map((value) => value / 4)]))
+  const batch = { input: values(input), target: values(graph.nodes[graph.nodes.length - 1]!.input) }
   const execution: Execution = { model, input, device: 'cpu', weights, batch, seed }
-  const whole: Segment = { from: 0, to: graph.right.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
-  const transformable = graph.right.nodes.flatMap(({ op, input }, position) => (op === 'conv2d' && input[1] % 16 === 0 ? [position] : []))
+  const whole: Segment = { from: 0, to: graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+  const transformable = graph.nodes.flatMap(({ op, input }, position) => (op === 'conv2d' && input[1] % 16 === 0 ? [position] : []))
   const byWinograd = (segment: Segment): Segment => ({
     ...segment,
     winograd: transformable.filter((position) => segment.from <= position && position < segment.to)
   })
-  return { draw, execution, plans: [[whole], randomSegments(draw, graph.right)].map((plan) => plan.map(byWinograd)) }
+  return { draw, execution, plans: [[whole], randomSegments(draw, graph)].map((plan) => plan.map(byWinograd)) }
 }
 
 /** Of the median, how far rounding may move a value that a rectifier reads. */

@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'puppeteer-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { makeExplanation } from '../../src/commands/explain'
 import { makePlan } from '../../src/commands/plan'
 import { compare } from '../../src'
 import { reportPage } from '../../src/reports/page'
 import { type Report, emptyReport } from '../../src/reports/report'
+import { twoConvolutions } from '../staging/convolutions'
 import { findChromium, openBrowser } from './chromium'
 import { root } from './command-line'
 import { valueOf } from './outcome'
@@ -20,19 +20,11 @@ const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
 const chromium = findChromium()
 
-const net = model({
-  name: 'net',
-  layers: [
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    maxPool2d({ k: 2 }),
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    globalAvgPool,
-    linear({ out: 2 })
-  ]
-})
-const asked = { model: net, input: [1, 3, 256, 256], device: join(root, 'devices', 'v100-16gb.json') as `${string}.json` } as const
+const asked = {
+  model: twoConvolutions,
+  input: [1, 3, 256, 256],
+  device: join(root, 'devices', 'v100-16gb.json') as `${string}.json`
+} as const
 
 const pages = suite('pages in Chromium')
 const check = chromium === undefined ? pages.skip : pages

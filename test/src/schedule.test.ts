@@ -3,11 +3,11 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { resolveOptimizer } from '../../src/training/optimizer'
 import { type LearningRateSchedule, learningRate, parseSchedule } from '../../src/training/learning-rate'
+import { must } from '../must'
 
 const rates = (text: string, steps: readonly number[]): readonly number[] => {
-  const schedule = parseSchedule(text)
-  if (E.isLeft(schedule)) throw new Error(schedule.left)
-  return steps.map((step) => learningRate(schedule.right, 0.4, step, 100))
+  const schedule = must(parseSchedule(text))
+  return steps.map((step) => learningRate(schedule, 0.4, step, 100))
 }
 
 test('constant, step and cosine', () => {

@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model } from '../../dsl'
@@ -18,20 +17,20 @@ test('whatever the tiles, convolutions of a device that wants it read and write 
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), (seed) => {
       const draw = drawsOf(seed)
       const { model, input } = randomNet(draw, netKind(seed))
-      const graph = buildGraph(model, input)
-      if (!isRight(graph)) throw new Error(graph.left.message)
-      const staged = stage({
-        ...{
-          model,
-          input,
-          device: { ...referenceModel('float32'), viewAlignment: vector },
-          objective: { kind: 'gradients' },
-          source: { kind: 'float' }
-        },
-        ...{ strategy: 'plain', given: { order: graph.right.nodes.map((_, index) => index), segments: randomSegments(draw, graph.right) } }
-      })
-      if (!isRight(staged)) throw new Error(staged.left.message)
-      for (const { kernel, launch } of launches(staged.right.program))
+      const graph = must(buildGraph(model, input))
+      const staged = must(
+        stage({
+          ...{
+            model,
+            input,
+            device: { ...referenceModel('float32'), viewAlignment: vector },
+            objective: { kind: 'gradients' },
+            source: { kind: 'float' }
+          },
+          ...{ strategy: 'plain', given: { order: graph.nodes.map((_, index) => index), segments: randomSegments(draw, graph) } }
+        })
+      )
+      for (const { kernel, launch } of launches(staged.program))
         if (isConvolution(kernel))
           for (const { base, strides } of launch.operands)
             assert.ok(

@@ -18,8 +18,8 @@ import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { sourceOrder } from '../../staging/graph/order'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { lower } from '../../staging/lowering'
-import { inSystems } from '../in-systems'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { algorithmDevice } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { randomSegments } from './random-segments'
@@ -75,12 +75,9 @@ const randomCase = (seed: number, net = randomNet(drawsOf(seed), netKind(seed)) 
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = propertyRuns(inSystems ? 20 : 6)
+const runs = propertyRuns(20, 6)
 
-const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
-  if (isLeft(staged)) throw new Error(staged.left.message)
-  return staged.right.predicted.plainPeakBytes
-}
+const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => must(staged).predicted.plainPeakBytes
 
 test('more memory never predicts a slower plan, of any strategy, and never one that does not fit', () => {
   fc.assert(
@@ -229,9 +226,7 @@ test("segments' estimated times add up to what the simulator says, but for what 
     fc.property(seeds, (seed) => {
       const draw = drawsOf(seed)
       const { model, input } = randomNet(draw, netKind(seed))
-      const built = buildGraph(model, input)
-      if (isLeft(built)) throw new Error(built.left.message)
-      const graph = createStepGraph(built.right, training, source)
+      const graph = createStepGraph(must(buildGraph(model, input)), training, source)
       const device = referenceModel('float32')
       const estimate = segmentEstimator(graph, device)
       const common = [1, 2, 3].map(() => {

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from '../../dsl'
 import { referenceModel, stage, verify, type Segment, type Staged, type StageRequest } from '../../staging'
 import type { LinkRates } from '../../staging/devices/device-model'
+import { must } from '../must'
 
 const net = model({
   name: 'rows',
@@ -17,11 +18,10 @@ const request = {
 } as const satisfies Partial<StageRequest>
 
 const staged = (asked: Partial<StageRequest> & Pick<StageRequest, 'strategy'>): Staged => {
-  const result = stage({ ...request, ...asked })
-  if (!isRight(result)) throw new Error(result.left.message)
-  const verified = verify(result.right.program)
+  const result = must(stage({ ...request, ...asked }))
+  const verified = verify(result.program)
   assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
-  return result.right
+  return result
 }
 
 const segmentsIn = (rows: number, ahead: boolean): readonly Segment[] => {

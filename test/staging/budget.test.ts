@@ -2,25 +2,12 @@
 import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { buildRequestGraph, referenceModel, stage, stageEach, stageGraph, type StageRequest } from '../../staging'
 import { must } from '../must'
-
-const net = model({
-  name: 'net',
-  layers: [
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    maxPool2d({ k: 2 }),
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    globalAvgPool,
-    linear({ out: 2 })
-  ]
-})
+import { twoConvolutions } from './convolutions'
 
 const request: StageRequest = {
-  model: net,
+  model: twoConvolutions,
   input: [1, 3, 64, 64],
   device: referenceModel('float32'),
   strategy: 'auto',

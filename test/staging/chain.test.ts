@@ -24,14 +24,11 @@ import { minimizeIdle } from '../../staging/chain/least-idle'
 import { backwardBytes, forwardBytes } from '../../staging/chain/memory'
 import { discretise } from '../../staging/chain/slots'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { allSets, exhaustiveMakespan, randomChain } from './chain-oracle'
 import { drawsOf } from './random-nets'
 
-const offloaded = (request: OffloadRequest): Offloaded => {
-  const result = offload(request)
-  if (isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
+const offloaded = (request: OffloadRequest): Offloaded => must(offload(request))
 
 /** A random chain of at most `mostStages`, with a memory in which there is a schedule. */
 const propertyOf = (runs: number, mostStages: number, mostBytes: number, check: (chain: Chain, memory: number) => void): void =>

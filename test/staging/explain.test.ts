@@ -15,6 +15,7 @@ import {
 } from '../../staging'
 import { lower } from '../../staging/lowering'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { convolutions } from './convolutions'
 import { drawsOf, netKind, randomNet } from './random-nets'
 
@@ -34,11 +35,7 @@ const request: StageRequest = {
   budget: { bytes: presentBytes }
 }
 
-const explained = (wanted: StageRequest): Explanation => {
-  const result = explain(wanted)
-  if (isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
+const explained = (wanted: StageRequest): Explanation => must(explain(wanted))
 
 const untiled = { B: 1, H: 1, W: 1 }
 
@@ -79,10 +76,9 @@ test('more memory buys what is said, and less costs what is said', () => {
   assert.ok(larger.length > 1 && smaller !== undefined)
   let before = predicted.stepMilliseconds
   for (const { budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds } of [...larger, smaller!]) {
-    const staged = stage({ ...request, budget: { bytes: budgetBytes } })
-    if (isLeft(staged)) throw new Error(staged.left.message)
-    assert.is(staged.right.predicted.stepMilliseconds, stepMilliseconds)
-    assert.is(staged.right.predicted.peakDeviceBytes, peakDeviceBytes)
+    const staged = must(stage({ ...request, budget: { bytes: budgetBytes } }))
+    assert.is(staged.predicted.stepMilliseconds, stepMilliseconds)
+    assert.is(staged.predicted.peakDeviceBytes, peakDeviceBytes)
     assert.is(stepMilliseconds - predicted.stepMilliseconds, differenceMilliseconds)
     if (budgetBytes > presentBytes) {
       assert.ok(stepMilliseconds < before)
@@ -104,9 +100,10 @@ test("a decision's cost is what the simulator says of the plan with it and with 
       (seed, strategy, accumulate, share) => {
         const accumulating = { ...common, objective: { ...common.objective, accumulate } }
         const wanted: StageRequest = { ...accumulating, ...randomNet(drawsOf(seed), netKind(seed)), strategy }
-        const plain = stage({ ...wanted, strategy: 'plain' })
-        if (isLeft(plain)) throw new Error(plain.left.message)
-        const result = explain({ ...wanted, budget: { bytes: Math.floor(share * plain.right.program.peakBytes) } })
+        const result = explain({
+          ...wanted,
+          budget: { bytes: Math.floor(share * must(stage({ ...wanted, strategy: 'plain' })).program.peakBytes) }
+        })
         if (isLeft(result)) return
         const { plan, predicted, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
         assert.ok(liveBytes <= predicted.peakDeviceBytes && live.length > 0)

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { buildGraph, referenceModel, type DeviceModel, type Objective } from '../../staging'
+import { buildGraph } from '../../staging'
 import { tileCount } from '../../staging/graph/span'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { createPool } from '../../staging/lowering/ir/builder'
@@ -12,22 +11,10 @@ import { createStepGraph } from '../../staging/ops/build-graph'
 import { readBytesEstimator } from '../../staging/strategies/least-bytes'
 import { leastWeights } from '../../staging/strategies/sft/least-weights'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { randomSegments } from './random-segments'
-
-/** Backward reads weights in a layout of its own, and some convolutions have Winograd too. */
-const device = (precision: 'float32' | 'bf16'): DeviceModel => ({
-  ...referenceModel('float32'),
-  precision,
-  weightLayouts: () => ({ stored: 'plain', forward: 'plain', backwardData: 'ohwi' }),
-  winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1
-})
-
-const objectives: readonly Objective[] = [
-  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
-  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, accumulate: 2, groups: [{ prefix: '0', frozen: true }] },
-  { kind: 'gradients' }
-]
+import { objectives, winogradDevice } from './training-cases'
 
 test('backward of no segment does with less than its weights, their gradients, and what it reads', () => {
   let [whole, tiled, tight] = [0, 0, 0]
@@ -39,11 +26,9 @@ test('backward of no segment does with less than its weights, their gradients, a
       (seed, objective, precision) => {
         const draw = drawsOf(seed)
         const { model, input } = randomNet(draw, netKind(seed))
-        const built = buildGraph(model, input)
-        if (isLeft(built)) throw new Error(built.left.message)
-        const graph = createStepGraph(built.right, objective, { kind: 'float' })
-        const scope = createModelScope(graph, device(precision), createPool())
-        const estimate = segmentEstimator(graph, device(precision))
+        const graph = createStepGraph(must(buildGraph(model, input)), objective, { kind: 'float' })
+        const scope = createModelScope(graph, winogradDevice(precision), createPool())
+        const estimate = segmentEstimator(graph, winogradDevice(precision))
         const [weightsOf, readsOf] = [leastWeights(scope), readBytesEstimator(scope)]
         for (const segment of randomSegments(draw, graph)) {
           const winograd = transformablePositions(scope).filter(

@@ -13,6 +13,7 @@ import {
   type ModelChain,
   type StageRequest
 } from '../../staging'
+import { must } from '../must'
 import { convolutions } from './convolutions'
 
 const requestOf = (layers: readonly AnyLayer[], input: readonly number[]): StageRequest => ({
@@ -24,11 +25,7 @@ const requestOf = (layers: readonly AnyLayer[], input: readonly number[]): Stage
   source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 })
 
-const made = (request: StageRequest): ModelChain => {
-  const graph = buildRequestGraph(request)
-  if (isLeft(graph)) throw new Error(graph.left.message)
-  return buildChain(graph.right, request)
-}
+const made = (request: StageRequest): ModelChain => buildChain(must(buildRequestGraph(request)), request)
 
 const nets: readonly (readonly [name: string, request: StageRequest])[] = [
   ['convolutions', requestOf(convolutions, [2, 3, 96, 64])],
@@ -46,9 +43,7 @@ const nets: readonly (readonly [name: string, request: StageRequest])[] = [
 for (const [name, request] of nets)
   test(`${name}: the chain takes the time and the memory of plain`, () => {
     const { chain, residentBytes } = made(request)
-    const staged = stage(request)
-    if (isLeft(staged)) throw new Error(staged.left.message)
-    const { plainPeakBytes, stepMilliseconds } = staged.right.predicted
+    const { plainPeakBytes, stepMilliseconds } = must(stage(request)).predicted
     // Plain zeroes the loss first, which is no stage's.
     const zero = request.device.milliseconds({ kind: 'zero', bytes: 16 })
     const difference = stepMilliseconds - zero - computeMilliseconds(chain)

@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, type Objective, type StageRequest } from '../../staging'
@@ -9,6 +8,7 @@ import { lower } from '../../staging/lowering'
 import { strategies } from '../../staging/strategies'
 import { leastBytesEstimator } from '../../staging/strategies/least-bytes'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { searchIn } from './search-in'
 
@@ -19,9 +19,7 @@ const device = referenceModel('float32')
 
 const graphOf = (seed: number): StepGraph => {
   const { model, input } = randomNet(drawsOf(seed), netKind(seed))
-  const built = buildGraph(model, input)
-  if (isLeft(built)) throw new Error(built.left.message)
-  return createStepGraph(built.right, objective, source)
+  return createStepGraph(must(buildGraph(model, input)), objective, source)
 }
 
 /** Of many prospects a few are looked at. */

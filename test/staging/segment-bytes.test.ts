@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, type DeviceModel, type Objective, type Segment } from '../../staging'
@@ -15,6 +14,7 @@ import { createStepGraph } from '../../staging/ops/build-graph'
 import { computeLifetimes } from '../../staging/placement/lifetimes'
 import { maxLive } from '../../staging/placement/placement'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { randomSegments, withLoading, withRematerialization, withStreams } from './random-segments'
 
@@ -39,9 +39,7 @@ test('the bytes of a segment are those that live at once in the code of its larg
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom(...objectives), (seed, objective) => {
       const draw = drawsOf(seed)
       const { model, input } = randomNet(draw, netKind(seed))
-      const built = buildGraph(model, input)
-      if (isLeft(built)) throw new Error(built.left.message)
-      const graph = createStepGraph(built.right, objective, image)
+      const graph = createStepGraph(must(buildGraph(model, input)), objective, image)
       const estimate = segmentEstimator(graph, device)
       const streams = draw(0, 1) === 1
       const drawn = streams

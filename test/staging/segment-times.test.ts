@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, leakyRelu, maxPool2d, meanSquaredError, type AnyLayer } from '../../dsl'
-import { buildGraph, referenceModel, type DeviceModel, type Objective, type Segment } from '../../staging'
+import { buildGraph, type Segment } from '../../staging'
 import type { Source } from '../../staging/graph/step-graph'
 import { tileCount } from '../../staging/graph/span'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
@@ -15,20 +15,8 @@ import { must } from '../must'
 import { propertyRuns } from '../property-runs'
 import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
 import { randomSegments, withRematerialization } from './random-segments'
+import { objectives, winogradDevice } from './training-cases'
 
-/** Backward reads weights in a layout of its own, and some convolutions have Winograd too. */
-const device = (precision: 'float32' | 'bf16'): DeviceModel => ({
-  ...referenceModel('float32'),
-  precision,
-  weightLayouts: () => ({ stored: 'plain', forward: 'plain', backwardData: 'ohwi' }),
-  winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1
-})
-
-const objectives: readonly Objective[] = [
-  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
-  { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, accumulate: 2, groups: [{ prefix: '0', frozen: true }] },
-  { kind: 'gradients' }
-]
 const image: Source = { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 
 const convolutions = (draw: Draw): readonly AnyLayer[] => [
@@ -56,7 +44,7 @@ test('a segment that is timed by its tiles takes what all of its launches take',
             ? randomNet(draw, netKind(seed))
             : { model: { name: 'convolutions', layers: convolutions(draw) }, input: [draw(1, 3), 3, draw(40, 70), draw(40, 70)] }
         const graph = createStepGraph(must(buildGraph(model, input)), objective, image)
-        const model32 = device(precision)
+        const model32 = winogradDevice(precision)
         const [estimate, timer] = [segmentEstimator(graph, model32), segmentTimer(graph, model32)]
         const positions = transformablePositions(createModelScope(graph, model32, createPool()))
         for (const segment of withRematerialization(draw, graph, randomSegments(draw, graph)))

@@ -71,9 +71,10 @@ test('sft pools before it rectifies, and needs less for it; a checkpoint between
 })
 
 test('no segment ends between what changed places, not even where an image is one pixel', () => {
-  const built = buildGraph(model({ name: 'net', layers: [conv2d({ out: 4, k: 1 }), relu, maxPool2d({ k: 8 }), flatten] }), [1, 3, 8, 8])
-  if (!isRight(built)) throw new Error(built.left.message)
-  const graph = inOrder(built.right, hoistPoolAboveRelu(built.right))
+  const built = must(
+    buildGraph(model({ name: 'net', layers: [conv2d({ out: 4, k: 1 }), relu, maxPool2d({ k: 8 }), flatten] }), [1, 3, 8, 8])
+  )
+  const graph = inOrder(built, hoistPoolAboveRelu(built))
   const sizes = [1024, 16, 16, 16, 0]
   assert.equal(
     graph.nodes.map(({ op }) => op),
@@ -252,10 +253,9 @@ test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels m
   if (!isRight(built)) return
   assert.equal(fusibleTileAxes(built.right, { from: 0, to: 7 }), ['B', 'H', 'W'])
   assert.equal(fusibleTileAxes(built.right, { from: 0, to: 9 }), ['B'])
-  const pooled = buildGraph(model({ name: 'net', layers: convolutions }), image)
-  if (!isRight(pooled)) throw new Error(pooled.left.message)
-  assert.equal(fusibleTileAxes(pooled.right, { from: 0, to: 8 }), ['B', 'H', 'W'])
-  assert.equal(fusibleTileAxes(pooled.right, { from: 0, to: 9 }), ['B'])
+  const pooled = must(buildGraph(model({ name: 'net', layers: convolutions }), image))
+  assert.equal(fusibleTileAxes(pooled, { from: 0, to: 8 }), ['B', 'H', 'W'])
+  assert.equal(fusibleTileAxes(pooled, { from: 0, to: 9 }), ['B'])
 })
 
 test('given segments are refused with the segment and the reason', () => {

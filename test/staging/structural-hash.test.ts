@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
@@ -11,6 +10,7 @@ import { createModelScope } from '../../staging/lowering/segment/create-scope'
 import { createPool } from '../../staging/lowering/ir/builder'
 import { structuralIds } from '../../staging/lowering/cost/structural-hash'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { drawsOf } from './random-nets'
 
 const training: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
@@ -22,11 +22,7 @@ const objectives: readonly Objective[] = [
 ]
 const image: Source = { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 
-const graphOf = (name: string): Graph => {
-  const built = buildGraph(builtIn[name]!({ classes: 2, head: 'gap' }), [2, 3, 64, 64])
-  if (isLeft(built)) throw new Error(built.left.message)
-  return built.right
-}
+const graphOf = (name: string): Graph => must(buildGraph(builtIn[name]!({ classes: 2, head: 'gap' }), [2, 3, 64, 64]))
 const graphs = ['resnet34', 'resnet50', 'densenet121', 'deeplabv3_resnet50'].map(graphOf)
 
 test('segments that are alike are estimated as each would be by itself', () => {
@@ -36,12 +32,12 @@ test('segments that are alike are estimated as each would be by itself', () => {
       const draw = drawsOf(seed)
       const graph = createStepGraph(written, objective, image)
       const device = referenceModel('float32')
-      const likeness = structuralIds(createModelScope(graph, device, createPool()))
+      const structuralId = structuralIds(createModelScope(graph, device, createPool()))
       const estimate = segmentEstimator(graph, device)
       const length = draw(1, 14)
       const spans = Array.from({ length: graph.nodes.length - length + 1 }, (_, from) => ({ from, to: from + length }))
       const first = draw(0, spans.length - 1)
-      const alike = spans.filter((span) => span.from > first && likeness(span) === likeness(spans[first]!)).at(-1)
+      const alike = spans.filter((span) => span.from > first && structuralId(span) === structuralId(spans[first]!)).at(-1)
       if (alike === undefined) return
       shared += 1
       const images = fusibleTileAxes(graph, alike).includes('B') ? draw(1, 2) : 1

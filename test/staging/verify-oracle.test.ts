@@ -1,6 +1,6 @@
 // The verifier proves loops and boxes symbolically; here every byte of every iteration is counted
 // out.
-import { isLeft, isRight } from 'fp-ts/Either'
+import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, stage, verify, type Instruction, type Program } from '../../staging'
@@ -11,6 +11,7 @@ import { operandRegions } from '../../staging/verify/operand-regions'
 import { changeOperand, drop, launches, replaceAt, shifted } from './edit-program'
 import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
 import { asWritten } from '../golden/execute'
+import { must } from '../must'
 import { randomSegments } from './random-segments'
 
 /**
@@ -101,19 +102,18 @@ test('what the verifier accepts is sound when counted out, broken or not', () =>
   for (let seed = 0; seed < 40; seed++) {
     const draw = drawsOf(seed)
     const { model, input } = randomNet(draw, netKind(seed))
-    const graph = buildGraph(model, input)
-    if (isLeft(graph)) throw new Error(graph.left.message)
-    const staged = stage({
-      model,
-      input,
-      strategy: 'plain',
-      given: asWritten(randomSegments(draw, graph.right)),
-      device: referenceModel('float64'),
-      objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 } },
-      source: { kind: 'float' }
-    })
-    if (isLeft(staged)) throw new Error(staged.left.message)
-    const { program } = staged.right
+    const graph = must(buildGraph(model, input))
+    const { program } = must(
+      stage({
+        model,
+        input,
+        strategy: 'plain',
+        given: asWritten(randomSegments(draw, graph)),
+        device: referenceModel('float64'),
+        objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 } },
+        source: { kind: 'float' }
+      })
+    )
     assert.ok(soundByCounting(program), `seed ${seed}`)
     for (let run = 0; run < 20; run++) {
       const broken = mutant(draw, program)

@@ -1,33 +1,20 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { referenceModel, stage, verify, type Program, type VerifierFault } from '../../staging'
 import type { Instruction } from '../../staging/program/program'
 import { must } from '../must'
+import { twoConvolutions } from './convolutions'
 import { drop, replaceAt } from './edit-program'
 
 const pageBytes = 4096
-
-const small = model({
-  name: 'small',
-  input: [1, 3, 32, 32],
-  layers: [
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    maxPool2d({ k: 2 }),
-    conv2d({ out: 8, k: 3, p: 1 }),
-    relu,
-    globalAvgPool,
-    linear({ out: 2 })
-  ]
-})
 
 /** A step that swaps tensors, in tiles or not. */
 const programOf = (tiled: boolean, placement: 'static' | 'virtual' = 'virtual'): Program =>
   must(
     stage({
-      model: small,
+      model: twoConvolutions,
+      input: [1, 3, 32, 32],
       device: referenceModel('float32'),
       strategy: 'plain',
       objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 }, accumulate: 2, evaluate: true },

@@ -28,24 +28,25 @@ import {
 } from './edit-program'
 import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
 import { asWritten } from '../golden/execute'
+import { must } from '../must'
 import { randomSegments } from './random-segments'
 
 const momentum: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const adam: Objective = { kind: 'train', optimizer: { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 } }
 
 const program = (layers: readonly AnyLayer[], segments: readonly Segment[], rest: Partial<StageRequest> = {}): Program => {
-  const staged = stage({
-    model: model({ name: 'net', layers }),
-    input: [2, 3, 32, 24],
-    device: referenceModel('float32'),
-    strategy: 'plain',
-    given: asWritten(segments),
-    objective: momentum,
-    source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
-    ...rest
-  })
-  if (isLeft(staged)) throw new Error(staged.left.message)
-  return staged.right.program
+  return must(
+    stage({
+      model: model({ name: 'net', layers }),
+      input: [2, 3, 32, 24],
+      device: referenceModel('float32'),
+      strategy: 'plain',
+      given: asWritten(segments),
+      objective: momentum,
+      source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
+      ...rest
+    })
+  ).program
 }
 
 /** The sentence with which a Program is refused; empty where it is sound. */
@@ -233,8 +234,7 @@ test('every Program that staging makes is sound: random nets, devices of all pre
   for (let seed = 0; seed < 60; seed++) {
     const draw = drawsOf(seed)
     const { model, input } = randomNet(draw, netKind(seed))
-    const graph = buildGraph(model, input)
-    if (isLeft(graph)) throw new Error(graph.left.message)
+    const graph = must(buildGraph(model, input))
     const strategy = strategyNames[draw(0, strategyNames.length - 1)]!
     const request: StageRequest = {
       model,
@@ -245,11 +245,10 @@ test('every Program that staging makes is sound: random nets, devices of all pre
       source: draw(0, 1) === 1 ? { kind: 'image', mean: [0], deviation: [1] } : { kind: 'float' }
     }
     const whole = stage({ ...request, strategy: 'plain' })
-    if (isLeft(whole)) throw new Error(whole.left.message)
-    const budget = Math.floor((whole.right.program.peakBytes * draw(30, 100)) / 100)
+    const budget = Math.floor((must(whole).program.peakBytes * draw(30, 100)) / 100)
     for (const staged of [
       whole,
-      stage({ ...request, given: asWritten(randomSegments(draw, graph.right)) }),
+      stage({ ...request, given: asWritten(randomSegments(draw, graph)) }),
       stage({ ...request, budget: { bytes: budget } })
     ])
       if (isRight(staged)) assert.is(refusal(staged.right.program), '', `seed ${seed}`)
@@ -261,18 +260,19 @@ test('VGG-16 of 20480 and of 80000 pixels squared is verified in a moment, whate
     [20480, 2 ** 30],
     [80000, 2 ** 32]
   ] as const) {
-    const staged = stage({
-      model: builtIn.vgg16!({ classes: 2, head: 'gap' }),
-      input: [1, 3, pixels, pixels],
-      device: referenceModel('float32'),
-      strategy: 'sft',
-      budget: { bytes: budget },
-      objective: momentum,
-      source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
-    })
-    if (isLeft(staged)) throw new Error(staged.left.message)
+    const staged = must(
+      stage({
+        model: builtIn.vgg16!({ classes: 2, head: 'gap' }),
+        input: [1, 3, pixels, pixels],
+        device: referenceModel('float32'),
+        strategy: 'sft',
+        budget: { bytes: budget },
+        objective: momentum,
+        source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+      })
+    )
     const { user } = process.cpuUsage()
-    assert.is(refusal(staged.right.program), '')
+    assert.is(refusal(staged.program), '')
     const milliseconds = (process.cpuUsage().user - user) / 1000
     assert.ok(milliseconds < 2000, `${milliseconds} ms`)
   }

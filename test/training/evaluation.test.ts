@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, dropout, globalAvgPool, linear, meanSquaredError, model, relu, type Layers } from '../../dsl'
@@ -7,6 +6,7 @@ import { referenceModel, stage, type Training } from '../../staging'
 import { gradients } from '../golden/execute'
 import { randomSegments } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { runSections, update, type Action } from './execute'
 import { byRunningStatistics, optimizers, randomTraining } from './random-training'
 
@@ -100,16 +100,16 @@ test('an evaluation between steps and updates changes no bit of what is trained,
 test('an evaluation holds no more than training does, and nothing is kept for a backward pass', () => {
   const layers = Array.from({ length: 12 }, () => [conv2d({ out: 8, k: 3, p: 1 }), relu, dropout({ rate: 0.5 })]).flat()
   const staged = (evaluate: boolean) => {
-    const result = stage({
-      model: model({ name: 'net', layers: [...layers, globalAvgPool, linear({ out: 2 }), meanSquaredError] }),
-      input: [2, 8, 32, 32],
-      device: referenceModel('float32'),
-      strategy: 'plain',
-      objective: { kind: 'train', optimizer: optimizers[0]!, ...(evaluate ? { evaluate } : {}) },
-      source: { kind: 'float' }
-    })
-    if (isLeft(result)) throw new Error(result.left.message)
-    return result.right.program
+    return must(
+      stage({
+        model: model({ name: 'net', layers: [...layers, globalAvgPool, linear({ out: 2 }), meanSquaredError] }),
+        input: [2, 8, 32, 32],
+        device: referenceModel('float32'),
+        strategy: 'plain',
+        objective: { kind: 'train', optimizer: optimizers[0]!, ...(evaluate ? { evaluate } : {}) },
+        source: { kind: 'float' }
+      })
+    ).program
   }
   const [training, both] = [staged(false), staged(true)]
   assert.is(both.peakBytes, training.peakBytes)

@@ -16,6 +16,7 @@ import {
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
+import { must } from '../must'
 import { runSections, update } from './execute'
 import { learnable, optimizers, randomTraining } from './random-training'
 
@@ -62,11 +63,7 @@ const request = (strategy: StrategyName, groups: readonly ParameterGroup[], rest
   ...rest
 })
 
-const staged = (wanted: StageRequest) => {
-  const result = stage(wanted)
-  if (isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
+const staged = (wanted: StageRequest) => must(stage(wanted))
 
 const features: readonly ParameterGroup[] = [{ prefix: 'features', frozen: true }]
 

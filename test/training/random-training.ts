@@ -1,9 +1,9 @@
-import { isRight } from 'fp-ts/Either'
 import type { AnyLayer, Layers } from '../../dsl'
 import { buildGraph, type Graph, type Node, type Optimizer } from '../../staging'
 import { isTrainable } from '../../staging/graph/graph'
 import type { Execution } from '../golden/execute'
 import { drawsOf, netKind, randomNet, type Draw } from '../staging/random-nets'
+import { must } from '../must'
 import type { Batch } from './execute'
 
 export const optimizers: readonly Optimizer[] = [
@@ -75,11 +75,7 @@ export const randomTraining = (seed: number, kept: Kept = {}): RandomTraining =>
   const layers = kept.dropout === true ? (drawn.layers as Layers) : withoutDropout(drawn.layers as Layers)
   const model = { ...drawn, layers: kept.batchStatistics === true ? layers : byRunningStatistics(layers) }
   const values = (shape: readonly number[]): Float64Array => Float64Array.from({ length: size(shape) }, () => draw(-1000, 1000) / 1000)
-  const graphOf = (rows: number): Graph => {
-    const built = buildGraph(model, [rows, ...extents])
-    if (!isRight(built)) throw new Error(built.left.message)
-    return built.right
-  }
+  const graphOf = (rows: number): Graph => must(buildGraph(model, [rows, ...extents]))
   const batches = (count: number, rows: number): readonly Batch[] => {
     const { nodes } = graphOf(rows)
     const loss = nodes[nodes.length - 1]!

@@ -71,7 +71,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     }
     time++
   }
-  const synchronise = (_: unknown, __: unknown, device?: Buffer): void => {
+  const advance = (device?: Buffer): void => {
     touch(device)
     time++
   }
@@ -90,11 +90,11 @@ export const createBytesBuilder = (): BytesBuilder => {
     buffer: (identity, bytes, role = 'local') => ({ id: buffers++, identity, bytes, role }),
     launch,
     load: launch,
-    copy: ({ device }) => synchronise(undefined, undefined, device.buffer),
+    copy: ({ device }) => advance(device.buffer),
     allToAll: () => undefined,
     freshEvent: () => events++,
-    record: synchronise,
-    wait: synchronise,
+    record: (_, __, device) => advance(device),
+    wait: (_, __, device) => advance(device),
     loop: (_, count, body) => runLoop(count, body),
     pairs: (_, count, body) => {
       runLoop(count >> 1, () => {

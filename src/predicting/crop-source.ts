@@ -1,0 +1,18 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { ImageWindow } from '../../native'
+import type { Outcome } from '../failure'
+import type { ImageSource } from '../images/image-source'
+import type { Reading } from '../images/samples'
+import { openWindows } from './read-windows'
+
+/** A part of an image as an image of its own, read by window; the part lies within the image. */
+export const cropSource = (source: ImageSource, reading: Reading, { top, left, height, width }: ImageWindow): Outcome<ImageSource> =>
+  pipe(
+    openWindows(source, reading),
+    TE.map((read) => ({
+      ...source,
+      header: { ...source.header, height, width },
+      read: (window) => read({ ...window, top: top + window.top, left: left + window.left })
+    }))
+  )
