@@ -15,7 +15,8 @@ import type { Objective } from './graph/objective'
 import { inOrder } from './graph/order'
 import type { Plan, Segment } from './plans/plan'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from './plans/host-tensors'
-import { validateGrid, nodeWithoutInput, segmentTiling } from './graph/tiling'
+import { validateGrid } from './graph/grid'
+import { nodeWithoutInput, segmentTiling } from './graph/tiling'
 
 /**
  * A graph that can run, whole and with the tiles that its model asks for: every layer of every tile

@@ -64,7 +64,7 @@ export type { Objective, Optimizer, ParameterGroup, Training } from './graph/obj
 export type { Source, StepGraph } from './graph/step-graph'
 export { verify, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
-export { fusibleTileAxes } from './graph/tiling'
+export { fusibleTileAxes } from './graph/grid'
 export { tileCount, type Grid } from './graph/span'
 export { productFlops } from './kernels/roofline'
 export { printProgram } from './program/print-program'

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Whole } from '../shapes/arithmetic'
 import type { NoImage, Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
-import { validateGroups, sizesError, wholes, type GroupsError, type Option, type Padding, type Pair, type SizesError } from './options'
+import { validateGroups, sizesError, areIntegers, type GroupsError, type Option, type Padding, type Pair, type SizesError } from './options'
 import {
   windowOf,
   windowRule,
@@ -42,7 +42,7 @@ export interface Conv2dArguments {
 }
 
 const convolutionChannels = ({ out, groups = 1 }: Conv2dArguments, inChannels: number): E.Either<string, number> => {
-  const mistake = wholes([out, groups], 1) ? validateGroups('conv2d', inChannels, out, groups) : sizesError('conv2d')
+  const mistake = areIntegers([out, groups], 1) ? validateGroups('conv2d', inChannels, out, groups) : sizesError('conv2d')
   return mistake === undefined ? E.right(out) : E.left(mistake)
 }
 

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Mul, Whole } from '../shapes/arithmetic'
 import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 import { rowwise, unary, type OpRecord } from './op-record'
-import { wholes, type NoOptions, type Option } from './options'
+import { areIntegers, type NoOptions, type Option } from './options'
 
 export interface LinearArguments {
   /** Output features: PyTorch's out_features. */
@@ -17,7 +17,7 @@ const linearShape: UnaryRule<LinearArguments> = (args, shape) => {
   const [batch, features] = shape
   return shape.length !== 2
     ? E.left(`linear: takes features BxN, not ${showShape(shape)}`)
-    : !wholes([args.out, args.in ?? 1], 1)
+    : !areIntegers([args.out, args.in ?? 1], 1)
       ? E.left('linear: sizes must be whole numbers above 0')
       : args.in !== undefined && args.in !== features
         ? E.left(`linear: takes ${args.in} features, not ${features}`)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { familyOf, parseLoss, type LossFamily } from './loss-terms'
 import { reducesPixels, rowwise, unary, type OpRecord } from './op-record'
-import { wholes, type NoOptions, type Option } from './options'
+import { areIntegers, type NoOptions, type Option } from './options'
 import { showShape, type Mismatch, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 
 export interface PixelCrossEntropyArguments {
@@ -41,7 +41,7 @@ type PixelOptions = PixelCrossEntropyArguments
 
 /** Why scores of so many classes cannot be compared in such a way; undefined where they can. */
 const pixelFault = (op: string, { ignore = 255, classWeights }: PixelOptions, classes: number): string | undefined =>
-  !wholes([ignore], -Infinity)
+  !areIntegers([ignore], -Infinity)
     ? `${op}: the ignored label must be a whole number`
     : classWeights?.some((weight) => !(weight >= 0 && weight < Infinity))
       ? `${op}: class weights must be at least 0`

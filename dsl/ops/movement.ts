@@ -6,7 +6,7 @@ import * as E from 'fp-ts/Either'
 import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../shapes/arithmetic'
 import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
 import { local, pixelwise, unary, type OpRecord } from './op-record'
-import { wholes, type Option, type Padding } from './options'
+import { areIntegers, type Option, type Padding } from './options'
 import { windowOf, type Numbers4, type Pads } from './window'
 
 export interface PixelShuffleArguments {
@@ -58,7 +58,7 @@ const factorError = (op: string): string => `${op}: the factor must be a whole n
 type FactorError<P extends string> = `${P}: the factor must be a whole number above 0`
 
 const pixelShuffleShape = imageRule<PixelShuffleArguments>('pixelShuffle', ({ factor }, [batch, channels, height, width]) =>
-  !wholes([factor], 1)
+  !areIntegers([factor], 1)
     ? E.left(factorError('pixelShuffle'))
     : channels % (factor * factor) !== 0
       ? E.left(`pixelShuffle: its ${channels} channels are no multiple of ${factor * factor}, the factor's square`)
@@ -66,7 +66,7 @@ const pixelShuffleShape = imageRule<PixelShuffleArguments>('pixelShuffle', ({ fa
 )
 
 const pixelUnshuffleShape = imageRule<PixelUnshuffleArguments>('pixelUnshuffle', ({ factor }, [batch, channels, height, width]) =>
-  !wholes([factor], 1)
+  !areIntegers([factor], 1)
     ? E.left(factorError('pixelUnshuffle'))
     : height % factor !== 0 || width % factor !== 0
       ? E.left(`pixelUnshuffle: the factor ${factor} does not divide ${showShape([height, width])}`)
@@ -76,14 +76,14 @@ const pixelUnshuffleShape = imageRule<PixelUnshuffleArguments>('pixelUnshuffle',
 const padShape = imageRule<PadArguments>('pad', ({ p, mode = 'zeros' }, [batch, channels, height, width]) => {
   const { top, bottom, left, right } = windowOf({ k: 1, p }).padding
   if (!padModes.includes(mode)) return E.left('pad: the mode must be zeros, reflect or replicate')
-  if (!wholes([top, bottom, left, right], 0)) return E.left('pad: paddings must be whole numbers, at least 0')
+  if (!areIntegers([top, bottom, left, right], 0)) return E.left('pad: paddings must be whole numbers, at least 0')
   if (mode === 'reflect' && (Math.max(top, bottom) >= height || Math.max(left, right) >= width))
     return E.left(`pad: a padding that reflects must be less than the image's ${showShape([height, width])}`)
   return E.right([batch, channels, height + top + bottom, width + left + right])
 })
 
 const channelShuffleShape = imageRule<ChannelShuffleArguments>('channelShuffle', ({ groups }, image) =>
-  !wholes([groups], 1)
+  !areIntegers([groups], 1)
     ? E.left('channelShuffle: groups must be a whole number above 0')
     : image[1] % groups !== 0
       ? E.left(`channelShuffle: its ${image[1]} channels do not divide into ${groups} groups`)
@@ -91,9 +91,9 @@ const channelShuffleShape = imageRule<ChannelShuffleArguments>('channelShuffle',
 )
 
 const narrowShape = imageRule<NarrowArguments>('narrow', ({ start, length }, [batch, channels, height, width]) =>
-  !wholes([start], 0)
+  !areIntegers([start], 0)
     ? E.left('narrow: the start must be a whole number, at least 0')
-    : !wholes([length], 1)
+    : !areIntegers([length], 1)
       ? E.left('narrow: the length must be a whole number above 0')
       : start + length > channels
         ? E.left(`narrow: ${length} channels from ${start} on are more than its ${channels}`)

@@ -4,7 +4,7 @@
  */
 import * as E from 'fp-ts/Either'
 import type { Divides, Whole } from '../shapes/arithmetic'
-import { wholes, type Option } from './options'
+import { areIntegers, type Option } from './options'
 import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 import { allDims, pixelwise, unary, type OpRecord } from './op-record'
 
@@ -69,7 +69,7 @@ const groupNormShape = imageRule<GroupNormArguments>('groupNorm', ({ groups, eps
   kept(
     image,
     validateEps('groupNorm', eps) ??
-      (!wholes([groups], 1)
+      (!areIntegers([groups], 1)
         ? 'groupNorm: groups must be a whole number above 0'
         : image[1] % groups !== 0
           ? `groupNorm: its ${image[1]} channels do not divide into ${groups} groups`

@@ -11,7 +11,8 @@ export interface NoOptions {}
 /** [height, width]. */
 export const pair = (value: Pair): readonly [number, number] => (typeof value === 'object' ? [value[0], value[1]] : [value, value])
 
-export const wholes = (values: readonly number[], least: number): boolean =>
+/** Tells whether all are whole numbers, none below `least`. */
+export const areIntegers = (values: readonly number[], least: number): boolean =>
   values.every((value) => Number.isInteger(value) && value >= least)
 
 export const sizesError = (op: string): string => `${op}: sizes must be whole numbers above 0, and paddings at least 0`

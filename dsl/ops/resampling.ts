@@ -4,7 +4,7 @@
  */
 import * as E from 'fp-ts/Either'
 import type { Mul, Whole } from '../shapes/arithmetic'
-import { pair, wholes, type Height, type Option, type Pair, type Width } from './options'
+import { pair, areIntegers, type Height, type Option, type Pair, type Width } from './options'
 import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 
@@ -38,7 +38,7 @@ export interface AdaptiveAvgPool2dArguments {
 }
 
 const adaptivePoolShape = imageRule<AdaptiveAvgPool2dArguments>('adaptiveAvgPool2d', ({ out }, [batch, channels]) =>
-  wholes(pair(out), 1) ? E.right([batch, channels, ...pair(out)]) : E.left('adaptiveAvgPool2d: sizes must be whole numbers above 0')
+  areIntegers(pair(out), 1) ? E.right([batch, channels, ...pair(out)]) : E.left('adaptiveAvgPool2d: sizes must be whole numbers above 0')
 )
 
 /** Scales as PyTorch does: floor(height scale) rows. */
@@ -49,13 +49,13 @@ const resizeShape = imageRule<ResizeArguments>('resize', (args, image, start) =>
   if ([size, scale, to].filter((given) => given !== undefined).length !== 1) return E.left('resize: takes one of size, scale and to')
   if (mode === 'nearest' && alignCorners === true) return E.left('resize: alignCorners is for bilinear only')
   if (size !== undefined)
-    return wholes(pair(size), 1) ? E.right([batch, channels, ...pair(size)]) : E.left('resize: sizes must be whole numbers above 0')
+    return areIntegers(pair(size), 1) ? E.right([batch, channels, ...pair(size)]) : E.left('resize: sizes must be whole numbers above 0')
   if (scale === undefined)
     return to === 'block' ? E.right([batch, channels, ...start.slice(2)]) : E.left(`resize: to must be block, not ${to}`)
   const [down, across] = pair(scale)
   if (!(down > 0 && across > 0)) return E.left('resize: scales must be above 0')
   const scaled = [Math.floor(height * down), Math.floor(width * across)]
-  return wholes(scaled, 1)
+  return areIntegers(scaled, 1)
     ? E.right([batch, channels, ...scaled])
     : E.left(`resize: the scale ${showShape(pair(scale))} leaves nothing of ${showShape([height, width])}`)
 })

@@ -5,7 +5,7 @@ import {
   validateGroups,
   pair,
   sizesError,
-  wholes,
+  areIntegers,
   type GroupsError,
   type Height,
   type Option,
@@ -65,7 +65,8 @@ const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [batch, c
   const { out, groups = 1 } = args
   const [kernel, stride, dilation] = [pair(args.k), pair(args.s ?? 1), pair(args.d ?? 1)]
   const [padding, added] = [pair(args.p ?? 0), pair(args.outputPadding ?? 0)]
-  if (!wholes([out, groups, ...kernel, ...stride, ...dilation], 1) || !wholes([...padding, ...added], 0)) return E.left(sizesError(op))
+  if (!areIntegers([out, groups, ...kernel, ...stride, ...dilation], 1) || !areIntegers([...padding, ...added], 0))
+    return E.left(sizesError(op))
   const mistake = validateGroups(op, channels, out, groups)
   if (mistake !== undefined) return E.left(mistake)
   const isTooMuch = (side: 0 | 1): boolean => added[side] >= stride[side] && added[side] >= dilation[side]

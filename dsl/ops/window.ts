@@ -5,7 +5,7 @@ import { showShape, type UnaryRule } from '../shapes/shape'
 import {
   pair,
   sizesError,
-  wholes,
+  areIntegers,
   type Height,
   type Option,
   type Padding,
@@ -84,7 +84,7 @@ export const windowRule =
     if (E.isLeft(outChannels)) return outChannels
     const { kernel, stride, dilation, padding } = windowOf(args)
     const { top, bottom, left, right } = padding
-    if (!wholes([...kernel, ...stride, ...dilation], 1) || !wholes([top, bottom, left, right], 0)) return E.left(sizesError(op))
+    if (!areIntegers([...kernel, ...stride, ...dilation], 1) || !areIntegers([top, bottom, left, right], 0)) return E.left(sizesError(op))
     const extents = [windowExtent(kernel[0], dilation[0]), windowExtent(kernel[1], dilation[1])] as const
     const padded = [height! + top + bottom, width! + left + right] as const
     const ceilMode = args.ceilMode === true

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
 import { type OptionTable, type CommandLineForm, helpLine, optionFlag } from '../options/option'
 import type { Words } from './command-result'
-import { refuseDoubtful } from './doubtful-options'
+import { refuseDoubtfulOptions } from './doubtful-options'
 
 type Row = OptionTable[string]
 type Text = Extract<CommandLineForm<unknown>, { readonly form: 'text' }>
@@ -33,7 +33,7 @@ const addOption = (command: Command, table: OptionTable, name: string, row: Row,
   option.conflicts(conflicts.flatMap((other) => [other, table[other]?.formerly ?? other]))
   command.addOption(option.hideHelp(isHidden || row.isHidden === true))
   // After commander's own listener, which parses the text.
-  if (kind.commandLine.form === 'text') refuseDoubtful(command, flag.slice(2), kind.commandLine)
+  if (kind.commandLine.form === 'text') refuseDoubtfulOptions(command, flag.slice(2), kind.commandLine)
 }
 
 const addOptions = (command: Command, table: OptionTable): Command => {

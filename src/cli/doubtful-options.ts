@@ -21,7 +21,7 @@ const doubt = ({ isRepeatable, mayBeEmpty }: Usual, value: string, before: strin
  * Refuses what commander takes without a word: of an option that is given twice it takes the last,
  * and any text for a value.
  */
-export const refuseDoubtful = (command: Command, name: string, usual: Usual): void => {
+export const refuseDoubtfulOptions = (command: Command, name: string, usual: Usual): void => {
   let before: string | undefined
   command.on(`option:${name}`, (value: string | null | undefined) => {
     if (typeof value !== 'string') return

@@ -10,7 +10,7 @@ import type { DecodedOptions } from '../options/option'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
-import { readingAsTrained } from '../predicting/input-channels'
+import { resolveReading } from '../predicting/input-channels'
 import type { TrainedChannels } from '../weights/channel-metadata'
 import type { WeightSource } from '../weights/weights'
 
@@ -57,7 +57,7 @@ export const preparePrediction = (
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkOut),
     TE.bind('asked', () => TE.fromEither(resolutionOf(options))),
-    TE.bind('read', ({ asked }) => readingAsTrained(weights, asked)),
+    TE.bind('read', ({ asked }) => resolveReading(weights, asked)),
     TE.map(({ setup, read }) => ({ setup, ...read, weights: weightSource(options) }))
   )
 }

@@ -24,7 +24,7 @@ import type { Report } from '../reports/report'
 import { type LivePage, serveReport } from '../reports/live'
 import { planPage } from '../reports/plan-page'
 import { joinRanks } from '../ranks/join'
-import { type Ranks, meetAfter } from '../ranks/ranks'
+import { type Ranks, agreeAfter } from '../ranks/ranks'
 import { runPage } from '../reports/run-page'
 import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
@@ -40,7 +40,7 @@ import { defaultLearningRate } from '../training/optimizer'
 import { learningRate } from '../training/learning-rate'
 import { checkRanks, optionsOfRank, prepareOnRanks } from '../training/train-on-ranks'
 import { type PreparedTraining, cropExtent, prepareTraining, rowsOfUpdate } from '../training/prepare'
-import { type GrowingRecord, bestSoFar, emptyRecord, growingRecord } from '../training/record'
+import { type GrowingRecord, bestSoFar, emptyRecord, continueRecord } from '../training/record'
 import { createRunRecorder } from '../running/run-recorder'
 import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
@@ -199,7 +199,7 @@ const addHeatMaps = async ({ request, planned, channels }: PreparedTraining, rec
 const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
   const { report, trace, live } = request.options
-  const record = growingRecord(state?.record ?? emptyRecord)
+  const record = continueRecord(state?.record ?? emptyRecord)
   const recorder = trace === undefined ? undefined : createRunRecorder()
   const page = createTrainingPage(prepared, record)
   const shown = pipe(
@@ -252,7 +252,7 @@ const trainAsRank = (options: DecodedTrainOptions, ranks: Ranks): Outcome<TrainR
   pipe(
     TE.fromEither(checkRanks(options, ranks)),
     TE.chain(() => checkedRequest(optionsOfRank(options, ranks))),
-    meetAfter(ranks),
+    agreeAfter(ranks),
     TE.chain((request) => trainLocked({ ...request, ranks }))
   )
 

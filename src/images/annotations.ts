@@ -106,7 +106,7 @@ export const mapOf =
   }
 
 /** The class of pixels in no polygon, by its name; they are ignored where none is given. */
-export const outsideOf = (unannotated: string | undefined, { names }: Pick<ClassList, 'names'>): E.Either<Failure, number> => {
+export const backgroundClassOf = (unannotated: string | undefined, { names }: Pick<ClassList, 'names'>): E.Either<Failure, number> => {
   if (unannotated === undefined) return E.right(ignoredLabel)
   const found = names.indexOf(unannotated)
   return found < 0

@@ -223,7 +223,7 @@ const rowsOf = (csv: string, rows: readonly Row[], rules: DataRules): E.Either<F
 }
 
 /** What data may be, for sentences. */
-export const wantedData = 'a CSV of path,label or path,mask rows or a folder with one folder of images a class'
+export const dataForms = 'a CSV of path,label or path,mask rows or a folder with one folder of images a class'
 
 /**
  * Reads a CSV of images and what is known of them: a header names the columns, and two columns
@@ -232,4 +232,4 @@ export const wantedData = 'a CSV of path,label or path,mask rows or a folder wit
 export const readDataFile =
   (csv: string, rules: DataRules): Outcome<DataFile> =>
   async () =>
-    E.chain((rows: readonly Row[]) => rowsOf(csv, rows, rules))(await readCsvRows(csv, 'data file', wantedData)())
+    E.chain((rows: readonly Row[]) => rowsOf(csv, rows, rules))(await readCsvRows(csv, 'data file', dataForms)())

@@ -4,12 +4,12 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
 import { inParallel } from '../tasks/in-parallel'
-import { classNamesIn, isAnnotationName, outsideOf, readAnnotations } from './annotations'
+import { classNamesIn, isAnnotationName, backgroundClassOf, readAnnotations } from './annotations'
 import { type ClassFolders, readClassFolders } from './class-folders'
 import { type AnnotationRules, type ClassList, classListOf, classListText, findClass, ignoredLabel } from './class-list'
 import type { DataRules } from './data-rules'
 import { type Dataset, type Example, largestLabelOf } from './dataset'
-import { type CsvExample, type DataFile, readDataFile, wantedData } from './dataset-csv'
+import { type CsvExample, type DataFile, readDataFile, dataForms } from './dataset-csv'
 import { readHeader } from './image-header'
 import { inspectAnnotations } from './inspect-annotations'
 import { type Mask, inspectMask } from './masks'
@@ -95,7 +95,7 @@ const rulesFor = (rows: readonly CsvExample[], rules: DataRules, signal: AbortSi
     return pipe(
       annotatedClasses(annotated, rules, signal),
       TE.chainEitherK((list) =>
-        E.map((outside: number) => ({ list, annotation: { aliases: list.aliases, outside } }))(outsideOf(rules.unannotated, list))
+        E.map((outside: number) => ({ list, annotation: { aliases: list.aliases, outside } }))(backgroundClassOf(rules.unannotated, list))
       )
     )
   return rules.unannotated === undefined || rows.some(isMasked)
@@ -197,7 +197,7 @@ export const loadDataset = (path: string, rules: DataRules = { option: '--data' 
     TE.filterOrElse(
       ({ examples }) => examples.length > 0,
       ({ leftOut }) =>
-        inputFailure(`${option} ${path} names no images: it must be ${wantedData}${leftOut === undefined ? '' : `; ${leftOut}`}`)
+        inputFailure(`${option} ${path} names no images: it must be ${dataForms}${leftOut === undefined ? '' : `; ${leftOut}`}`)
     ),
     TE.chainFirst(({ examples }) =>
       pipe(

@@ -15,7 +15,7 @@ interface ChannelOptions {
 }
 
 /** How images are read: as is asked for, and else as the weights say that they were in training. */
-export const readingAsTrained = (
+export const resolveReading = (
   weights: string,
   asked: Reading
 ): Outcome<{ readonly reading: Reading; readonly trained?: TrainedChannels }> =>

@@ -27,7 +27,7 @@ export const resultFilesOf = ({ out, isList, formats }: Wanted, { name }: Listed
 }
 
 /** Checks, before long work, that the name says a format and that files can be written there. */
-export const checkWanted = ({ out, isList }: Wanted, files: readonly string[]): Outcome<void> => {
+export const checkResultPaths = ({ out, isList }: Wanted, files: readonly string[]): Outcome<void> => {
   if (out === undefined) return TE.right(undefined)
   if (isTable(out)) return checkWritable(out)
   if (!isList)

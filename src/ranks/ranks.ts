@@ -15,7 +15,7 @@ export interface Ranks {
    * What every rank gives, by rank, or the failure of the first that fails, on all of them. Every
    * rank calls it as often, in the same order.
    */
-  readonly meet: (given: E.Either<Failure, Uint8Array>) => Outcome<readonly Uint8Array[]>
+  readonly allGather: (given: E.Either<Failure, Uint8Array>) => Outcome<readonly Uint8Array[]>
   /** Ends this rank's part with the process's exit status. */
   readonly leave: (status: number) => void
 }
@@ -64,7 +64,7 @@ export const createRanks = (network: Network): Ranks => {
     rank: network.rank,
     size: network.size,
     network,
-    meet: (given) =>
+    allGather: (given) =>
       pipe(
         network.gather(messageOf(given)),
         TE.mapLeft(deviceFailure),
@@ -81,37 +81,37 @@ export const createRanks = (network: Network): Ranks => {
 }
 
 /** Goes on where no rank failed so far, and fails on all ranks where one did. */
-export const meetAfter =
-  ({ meet }: Ranks) =>
+export const agreeAfter =
+  ({ allGather }: Ranks) =>
   <A>(outcome: Outcome<A>): Outcome<A> =>
   async () => {
     const own = await outcome()
-    const met = await meet(E.map(() => new Uint8Array(0))(own))()
-    return E.isLeft(met) ? met : own
+    const gathered = await allGather(E.map(() => new Uint8Array(0))(own))()
+    return E.isLeft(gathered) ? gathered : own
   }
 
 /**
  * A failure that all ranks have found by themselves, from the same numbers: each ends once all know
  * of it.
  */
-export const failTogether = (ranks: Ranks | undefined, failure: Failure): Outcome<never> =>
+export const failOnAllRanks = (ranks: Ranks | undefined, failure: Failure): Outcome<never> =>
   ranks === undefined
     ? TE.left(failure)
     : pipe(
-        ranks.meet(E.left(failure)),
+        ranks.allGather(E.left(failure)),
         TE.chain(() => TE.left(failure))
       )
 
 /**
  * Numbers of every rank, by rank, to the bit; those of the only process where there are no ranks.
  */
-export const meetWithNumbers = (
+export const allGatherNumbers = (
   ranks: Ranks | undefined,
   given: E.Either<Failure, readonly number[]>
 ): Promise<E.Either<Failure, readonly (readonly number[])[]>> => {
   if (ranks === undefined) return Promise.resolve(E.map((numbers: readonly number[]) => [numbers])(given))
   return pipe(
-    ranks.meet(E.map((numbers: readonly number[]) => new Uint8Array(Float64Array.from(numbers).buffer))(given)),
+    ranks.allGather(E.map((numbers: readonly number[]) => new Uint8Array(Float64Array.from(numbers).buffer))(given)),
     TE.map((all) => all.map((bytes) => [...new Float64Array(bytes.slice().buffer)]))
   )()
 }

@@ -7,10 +7,14 @@ export interface PixelRows extends Extent2 {
   readonly rows: (top: number, rows: number) => Promise<Uint8Array>
 }
 
-/** Classes [height, width] that lie in several parts, all but the last of the same length. */
-export const rowsOfParts = ({ height, width }: Extent2, parts: readonly Uint8Array[]): PixelRows => {
+/**
+ * Classes [height, width] that lie in several parts, all but the last of the same length. `leave`
+ * takes those that were read out of memory.
+ */
+export const rowsOfParts = ({ height, width }: Extent2, parts: readonly Uint8Array[], leave: () => void = () => undefined): PixelRows => {
   const partBytes = parts[0]!.length
   const rows = (top: number, count: number): Promise<Uint8Array> => {
+    leave()
     const [from, to] = [top * width, (top + count) * width]
     const [first, last] = [Math.floor(from / partBytes), Math.floor((to - 1) / partBytes)]
     if (first === last) return Promise.resolve(parts[first]!.subarray(from - first * partBytes, to - first * partBytes))

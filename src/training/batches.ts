@@ -7,7 +7,7 @@ import { isMask, kindOf, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
-import { type Draw, cropCorner, createSampler, drawAnew } from './sampling'
+import { type Draw, cropCorner, createSampler, drawReplacement } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
 import { type CropPlacement, extentInImage } from './crop-mask'
 import type { CropRegions } from './crop-regions'
@@ -99,7 +99,7 @@ const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) =
     const stains = stainDraws?.(microStep)
     return draws(microStep).map((first, row) => {
       const attempt = attempts[row] ?? 0
-      const draw = attempt === 0 ? first : drawAnew(sampling, microStep, row, attempt, first)
+      const draw = attempt === 0 ? first : drawReplacement(sampling, microStep, row, attempt, first)
       const { quarterTurns } = augmented[row]!
       const across = extentInImage(crop, { quarterTurns })
       const { flipHorizontal, flipVertical } = draw

@@ -3,7 +3,7 @@ import { type Failure, type Outcome, interruptedFailure, reasonOf } from '../fai
 import { learningRate } from './learning-rate'
 import { present } from '../options/present'
 import type { RunningNetwork } from '../running/running-network'
-import { failTogether, meetWithNumbers } from '../ranks/ranks'
+import { failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
 import type { BestBy } from './best'
@@ -104,7 +104,7 @@ const createUpdates = ({ request: { options, ranks }, network, batches, steps, w
     let [loss, milliseconds] = [0, 0]
     for (let index = rank; index < accumulate; index += size) {
       const ran = await runMicroBatch(step, rate, index, weighted)
-      const all = await meetWithNumbers(ranks, ran)
+      const all = await allGatherNumbers(ranks, ran)
       if (E.isLeft(all)) return all
       for (const [ofRank] of all.right) loss += ofRank!
       isStopped = all.right.some(([, , stopped]) => stopped === 1)
@@ -112,7 +112,7 @@ const createUpdates = ({ request: { options, ranks }, network, batches, steps, w
       if (E.isLeft(reduced)) return reduced
       milliseconds += Math.max(...all.right.map(([, took]) => took!)) + reduced.right
     }
-    if (!Number.isFinite(loss)) return failTogether(ranks, notFiniteFailure(loss, step, rate))()
+    if (!Number.isFinite(loss)) return failOnAllRanks(ranks, notFiniteFailure(loss, step, rate))()
     const updated = await network.update({ ...parameters, step })()
     if (E.isLeft(updated)) return updated
     isBetweenSteps = true
@@ -133,7 +133,7 @@ const validateAfter = async (
   if (E.isLeft(quality)) return quality
   const { loss } = quality.right
   if (!Number.isFinite(loss))
-    return failTogether(ranks, {
+    return failOnAllRanks(ranks, {
       code: 'loss',
       message: `the validation loss is ${loss} after step ${step}: lower --lr, or start from other weights`
     })()
@@ -201,7 +201,7 @@ const runSteps = async (
     onStep?.(report)
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
-    if (isStopped() && step + 1 < steps) return failTogether(request.ranks, interruptedFailure(step + 1, steps))()
+    if (isStopped() && step + 1 < steps) return failOnAllRanks(request.ranks, interruptedFailure(step + 1, steps))()
   }
   if (record.loss.length < steps) request.notify(stopText(record, bestBy))
   return E.right(network.measuredPeakBytes())

@@ -21,7 +21,7 @@ export interface GrowingRecord extends TrainingRecord {
 }
 
 /** A record that goes on from one, which stays as it is. */
-export const growingRecord = ({ loss, stepMs, validations }: TrainingRecord): GrowingRecord => ({
+export const continueRecord = ({ loss, stepMs, validations }: TrainingRecord): GrowingRecord => ({
   loss: [...loss],
   stepMs: [...stepMs],
   validations: [...validations]

@@ -91,7 +91,7 @@ export const cropCorner = (draw: Draw, image: Extent2, crop: Extent2): { readonl
  * Another draw for a row whose crop cannot be read: any example, of its class where it was drawn
  * for one, and any corner, flipped as the first.
  */
-export const drawAnew = (
+export const drawReplacement = (
   { seed, examples, balanced }: Omit<SamplingOptions, 'batch' | 'flip'>,
   step: number,
   row: number,

@@ -73,7 +73,7 @@ const planOnRanks =
           )
         : TE.right(new Uint8Array(0))
     return pipe(
-      ranks.meet(await own()),
+      ranks.allGather(await own()),
       TE.chainEitherK(([file]) => E.mapLeft(inputFailure)(decodePlanFile(decodeJson(file!)))),
       TE.chainEitherK(({ plan }) => planNetwork(sharedBy({ ...built, setup: { ...built.setup, plan } }, ranks.size)))
     )()
@@ -136,13 +136,13 @@ const agree = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Out
     E.chain((found) => E.map((choices: object) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(choicesOf(found)))
   )
   return pipe(
-    ranks.meet(told),
+    ranks.allGather(told),
     TE.map((all) => all.map((bytes) => decodeJson(bytes) as Told)),
     TE.chain((all) => {
       const difference = firstDifference(all.map(({ choices }) => choices))
       return pipe(
         // All have found the same, and say so once.
-        difference === undefined ? TE.right([]) : ranks.meet(E.left(inputFailure(difference))),
+        difference === undefined ? TE.right([]) : ranks.allGather(E.left(inputFailure(difference))),
         TE.chainEitherK(() => prepared),
         TE.map((found): PreparedTraining => {
           const { record } = all[0]!
@@ -167,6 +167,6 @@ export const prepareOnRanks =
     }
     const prepared = await prepareTraining(request, plan)()
     // The others wait for the plan: they shall hear that there will be none.
-    if (E.isLeft(prepared) && !hasMet) await ranks.meet(prepared)()
+    if (E.isLeft(prepared) && !hasMet) await ranks.allGather(prepared)()
     return agree(ranks, prepared)()
   }

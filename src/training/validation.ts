@@ -8,7 +8,7 @@ import { type Failure, type Outcome } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { ignoredLabel } from '../images/class-list'
 import { type RunningNetwork, withAbort } from '../running/running-network'
-import { type Ranks, meetWithNumbers } from '../ranks/ranks'
+import { type Ranks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import type { ImageLoader } from './image-loader'
@@ -203,7 +203,7 @@ export const validate = ({
       return E.right(tally.measure(io, loaded.right, rows))
     }
     for (let first = 0; first < batches.length; first += size) {
-      const all = await meetWithNumbers(ranks, await evaluateBatch(first + rank))
+      const all = await allGatherNumbers(ranks, await evaluateBatch(first + rank))
       if (E.isLeft(all)) return all
       all.right.forEach((measured) => {
         if (measured.length > 0) tally.add(measured)

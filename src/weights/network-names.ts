@@ -53,7 +53,7 @@ type Names = Pick<Graph, 'model' | 'parameters'>
  * A file under the names that a network has for its tensors, and a sentence on each thing that is
  * read otherwise than it stands there.
  */
-export const underNetworkNames = (file: WeightFile, network: Names): { readonly file: WeightFile; readonly notices: readonly string[] } => {
+export const renameToNetwork = (file: WeightFile, network: Names): { readonly file: WeightFile; readonly notices: readonly string[] } => {
   const bare = withoutWrapper(file, network)
   const present = withPresentNames(bare.file, network)
   return { file: present.file, notices: [...file.notices, ...[bare.notice, present.notice].flatMap((notice) => notice ?? [])] }

@@ -6,7 +6,7 @@ import type { StepIo, Numbers } from '../running/step-io'
 import type { Failure, Outcome } from '../failure'
 import { drawParameters } from './initialise'
 import { type NamedTensor, type Resets, type WeightMatch, matchWeights } from './match-weights'
-import { underNetworkNames } from './network-names'
+import { renameToNetwork } from './network-names'
 import { openWeightFile } from './open-weight-file'
 import { type FittedFile, fitInputChannels } from './repeat-planes'
 import { type Metadata, type TensorData, writeTensors } from './safetensors'
@@ -66,7 +66,7 @@ export const readWeights = (
 ): Outcome<StartingWeights> =>
   pipe(
     openWeightFile(path),
-    TE.map((file) => underNetworkNames(file, { model, parameters })),
+    TE.map((file) => renameToNetwork(file, { model, parameters })),
     TE.chainFirstIOK(
       ({ notices }) =>
         () =>

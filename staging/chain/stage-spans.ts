@@ -1,6 +1,6 @@
 import type { Graph } from '../graph/graph'
 import { loweringOf } from '../ops'
-import { liveTensors } from '../graph/tiling'
+import { liveTensors } from '../graph/boundary-tensors'
 import type { Span } from '../graph/span'
 
 /**

@@ -1,6 +1,6 @@
 import type { Graph } from './graph'
 import type { TileAxis } from '../program/program'
-import { effectiveGrid } from './tiling'
+import { effectiveGrid } from './grid'
 import type { Grid, Span } from './span'
 
 /** Returns the nodes before which the model asks for a checkpoint. */

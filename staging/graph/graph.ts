@@ -85,6 +85,12 @@ export interface Graph {
 export const extentsOfTensor = ({ input, nodes }: Pick<Graph, 'input' | 'nodes'>, tensor: number): Extents =>
   tensor === 0 ? input : nodes[tensor - 1]!.output
 
+/** Where the extent along each axis of tiles stands in [B, C, H, W]. */
+export const axisIndex = { B: 0, H: 2, W: 3 } as const
+
+/** Tells whether a node sums a dimension away. */
+export const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind === 'reduce'
+
 /** Who reads each tensor of a list of nodes. */
 export const findReaders = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['readers'] => {
   const readers: number[][] = Array.from({ length: nodes.length + 1 }, () => [])

@@ -86,7 +86,7 @@ export const activationElements = (layout: Layout, shape: readonly number[]): nu
  * Tells whether channels of an activation [B, C, ...spatial] share no block with others: those from
  * `first` on, `count` of them.
  */
-export const channelsAreApart = (layout: Layout, channels: number, first: number, count: number): boolean => {
+export const fillWholeBlocks = (layout: Layout, channels: number, first: number, count: number): boolean => {
   const block = blocks[layout].channels ?? 1
   return first % block === 0 && (count % block === 0 || first + count === channels)
 }

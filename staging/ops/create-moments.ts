@@ -5,7 +5,7 @@ import { tileIdentity } from '../lowering/ir/buffer-identity'
 import type { Buffer } from '../lowering/ir/builder'
 import type { ModelScope } from '../lowering/scope/scope'
 import { loweringOf } from '.'
-import { imagesApart, maximumBytes, momentBytes } from './moment-addresses'
+import { statisticsCount, maximumBytes, momentBytes } from './moment-addresses'
 
 /** Tells whether an op merges the maxima of an image's tiles, which are kept until backward. */
 export const gathersMaxima = (node: Node): boolean => loweringOf(node).gathersMaxima === true
@@ -24,6 +24,6 @@ export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'bu
       ]
       if (node.overlaps) return place('overlaps', loweringOf(node).overlaps!.bytes(node as never))
       if (gathersMaxima(node)) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
-      return gathersMoments(node) ? place('moments', imagesApart(node as Normalisation) * node.statistics!.groups * momentBytes) : []
+      return gathersMoments(node) ? place('moments', statisticsCount(node as Normalisation) * node.statistics!.groups * momentBytes) : []
     })
   )

@@ -1,6 +1,6 @@
 import type { Expression } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
-import { activationElements, channelsAreApart, layoutCode } from '../kernels/layout'
+import { activationElements, fillWholeBlocks, layoutCode } from '../kernels/layout'
 import { functionsOf } from '../pointwise/functions'
 import { noOperand, type UnplacedOperand } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
@@ -127,7 +127,7 @@ export const concat: OpLowering<'concat'> = {
   forward: ({ builder, activationBytes }, { sources, destination }) => {
     const { layout, extents } = destination
     const places = placesOf(sources)
-    if (places.some(({ tile, first }) => !channelsAreApart(layout, extents[1], first, tile.extents[1])))
+    if (places.some(({ tile, first }) => !fillWholeBlocks(layout, extents[1], first, tile.extents[1])))
       builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
     for (const { tile, first } of places)
       builder.launch<'copyChannels'>(copyFields(tile, { tile, first: 0 }, { tile: destination, first }), {

@@ -15,7 +15,7 @@ export const momentBytes = 24
 export const sumBytes = 16
 
 /** Images that have statistics, and sums, of their own; 1 where all share them. */
-export const imagesApart = ({ statistics, input }: Normalisation): number => (statistics.perImage === 1 ? input[0] : 1)
+export const statisticsCount = ({ statistics, input }: Normalisation): number => (statistics.perImage === 1 ? input[0] : 1)
 
 /** Bytes of a channel's maximum, and of its place. */
 export const maximumBytes = 16

@@ -1,6 +1,7 @@
-import { type SectionedBuffers, branchAndBound } from './branch-and-bound'
+import { branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround } from './first-fit'
 import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, placementOf } from './placement'
+import type { SectionedBuffers } from './section-load'
 
 /** A buffer to search a place for, with what it is preferred by. */
 interface Sought {

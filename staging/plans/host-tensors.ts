@@ -2,7 +2,7 @@ import { validateHostRows, validateRematerializations } from '../../dsl/internal
 import type { Graph } from '../graph/graph'
 import type { Segment } from './plan'
 import type { Span } from '../graph/span'
-import { isLiveAfter, boundaryTensors } from '../graph/tiling'
+import { isLiveAfter, boundaryTensors } from '../graph/boundary-tensors'
 
 /**
  * Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in

@@ -5,7 +5,7 @@ import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
 import { depthFirst } from '../graph/order'
 import { workspacesWithin } from './free-workspace'
-import { freedWhenNeeded, occupancy, targets, withSchedules, withSwapIntervals, type Schedule, type StageInterval } from './swap-intervals'
+import { freeWhenNeeded, occupancy, targets, withSchedules, withSwapIntervals, type Schedule, type StageInterval } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { PlanEstimate, Search, Segmentation, Strategy } from './strategy'
 import { layerOf } from './vdnn'
@@ -45,7 +45,7 @@ export const dymemSwapIntervals = (graph: Graph, timeline: Timeline, target: num
       const started = upTo.findIndex((last, stage) => stage >= timeline.turn && last >= tensor.backward)
       return { tensor, swapOut: Math.max(tensor.written + 1, tensor.forward), swapIn: Math.max(started, tensor.forward + 1) }
     })
-  const needed = new Map(freedWhenNeeded(timeline, open, target).map(({ tensor, freed }) => [tensor, freed]))
+  const needed = new Map(freeWhenNeeded(timeline, open, target).map(({ tensor, freed }) => [tensor, freed]))
   return open.flatMap((stay): readonly StageInterval[] => {
     const freed = Math.min(needed.get(stay.tensor) ?? timeline.turn, timeline.turn)
     // What is fetched as soon as backward begins does not go before.

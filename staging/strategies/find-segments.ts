@@ -4,7 +4,7 @@ import { isLoss, type Graph } from '../graph/graph'
 import { loweringOf } from '../ops'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
 import { gathersStatistics } from '../graph/statistics'
-import { liveTensors } from '../graph/tiling'
+import { liveTensors } from '../graph/boundary-tensors'
 import type { Span } from '../graph/span'
 
 /** Bytes of the output of each node, in the device's layouts. */

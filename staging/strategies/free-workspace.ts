@@ -7,7 +7,7 @@ import type { StepGraph } from '../graph/step-graph'
 import { loweringOf } from '../ops'
 import type { Segment } from '../plans/plan'
 import { untiled } from '../graph/span'
-import { liveTensors } from '../graph/tiling'
+import { liveTensors } from '../graph/boundary-tensors'
 import { wholeGraph } from './plain'
 import type { Segmentation } from './strategy'
 

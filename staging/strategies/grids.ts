@@ -1,8 +1,8 @@
-import type { Graph, Node } from '../graph/graph'
+import { axisIndex, type Graph, type Node } from '../graph/graph'
 import type { TileAxis } from '../program/program'
 import { inputInterval } from '../graph/region'
 import { effectiveTileCount, type Interval } from '../graph/interval'
-import { fusibleTileAxes, ownedExtent } from '../graph/tiling'
+import { fusibleTileAxes, ownedExtent } from '../graph/grid'
 import { tileCount, type Grid, type Span } from '../graph/span'
 
 /** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
@@ -20,8 +20,6 @@ const upTo = (extent: number): readonly number[] => [
 ]
 
 const aspect = (height: number, width: number): number => Math.max(height / width, width / height)
-
-const axisIndex = { B: 0, H: 2, W: 3 } as const
 
 /**
  * Extents along an axis of every node's output, for a tile in the middle: no border cuts its halo

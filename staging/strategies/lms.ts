@@ -1,5 +1,5 @@
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
-import { freedWhenNeeded, peakOf, type UnfreedInterval, type Schedule, type StageInterval } from './swap-intervals'
+import { freeWhenNeeded, peakOf, type UnfreedInterval, type Schedule, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -23,14 +23,14 @@ export interface LmsParameters {
 }
 
 /** What is made once more of a tensor between two groups of layers that read it in backward. */
-const laterStays = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: LmsParameters): readonly StageInterval[] => {
-  const stays: StageInterval[] = []
+const laterIntervals = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: LmsParameters): readonly StageInterval[] => {
+  const intervals: StageInterval[] = []
   let [first, last] = [tensor.backward, tensor.backward]
   for (const { stage, nanosecondsBefore } of tensor.reads) {
     const [freed, swapIn] = [last + 1, Math.max(last + 1, stage - swapinAhead)]
     // Where it would be swapped in at once it stays.
     if (stage - first > swapinGroupby && swapIn > freed) {
-      stays.push({
+      intervals.push({
         tensor: { ...tensor, forward: last, backward: stage, nanosecondsBefore },
         swapOut: first + 1,
         freed,
@@ -41,11 +41,11 @@ const laterStays = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: Lms
     }
     last = stage
   }
-  return stays
+  return intervals
 }
 
 /** A stay of each tensor that the threshold lets go. */
-const openStays = (
+const unfreedIntervals = (
   { tensors }: Timeline,
   { swapoutThreshold, swapinAhead }: Omit<LmsParameters, 'swapinGroupby'>
 ): readonly UnfreedInterval[] =>
@@ -56,13 +56,13 @@ const openStays = (
       return { tensor, swapOut: written + 1, swapIn: Math.max(forward + 1, backward - swapinAhead) }
     })
 
-const freedSoon = (open: readonly UnfreedInterval[]): readonly StageInterval[] =>
-  open.map((stay) => ({ ...stay, freed: stay.tensor.forward + 1 }))
+const freeAtOnce = (unfreed: readonly UnfreedInterval[]): readonly StageInterval[] =>
+  unfreed.map((stay) => ({ ...stay, freed: stay.tensor.forward + 1 }))
 
 /** TFLMS's swaps: bytes are given up as soon as can be. */
 export const lmsSwapIntervals = (timeline: Timeline, parameters: LmsParameters): readonly StageInterval[] => {
-  const open = openStays(timeline, parameters)
-  return [...freedSoon(open), ...open.flatMap(({ tensor }) => laterStays(tensor, parameters))]
+  const unfreed = unfreedIntervals(timeline, parameters)
+  return [...freeAtOnce(unfreed), ...unfreed.flatMap(({ tensor }) => laterIntervals(tensor, parameters))]
 }
 
 /**
@@ -70,8 +70,8 @@ export const lmsSwapIntervals = (timeline: Timeline, parameters: LmsParameters):
  * the peak as it is: then computing waits less, but what lies where is less tidy.
  */
 export const lateSwapIntervals = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
-  const open = openStays(timeline, parameters)
-  return freedWhenNeeded(timeline, open, peakOf(timeline, freedSoon(open)))
+  const unfreed = unfreedIntervals(timeline, parameters)
+  return freeWhenNeeded(timeline, unfreed, peakOf(timeline, freeAtOnce(unfreed)))
 }
 
 /** Picks at most `count` of some numbers, the smallest first. */

@@ -1,7 +1,7 @@
 import type { Segment } from '../plans/plan'
 import type { Span } from '../graph/span'
 import { validateRematerialize } from '../plans/host-tensors'
-import { boundaryTensors } from '../graph/tiling'
+import { boundaryTensors } from '../graph/boundary-tensors'
 import type { Search, Segmentation } from './strategy'
 
 /**

@@ -23,13 +23,13 @@ export interface StageInterval {
 export type UnfreedInterval = Omit<StageInterval, 'freed'>
 
 /** In the order in which tensors are made, which is that of swap-outs that start together. */
-const asMade = ({ tensors }: Timeline, stays: readonly StageInterval[]): readonly StageInterval[] => {
+const inCreationOrder = ({ tensors }: Timeline, stays: readonly StageInterval[]): readonly StageInterval[] => {
   const places = new Map(tensors.map(({ name }, place) => [name, place]))
   return [...stays].sort((a, b) => places.get(a.tensor.name)! - places.get(b.tensor.name)! || a.freed - b.freed)
 }
 
 export const createSwapSchedule = (timeline: Timeline, stays: readonly StageInterval[]): SwapSchedule =>
-  asMade(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn, again }) => {
+  inCreationOrder(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn, again }) => {
     const timepoint = (stage: number): number => timeline.stages[stage]!.timepoint
     return { tensor: name, swapOut: timepoint(again === true ? freed : swapOut), freed: timepoint(freed), swapIn: timepoint(swapIn) }
   })
@@ -78,7 +78,7 @@ const byStage = <S extends UnfreedInterval>(stays: readonly S[], stageOf: (stay:
  * swap-out, the oldest first, only where more than `target` bytes would be live. A tensor whose
  * bytes are never needed stays where it is.
  */
-export const freedWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterval[], target: number): readonly StageInterval[] => {
+export const freeWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterval[], target: number): readonly StageInterval[] => {
   const live = occupancy(timeline, [])
   const places = new Map(open.map((stay, place) => [stay, place]))
   const leaving = byStage(open, ({ tensor, swapOut }) => Math.max(swapOut, tensor.forward + 1))
@@ -130,7 +130,7 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
   const open = tensors
     .filter(({ forward, backward }) => forward + 1 < backward)
     .map((tensor) => ({ tensor, swapOut: tensor.written + 1, swapIn: tensor.backward }))
-  return fetchEarly(timeline, freedWhenNeeded(timeline, open, target), target)
+  return fetchEarly(timeline, freeWhenNeeded(timeline, open, target), target)
 }
 
 /**
@@ -147,7 +147,7 @@ export const estimatedNanoseconds = (
   const arrived = new Map<StageInterval, number>()
   const inBackward = [...stays].sort(({ tensor: a }, { tensor: b }) => a.backward - b.backward || a.nanosecondsBefore - b.nanosecondsBefore)
   const moved = stays.filter(({ again }) => again !== true)
-  const leaving = byStage(asMade(timeline, moved), ({ swapOut }) => swapOut)
+  const leaving = byStage(inCreationOrder(timeline, moved), ({ swapOut }) => swapOut)
   const freed = byStage(moved, (stay) => stay.freed)
   const entering = byStage(inBackward, ({ swapIn }) => swapIn)
   const wanted = byStage(inBackward, ({ tensor }) => tensor.backward)

@@ -72,11 +72,11 @@ export const bytesOfBox = ({ strides }: Coordinates, { low, high }: Box): readon
 
 const covers = (outer: Box, inner: Box): boolean => outer.low.every((low, k) => low <= inner.low[k]! && outer.high[k]! >= inner.high[k]!)
 
-export const meet = (a: Box, b: Box): boolean => a.low.every((low, k) => low < b.high[k]! && b.low[k]! < a.high[k]!)
+export const overlap = (a: Box, b: Box): boolean => a.low.every((low, k) => low < b.high[k]! && b.low[k]! < a.high[k]!)
 
 /** `box` without `hole`, as disjoint boxes. */
 const without = (box: Box, hole: Box): readonly Box[] => {
-  if (!meet(box, hole)) return [box]
+  if (!overlap(box, hole)) return [box]
   const pieces: Box[] = []
   const [low, high] = [[...box.low], [...box.high]]
   for (let k = low.length - 1; k >= 0; k--) {
@@ -92,7 +92,7 @@ export const subtract = (boxes: readonly Box[], holes: readonly Box[]): readonly
   let left = boxes
   for (const hole of holes) {
     if (left.length === 0) break
-    if (left.some((box) => meet(box, hole))) left = left.flatMap((box) => without(box, hole))
+    if (left.some((box) => overlap(box, hole))) left = left.flatMap((box) => without(box, hole))
   }
   return left
 }

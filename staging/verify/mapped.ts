@@ -2,7 +2,7 @@ import type { Program } from '../program/program'
 import type { Event, Mapping, ProgramEvents, SectionEvents } from './events'
 import { fail, instructionFault, operandFault, rangeText } from './fault'
 
-const meet = (a: number, aBytes: number, b: number, bBytes: number): boolean => a < b + bBytes && b < a + aBytes
+const overlap = (a: number, aBytes: number, b: number, bBytes: number): boolean => a < b + bBytes && b < a + aBytes
 
 /** The pages that are mapped now, by address. */
 class Mapped {
@@ -26,7 +26,7 @@ class Mapped {
     const next = this.live[place]
     if (next !== undefined && next.address < address + bytes)
       return `maps to ${rangeText([address, address + bytes])}, where something is mapped`
-    const twice = this.live.find((one) => meet(memory, bytes, one.memory, one.bytes))
+    const twice = this.live.find((one) => overlap(memory, bytes, one.memory, one.bytes))
     if (twice !== undefined)
       return `maps ${rangeText([memory, memory + bytes])} of the memory, of which some are mapped at ${twice.address} too`
     this.live.splice(place, 0, mapping)

@@ -4,7 +4,7 @@ import type { ElementSizes } from '../kernels/precision'
 import { convolutionRegions } from './regions/convolution'
 import { linearRegions } from './regions/linear'
 import { lossRegions } from './regions/loss'
-import { copiesApart, movementRegions } from './regions/movement'
+import { copiesWholeBlocks, movementRegions } from './regions/movement'
 import { normalisationRegions } from './regions/normalisation'
 import { optimizerRegions } from './regions/optimizer'
 import { pointwiseRegions } from './regions/pointwise'
@@ -41,7 +41,7 @@ const overwrites = (kernel: Kernel): boolean => {
     case 'normaliseBackward':
       return kernel.add === 0
     case 'copyChannels':
-      return kernel.add === 0 && copiesApart(kernel)
+      return kernel.add === 0 && copiesWholeBlocks(kernel)
     default:
       return false
   }

@@ -1,6 +1,6 @@
 import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents, type Store } from './events'
 import { accessBoxes } from './access-boxes'
-import { meet, repeatBoxes, type Box } from './boxes'
+import { overlap, repeatBoxes, type Box } from './boxes'
 import { fail, instructionFault, operandFault, rangeText, type Place, type VerifierFault } from './fault'
 import { worksInPlace } from '../kernels/kernels'
 
@@ -108,7 +108,7 @@ const proveApart = ({ stores, coordinates }: ProgramEvents, { events }: SectionE
   const check = (place: Place, written: Access, other: Access, loops: readonly OpenLoop[]): void => {
     const moved = written.strides.some((stride, axis) => stride !== other.strides[axis]) ? loops : []
     const [a, b] = [overAll(written, moved), overAll(other, moved)]
-    if (!a.some((one) => b.some((two) => meet(one, two)))) return
+    if (!a.some((one) => b.some((two) => overlap(one, two)))) return
     const { name } = stores[written.store]!
     fail(operandFault('overlap', place, written.operand, name, written.range, `overwrites ${other.operand} in "${name}" while it is read`))
   }

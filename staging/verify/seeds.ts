@@ -5,29 +5,36 @@ import { bytesOfBox, subtract, type Box } from './boxes'
 import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'
 import { WrittenBytes } from './initialised'
 
-/**
- * Operands by which a loss reads its target: each row or element enters the loss once, and its
- * gradient once.
- */
-const targetOperands: { readonly [K in KernelKind]?: string } = {
-  softmaxCrossEntropyForward: 'labels',
-  softmaxCrossEntropyBackward: 'labels',
-  pixelCrossEntropyForward: 'labels',
-  pixelCrossEntropyBackward: 'labels',
-  classLossForward: 'labels',
-  classLossBackward: 'labels',
-  sumOverlaps: 'labels',
-  valueLossForward: 'target',
-  valueLossBackward: 'target',
-  meanSquaredErrorForward: 'target',
-  meanSquaredErrorBackward: 'target'
+/** A kernel of a loss that reads its target. */
+interface TargetReader {
+  readonly operand: 'labels' | 'target'
+  /** Of a gradient: the kernel of its loss, which must have taken the same elements. */
+  readonly forward?: KernelKind
 }
+
+/** Each row or element of a target enters the loss once, and its gradient once. */
+const targetReaders: { readonly [K in KernelKind]?: TargetReader } = {
+  softmaxCrossEntropyForward: { operand: 'labels' },
+  softmaxCrossEntropyBackward: { operand: 'labels', forward: 'softmaxCrossEntropyForward' },
+  pixelCrossEntropyForward: { operand: 'labels' },
+  pixelCrossEntropyBackward: { operand: 'labels', forward: 'pixelCrossEntropyForward' },
+  classLossForward: { operand: 'labels' },
+  classLossBackward: { operand: 'labels', forward: 'classLossForward' },
+  sumOverlaps: { operand: 'labels' },
+  valueLossForward: { operand: 'target' },
+  valueLossBackward: { operand: 'target', forward: 'valueLossForward' },
+  meanSquaredErrorForward: { operand: 'target' },
+  meanSquaredErrorBackward: { operand: 'target', forward: 'meanSquaredErrorForward' }
+}
+
+/** In words, who reads the gradients that tiles begin with. */
+const seeding = "the tiles' backward"
 
 /** Accesses to one store that must touch each of its elements once. */
 interface Parts {
   readonly store: number
-  /** Whose accesses they are, in words. */
-  readonly reader: string
+  /** Whose accesses they are, in words: a kernel's, or the seeds'. */
+  readonly reader: KernelKind | typeof seeding
   readonly touched: WrittenBytes
   /** Number of times that each element of a sum is touched where tiles sum pixels. */
   readonly times: number
@@ -37,8 +44,6 @@ interface Parts {
    */
   bytes: number
 }
-
-const seeding = "the tiles' backward"
 
 /** Pixels of the tile that a sum, or a maximum, runs over, and of the whole tensor. */
 const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly times: number } => {
@@ -95,7 +100,7 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
 export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void => {
   const { stores, coordinates } = program
   const parts = new Map<string, Parts>()
-  const take = (reader: string, kernel: Kernel | undefined, access: Access, loops: readonly OpenLoop[]): void => {
+  const take = (reader: Parts['reader'], kernel: Kernel | undefined, access: Access, loops: readonly OpenLoop[]): void => {
     const { store } = access
     const { pixels, times } = summed(kernel)
     const key = `${store},${reader},${times}`
@@ -142,7 +147,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           const { store, operand, use } = access
           const { role } = stores[store]!
           if (role === 'output-gradient') touched.add(store)
-          if (targetOperands[event.kernel.kind] === operand) take(event.kernel.kind, event.kernel, access, loops)
+          if (targetReaders[event.kernel.kind]?.operand === operand) take(event.kernel.kind, event.kernel, access, loops)
           else if (reducedOperands[event.kernel.kind] === operand && role === 'boundary')
             take(event.kernel.kind, event.kernel, access, loops)
           else if (role !== 'output-gradient' || use !== 'read') continue
@@ -166,8 +171,8 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
       fail(partFault(section.name, stores[store]!.name, `${seeding} leaves out all of "${stores[store]!.name}"`))
   for (const part of parts.values()) {
     proveOnce(program, section.name, part)
-    const forward = part.reader.replace('Backward', 'Forward')
-    if (part.reader in targetOperands && !parts.has(`${part.store},${forward},${part.times}`))
+    const forward = part.reader === seeding ? undefined : targetReaders[part.reader]?.forward
+    if (forward !== undefined && !parts.has(`${part.store},${forward},${part.times}`))
       fail(partFault(section.name, stores[part.store]!.name, `${forward} leaves out all of "${stores[part.store]!.name}"`))
   }
 }

@@ -19,7 +19,7 @@ import {
 import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { deviceModel } from '../../native'
 import { buildGraph, type Segment } from '../../staging'
-import { fusibleTileAxes } from '../../staging/graph/tiling'
+import { fusibleTileAxes } from '../../staging/graph/grid'
 import { classes, gradients } from '../golden/execute'
 import { must } from '../must'
 

@@ -9,7 +9,7 @@ import { type TrainOptions, readDataset, train } from '../../src'
 import { type Cells, cornerInCells, gridOf } from '../../src/images/cells'
 import { findTissue, otsuThreshold, saturation } from '../../src/images/tissue'
 import { type CropRules, findCropRegions } from '../../src/training/crop-regions'
-import { createSampler, drawAnew } from '../../src/training/sampling'
+import { createSampler, drawReplacement } from '../../src/training/sampling'
 import { propertyRuns } from '../property-runs'
 import { writeColours } from './example-images'
 import { box, collection, feature } from './geojson'
@@ -194,7 +194,7 @@ test('balanced classes are drawn once each in turn, and of each all examples in 
       assert.equal(drawn.slice(turn, turn + members.length).sort(), members)
   }
   assert.equal(createSampler(sampling)(17), sample(17))
-  const again = drawAnew(sampling, 5, 1, 1, sample(5)[1]!)
+  const again = drawReplacement(sampling, 5, 1, 1, sample(5)[1]!)
   assert.ok(balanced[again.inClass!]!.includes(again.example))
 })
 

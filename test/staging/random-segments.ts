@@ -2,7 +2,9 @@ import type { Graph, Grid, Segment } from '../../staging'
 import { fusibleTileAxes } from '../../staging'
 import type { TileAxis } from '../../staging/program/program'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from '../../staging/plans/host-tensors'
-import { boundaryTensors, effectiveGrid, ownedExtent, segmentTiling } from '../../staging/graph/tiling'
+import { boundaryTensors } from '../../staging/graph/boundary-tensors'
+import { effectiveGrid, ownedExtent } from '../../staging/graph/grid'
+import { segmentTiling } from '../../staging/graph/tiling'
 import type { Draw } from './random-nets'
 
 const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: readonly TileAxis[]): Grid => {

@@ -32,12 +32,12 @@ test('segments that are alike are estimated as each would be by itself', () => {
       const draw = drawsOf(seed)
       const graph = createStepGraph(written, objective, image)
       const device = referenceModel('float32')
-      const likeness = structuralIds(createModelScope(graph, device, createPool()))
+      const structuralId = structuralIds(createModelScope(graph, device, createPool()))
       const estimate = segmentEstimator(graph, device)
       const length = draw(1, 14)
       const spans = Array.from({ length: graph.nodes.length - length + 1 }, (_, from) => ({ from, to: from + length }))
       const first = draw(0, spans.length - 1)
-      const alike = spans.filter((span) => span.from > first && likeness(span) === likeness(spans[first]!)).at(-1)
+      const alike = spans.filter((span) => span.from > first && structuralId(span) === structuralId(spans[first]!)).at(-1)
       if (alike === undefined) return
       shared += 1
       const images = fusibleTileAxes(graph, alike).includes('B') ? draw(1, 2) : 1

@@ -11,7 +11,7 @@ export const movementKernels = {
   /**
    * `count` channels of every pixel from one dense tile to another of the same batch, height and
    * width. `add` 1 adds; 0 writes the channels, with the padding behind them where they are the
-   * last, so whole blocks where channelsAreApart (layout.ts).
+   * last, so whole blocks where fillWholeBlocks (layout.ts).
    */
   copyChannels: {
     fields: fields.copyChannels,

@@ -5,12 +5,12 @@ import { structuralIds } from './structural-hash'
 
 /** Keys of segments: the same for those that are alike and run in the same way. */
 export const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
-  const likeness = structuralIds(scope)
+  const structuralId = structuralIds(scope)
   return (segment, streamed) => {
     const { from, grid, recompute, reorder, winograd = [], workspace, prefetch, rematerialize } = segment
     const onHost = endsOnHost(scope.graph, segment, streamed).map((tensor) => tensor - from)
     const transformed = winograd.map((position) => position - from)
     const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, prefetch, rematerialize, onHost]
-    return [likeness(segment), ...decisions].join(';')
+    return [structuralId(segment), ...decisions].join(';')
   }
 }

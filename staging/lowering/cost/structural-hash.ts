@@ -1,5 +1,5 @@
 import { gathersStatistics } from '../../graph/statistics'
-import { boundaryTensors } from '../../graph/tiling'
+import { boundaryTensors } from '../../graph/boundary-tensors'
 import type { Span } from '../../graph/span'
 import { isRandom } from '../../ops'
 import type { ModelScope } from '../scope/scope'

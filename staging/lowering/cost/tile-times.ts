@@ -181,11 +181,11 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling): 
  * segment's are gone through once or twice, however its weights are read and its images loaded.
  */
 export const tiledSegmentTimer = (scope: ModelScope): ((segment: Segment, tiling: SegmentTiling) => number) => {
-  const likeness = structuralIds(scope)
+  const structuralId = structuralIds(scope)
   const timers = new Map<string, Timer>()
   return (segment, tiling) => {
     const { grid, recompute, workspace, rematerialize } = segment
-    const key = [likeness(segment), grid.B, grid.H, grid.W, recompute, workspace, rematerialize].join(';')
+    const key = [structuralId(segment), grid.B, grid.H, grid.W, recompute, workspace, rematerialize].join(';')
     const timer = timers.get(key) ?? createTimer(scope, segment, tiling)
     timers.set(key, timer)
     return timer(segment)

@@ -6,10 +6,10 @@ import type { Buffer } from '../ir/builder'
 import { stateNames, tensorsOf } from './parameters'
 import { runningMoments } from './running-moments'
 
-const passing = ['gradient', 'sum', 'moments']
+const zeroBetweenUpdates = ['gradient', 'sum', 'moments']
 
 /** Tells whether what has a role is zero between updates, so that no state has it. */
-export const isPassing = (role: string): boolean => passing.includes(role)
+export const isZeroBetweenUpdates = (role: string): boolean => zeroBetweenUpdates.includes(role)
 
 /**
  * What of a parameter lives across sections: itself, a state of the optimizer or a gradient that is
@@ -73,6 +73,6 @@ export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTe
 export const statesOf = (persistentTensors: readonly UnplacedPersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
   const states = new Map<ParameterTensor, Buffer[]>()
   for (const { parameter, buffer, role } of persistentTensors)
-    if (buffer !== parameter.buffer && !isPassing(role)) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
+    if (buffer !== parameter.buffer && !isZeroBetweenUpdates(role)) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
   return (parameter) => states.get(parameter) ?? []
 }

@@ -2,7 +2,7 @@ import { tileIdentity, wholeIdentity } from '../ir/buffer-identity'
 import type { Normalisation } from '../../graph/statistics'
 import { arenaOperand, noOperand, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
-import { imagesApart, rowsOfTile, sumBytes } from '../../ops/moment-addresses'
+import { statisticsCount, rowsOfTile, sumBytes } from '../../ops/moment-addresses'
 import { trainableTensors } from '../scope/parameters'
 import type { SegmentScope } from '../scope/scope'
 import { isPending } from '../tile/moments'
@@ -41,7 +41,7 @@ const createSums = (backward: SegmentBackward, positions: readonly number[]): Re
       const { name, inputs, input, statistics } = node
       const isWanted = trainableTensors(scope.parameters[position]).length > 0 || (statistics.gathered && scope.requiresGrad[inputs[0]!]!)
       return isWanted
-        ? [[position, scope.builder.buffer(tileIdentity('sums', name), imagesApart(node) * input[1] * sumBytes)] as const]
+        ? [[position, scope.builder.buffer(tileIdentity('sums', name), statisticsCount(node) * input[1] * sumBytes)] as const]
         : []
     })
   )

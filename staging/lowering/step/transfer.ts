@@ -3,7 +3,7 @@ import { parameterType } from '../../kernels/precision'
 import type { ModelScope } from '../scope/scope'
 import { arenaOperand, createBuilder, exchangeOperand, type Builder, type Pool } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'
-import { isPassing, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
+import { isZeroBetweenUpdates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
 
 /**
@@ -21,7 +21,7 @@ export const transferSection = (
   const entries: StepIoEntry[] = []
   let offset = 0
   for (const { name, role, parameter, buffer } of persistentTensors) {
-    if (isPassing(role)) {
+    if (isZeroBetweenUpdates(role)) {
       if (direction === 'restore') builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
       continue
     }

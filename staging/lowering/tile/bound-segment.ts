@@ -1,5 +1,5 @@
 import type { Segment } from '../../plans/plan'
-import type { BoundaryTensors } from '../../graph/tiling'
+import type { BoundaryTensors } from '../../graph/boundary-tensors'
 import type { ModelScope } from '../scope/scope'
 import type { UnplacedOperand } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'

@@ -1,5 +1,5 @@
 import { isLoss } from '../../graph/graph'
-import { isLiveAfter } from '../../graph/tiling'
+import { isLiveAfter } from '../../graph/boundary-tensors'
 import { memoizeByNumber } from '../../memoize'
 import type { Span } from '../../graph/span'
 import { loweringOf } from '../../ops'

@@ -1,7 +1,7 @@
 import type { Normalisation } from '../../graph/statistics'
 import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
-import { imagesApart } from '../../ops/moment-addresses'
+import { statisticsCount } from '../../ops/moment-addresses'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
 import { copyPart } from '../scope/copies'
 import type { Step } from '../scope/op-step'
@@ -71,7 +71,7 @@ export const emitReductionParameters = (
   const targetOf = parameterTargets(scope, { ...gradients, partial: false })
   const [weight, bias] = [targetOf(parameters, 'weight'), targetOf(parameters, 'bias')]
   scope.builder.launch<'normaliseParameters'>(
-    { kind: 'normaliseParameters', images: imagesApart(node), channels: node.input[1] },
+    { kind: 'normaliseParameters', images: statisticsCount(node), channels: node.input[1] },
     { sums, weightGradient: weight.address, biasGradient: bias.address }
   )
   weight.add()

@@ -76,7 +76,7 @@ const worthFiner = 0.97
  * Finds the fastest grid that prefetches. Finer ones wait less, for the first tile's load and the
  * last one's, but do more in all: from the coarsest that fits on, as long as they get faster.
  */
-export const fastestAhead = (
+export const fastestPrefetching = (
   grids: readonly Grid[],
   optionOf: (index: number) => Option | undefined,
   available: number

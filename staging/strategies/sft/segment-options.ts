@@ -5,8 +5,8 @@ import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
 import { endsOnHost } from '../../plans/host-tensors'
-import { liveTensors, boundaryTensors } from '../../graph/tiling'
-import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid-search'
+import { liveTensors, boundaryTensors } from '../../graph/boundary-tensors'
+import { coarsestFitting, fastestPrefetching, firstFitting, type Option } from './grid-search'
 import { candidateGrids } from '../grids'
 import type { ReadBytes } from '../least-bytes'
 import type { LeastWeights } from './least-weights'
@@ -183,7 +183,7 @@ export const createSegmentOptions = (
       if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
       const found =
         beside && decided.prefetch === true
-          ? fastestAhead(grids, gridOption, available)
+          ? fastestPrefetching(grids, gridOption, available)
           : coarsestFitting(grids.length, gridOption, available)
       return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
     }

@@ -1,12 +1,12 @@
 import type { movementKernels } from '../../kernels/families/movement'
 import type { KernelOf } from '../../kernels/kernels'
-import { activationElements, channelsAreApart, layouts } from '../../kernels/layout'
+import { activationElements, fillWholeBlocks, layouts } from '../../kernels/layout'
 import { origin, contiguous, activation, tile, strided, type ByteRegion, type RegionRows } from './region'
 
 type CopyChannels = Omit<KernelOf<'copyChannels'>, 'kind'>
-export const copiesApart = ({ destinationLayout, destinationChannels, destinationFirst, count }: CopyChannels): boolean => {
+export const copiesWholeBlocks = ({ destinationLayout, destinationChannels, destinationFirst, count }: CopyChannels): boolean => {
   const layout = layouts[destinationLayout]
-  return layout !== undefined && channelsAreApart(layout, destinationChannels, destinationFirst, count)
+  return layout !== undefined && fillWholeBlocks(layout, destinationChannels, destinationFirst, count)
 }
 /**
  * Returns the region of copied channels; of channels that share blocks with others, no less than
@@ -16,7 +16,7 @@ const copiedChannels = (k: CopyChannels, elementBytes: number): ByteRegion => {
   const { batch, height, width, count, destinationChannels, destinationFirst, destinationLayout } = k
   const whole = activation(destinationLayout, [batch, destinationChannels, height, width], elementBytes)
   const layout = layouts[destinationLayout]
-  if (layout === undefined || !copiesApart(k)) return whole
+  if (layout === undefined || !copiesWholeBlocks(k)) return whole
   if (layout === 'nhwc')
     return {
       kind: 'bytes',

@@ -1,0 +1,61 @@
+import type { Graph } from './graph'
+import type { Span } from './span'
+
+/**
+ * The tensors that a span reads from before it, and those that it makes and something after it
+ * reads.
+ */
+export interface BoundaryTensors {
+  readonly inputs: readonly number[]
+  readonly outputs: readonly number[]
+}
+
+const knownBoundaries = new WeakMap<Graph, Map<number, BoundaryTensors>>()
+
+/** The tensors at a span's ends; remembered. */
+export const boundaryTensors = (graph: Graph, { from, to }: Span): BoundaryTensors => {
+  const known = knownBoundaries.get(graph) ?? new Map<number, BoundaryTensors>()
+  knownBoundaries.set(graph, known)
+  const place = from * (graph.nodes.length + 1) + to
+  const found = known.get(place) ?? findBoundaries(graph, { from, to })
+  known.set(place, found)
+  return found
+}
+
+const findBoundaries = (graph: Graph, { from, to }: Span): BoundaryTensors => {
+  const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
+  const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
+  return {
+    inputs: [...read].sort((a, b) => a - b),
+    outputs: outputs.filter((tensor) => isLiveAfter(graph, tensor, to))
+  }
+}
+
+/** Tells whether something from a position on reads a tensor. */
+export const isLiveAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
+  readers[tensor]!.some((reader) => reader >= position)
+
+/**
+ * The tensors, the network's input left out, that are made before a position and read from there
+ * on: of every position at once.
+ */
+const allCrossing = ({ nodes, readers }: Graph): readonly (readonly number[])[] => {
+  let alive: readonly number[] = []
+  return [...nodes.keys(), nodes.length].map((position) => {
+    const before = position === 0 ? alive : [...alive, position]
+    alive = before.filter((tensor) => readers[tensor]!.at(-1)! >= position)
+    return alive
+  })
+}
+
+const knownCrossing = new WeakMap<Graph, readonly (readonly number[])[]>()
+
+/**
+ * The tensors, the input left out, that are made before a position and read from there on;
+ * remembered.
+ */
+export const liveTensors = (graph: Graph, position: number): readonly number[] => {
+  const known = knownCrossing.get(graph) ?? allCrossing(graph)
+  knownCrossing.set(graph, known)
+  return known[position]!
+}

@@ -1,0 +1,91 @@
+/**
+ * Buffers over the sections of program order between which nothing is born or dies; the order is
+ * the order of preference.
+ */
+export interface SectionedBuffers {
+  readonly sections: number
+  /** Buffers are live in sections [from, to). */
+  readonly from: Int32Array
+  readonly to: Int32Array
+  /** Above zero. */
+  readonly bytes: Float64Array
+}
+
+/** What is left to place in each section, and whether it still fits. */
+export interface SectionLoad {
+  /** Bytes that are left to place in each section. */
+  readonly left: Float64Array
+  /** Buffers left that are live on both sides of the boundary before each section. */
+  readonly crossing: Int32Array
+  /** Counts a buffer among what is left. */
+  readonly add: (buffer: number) => void
+  /** Takes a buffer out of what is left; whether that parts some sections from others. */
+  readonly take: (buffer: number) => boolean
+  /**
+   * Tells whether each of the sections [low, high) can hold the buffers in entries [first, last),
+   * by offset, each on its offset at least, where nothing comes below `least` any more: as jobs
+   * with release dates on one machine, the latest release plus all that is released no earlier,
+   * over all releases.
+   */
+  readonly fits: (entries: Int32Array, first: number, last: number, low: number, high: number, least: number) => boolean
+}
+
+/** All buffers are left at first; `offsets` are the lowest that each can lie at, now. */
+export const createSectionLoad = (
+  { sections, from, to, bytes }: SectionedBuffers,
+  offsets: Float64Array,
+  capacity: number
+): SectionLoad => {
+  const left = new Float64Array(sections)
+  const crossing = new Int32Array(sections + 1)
+  const load = new Float64Array(sections)
+  /** The section that failed last is likely to fail again. */
+  let suspect = 0
+
+  const add = (buffer: number): void => {
+    for (let section = from[buffer]!; section < to[buffer]!; section++) {
+      left[section]! += bytes[buffer]!
+      if (section > from[buffer]!) crossing[section]!++
+    }
+  }
+
+  const take = (buffer: number): boolean => {
+    let parts = false
+    for (let section = from[buffer]!; section < to[buffer]!; section++) {
+      left[section]! -= bytes[buffer]!
+      if (section > from[buffer]! && --crossing[section]! === 0) parts = true
+    }
+    return parts
+  }
+
+  const sectionFits = (section: number, entries: Int32Array, first: number, last: number, least: number): boolean => {
+    let sum = 0
+    for (let entry = last - 1; entry >= first; entry--) {
+      const buffer = entries[entry]!
+      if (from[buffer]! > section || to[buffer]! <= section) continue
+      sum += bytes[buffer]!
+      if (Math.max(offsets[buffer]!, least) + sum > capacity) return false
+    }
+    return true
+  }
+
+  const fits: SectionLoad['fits'] = (entries, first, last, low, high, least) => {
+    if (suspect >= low && suspect < high && !sectionFits(suspect, entries, first, last, least)) return false
+    load.fill(0, low, high)
+    for (let entry = last - 1; entry >= first; entry--) {
+      const buffer = entries[entry]!
+      const size = bytes[buffer]!
+      const room = capacity - Math.max(offsets[buffer]!, least)
+      const stop = Math.min(to[buffer]!, high)
+      for (let section = Math.max(from[buffer]!, low); section < stop; section++)
+        if ((load[section]! += size) > room) {
+          suspect = section
+          return false
+        }
+    }
+    return true
+  }
+
+  for (let buffer = 0; buffer < bytes.length; buffer++) add(buffer)
+  return { left, crossing, add, take, fits }
+}
