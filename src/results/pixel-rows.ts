@@ -5,7 +5,7 @@ export interface PixelRows extends Extent2 {
   readonly samples: 1 | 3
   /** [rows, width, samples] from row `top` on; what was given before may be overwritten. */
   readonly rows: (top: number, rows: number) => Promise<Uint8Array>
-  /** Rows that may be asked for at a time where each takes memory; as many as one likes if absent. */
+  /** Rows to ask for at a time, where each takes memory; any number where absent. */
   readonly mostRows?: number
 }
 
