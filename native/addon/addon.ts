@@ -41,6 +41,7 @@ const addonCalls = {
   openDevice: call,
   lockFile: call,
   unlockFile: call,
+  mapBuffer: call,
   mapPixels: call,
   freePixels: call,
   openSlide: call,

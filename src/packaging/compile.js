@@ -22,7 +22,7 @@ const asTheyAre = [
 ]
 
 const compile = () => {
-  const compiler = require.resolve('typescript/bin/tsc')
+  const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc')
   const { status } = spawnSync(process.execPath, [compiler, '-p', join(__dirname, 'tsconfig.json')], { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     console.error('the package cannot be compiled, see above')
