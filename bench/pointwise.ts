@@ -4,10 +4,10 @@
  *
  *     npx ts-node bench/pointwise.ts [--size 512] [--channels 64] [--rounds 7] [--threads 2]
  *
- * Rounds are interleaved; each figure is the least, which other work disturbs least. `interpreted` is the same function with one
- * step more, which no device has compiled. With `--against FOLDER` the first five are timed in turn
- * with those of a checkout of commit 9e99d2af or before, where each was a kernel's case in C++; it
- * needs its own addon and `node_modules`.
+ * Rounds are interleaved; each figure is the least, which other work disturbs least. `interpreted`
+ * is the same function with one step more, which no device has compiled. With `--against FOLDER`
+ * the first five are timed in turn with those of a checkout of commit 9e99d2af or before, where
+ * each was a kernel's case in C++; it needs its own addon and `node_modules`.
  */
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
