@@ -5,7 +5,12 @@ export interface PixelRows extends Extent2 {
   readonly samples: 1 | 3
   /** [rows, width, samples] from row `top` on; what was given before may be overwritten. */
   readonly rows: (top: number, rows: number) => Promise<Uint8Array>
+  /** Rows to ask for at a time, where each takes memory; any number where absent. */
+  readonly mostRows?: number
 }
+
+/** Bytes of what lies in a file that are in memory meanwhile. */
+const bytesAtOnce = 2 ** 22
 
 /**
  * Classes [height, width] that lie in several parts, all but the last of the same length. `leave`
@@ -26,5 +31,5 @@ export const rowsOfParts = ({ height, width }: Extent2, parts: readonly Uint8Arr
     }
     return Promise.resolve(joined)
   }
-  return { height, width, samples: 1, rows }
+  return { height, width, samples: 1, rows, mostRows: Math.max(1, Math.floor(bytesAtOnce / width)) }
 }
