@@ -8,12 +8,15 @@
  * round is not counted, and a step during which something else used the machine is taken again.
  * Both also in bf16, PyTorch's by autocast, and PyTorch compiled. `exact-kernels`: Tilefold without
  * Winograd too, plain and in a fifth. `plain`: nothing in less memory, neither Tilefold nor
- * PyTorch's checkpoints (which only vgg16 has).
+ * PyTorch's checkpoints (which only vgg16 has). Below the table stand the machine's own rates, and
+ * beside each step of Tilefold's what it takes of the limit that they set (machine-limit.ts).
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, start, startTilefold } from './contender'
+import { type MachineRates, measureRates } from './machine-limit'
+import { must } from './request'
 import { discardedText, interleaved } from './rounds'
 
 interface Row {
@@ -25,6 +28,8 @@ interface Row {
   readonly ofAutocast: number | null
   /** The predicted time of a step; null for PyTorch. */
   readonly predictedMs: number | null
+  /** medianMs over what the machine's rates of multiplying and copying leave; null for PyTorch. */
+  readonly ofLimit: number | null
   readonly peakBytes: number
   readonly arenaBytes: number | null
   readonly stepMs: readonly number[]
@@ -40,12 +45,13 @@ const measure = async (contenders: readonly Contender[], rounds: number): Promis
   const fastest = Math.min(...eager.map(({ medianMs }) => medianMs))
   const autocast = taken[contenders.findIndex(({ name }) => name === `PyTorch, ${autocastName}`)]?.medianMs
   return taken.map(({ steps, medianMs, discarded }, index) => {
-    const { name, arenaBytes, predictedMs } = contenders[index]!
+    const { name, arenaBytes, predictedMs, limitMs } = contenders[index]!
     return {
       name,
       arenaBytes,
       predictedMs,
       medianMs,
+      ofLimit: limitMs === null ? null : medianMs / limitMs,
       ofPytorch: eager.length > 0 ? medianMs / fastest : null,
       ofAutocast: autocast === undefined ? null : medianMs / autocast,
       peakBytes: Math.max(...steps.map(({ peakBytes }) => peakBytes)),
@@ -76,17 +82,24 @@ const tilingCosts = (rows: readonly Row[]): readonly TilingCost[] =>
 const mebibytes = (bytes: number | null): string => (bytes === null ? '-' : `${(bytes / 2 ** 20).toFixed(0)} MiB`)
 const seconds = (milliseconds: number | null): string => (milliseconds === null ? '-' : `${(milliseconds / 1000).toFixed(2)} s`)
 
-const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
-  const head = ['', 'median step', 'predicted', 'of PyTorch', 'of its bf16', 'arena', 'peak memory']
+const ratesText = ({ float32, bf16, bytes }: MachineRates): string => {
+  const [products, halves, copies] = [float32, bf16, bytes].map((rate) => (rate / 1e9).toFixed(0))
+  return `the machine: products ${products} GFLOP/s in float32 and ${halves} in bf16 by oneDNN, copies ${copies} GB/s`
+}
+
+const report = (rows: readonly Row[], skipped: readonly Skipped[], rates: MachineRates): string => {
+  const head = ['', 'median step', 'predicted', 'of limit', 'of PyTorch', 'of its bf16', 'arena', 'peak memory']
   const table = new Table({ head, style: { head: [], border: [] } })
-  rows.forEach(({ name, medianMs, predictedMs, ofPytorch, ofAutocast, arenaBytes, peakBytes }) =>
+  rows.forEach(({ name, medianMs, predictedMs, ofLimit, ofPytorch, ofAutocast, arenaBytes, peakBytes }) =>
     table.push([
-      ...[name, seconds(medianMs), seconds(predictedMs), ofPytorch?.toFixed(2) ?? '-', ofAutocast?.toFixed(2) ?? '-'],
+      ...[name, seconds(medianMs), seconds(predictedMs)],
+      ...[ofLimit, ofPytorch, ofAutocast].map((ratio) => ratio?.toFixed(2) ?? '-'),
       ...[mebibytes(arenaBytes), mebibytes(peakBytes)]
     ])
   )
   return [
     table.toString(),
+    ratesText(rates),
     ...tilingCosts(rows).map(
       ({ kernels, ofUntiled }) => `a fifth of plain, ${kernels}: ${ofUntiled.toFixed(2)} of the same kernels untiled`
     ),
@@ -117,8 +130,9 @@ const main = async (): Promise<void> => {
   })
   const { model, size, batch, threads, plain } = values
   const common = ['--model', model, '--size', size, '--batch', batch, '--threads', threads]
+  const rates = must(measureRates(Number(threads)))
   const tilefold = (name: string, ...more: readonly string[]): Promise<Contender | Skipped> =>
-    startTilefold(`Tilefold, ${name}`, [...common, ...more])
+    startTilefold(`Tilefold, ${name}`, [...common, '--rates', JSON.stringify(rates), ...more])
   const pytorch = (name: string, ...more: readonly string[]): Promise<Contender | Skipped> =>
     start(`PyTorch, ${name}`, values.python, [join(__dirname, 'pytorch_step.py'), ...common, ...more])
   const started = [await tilefold('plain')]
@@ -143,7 +157,7 @@ const main = async (): Promise<void> => {
   const rows = await measure(contenders, Number(values.rounds))
   if (skipped.some(({ name }) => name.startsWith('Tilefold'))) process.exitCode = 1
   process.stdout.write(
-    `${values.json ? JSON.stringify({ model, size: Number(size), batch: Number(batch), rows, tiling: tilingCosts(rows), skipped }) : report(rows, skipped)}\n`
+    `${values.json ? JSON.stringify({ model, size: Number(size), batch: Number(batch), rates, rows, tiling: tilingCosts(rows), skipped }) : report(rows, skipped, rates)}\n`
   )
 }
 

@@ -21,6 +21,8 @@ export interface Contender {
   readonly arenaBytes: number | null
   /** Tilefold's prediction of a step. */
   readonly predictedMs: number | null
+  /** The limit of its step by the machine's rates, where they were given. */
+  readonly limitMs: number | null
   readonly step: () => Promise<Step>
   readonly close: () => void
 }
@@ -78,10 +80,14 @@ export const start = async (name: string, command: string, parameters: readonly 
     return { ...taken, disturbance: Math.max(0, others() - before) / (taken.ms / 1000) }
   }
   try {
-    const { arenaBytes = null, predictedMs = null } = (await next()) as { readonly arenaBytes?: number; readonly predictedMs?: number }
+    const {
+      arenaBytes = null,
+      predictedMs = null,
+      limitMs = null
+    } = (await next()) as { readonly arenaBytes?: number; readonly predictedMs?: number; readonly limitMs?: number }
     // The first step warms up.
     await step()
-    return { name, arenaBytes, predictedMs, step, close: () => child.stdin!.end() }
+    return { name, arenaBytes, predictedMs, limitMs, step, close: () => child.stdin!.end() }
   } catch (error) {
     return { name, reason: reasonOf(error) }
   }

@@ -4,17 +4,20 @@
  *
  *     npx ts-node bench/pointwise.ts [--size 512] [--channels 64] [--rounds 7] [--threads 2]
  *
- * Rounds are interleaved; each figure is the median. `interpreted` is the same function with one
- * step more, which no device has compiled.
+ * Rounds are interleaved; each figure is the least, which other work disturbs least. `interpreted`
+ * is the same function with one step more, which no device has compiled. With `--against FOLDER`
+ * the first five are timed in turn with those of a checkout of commit 9e99d2af or before, where
+ * each was a kernel's case in C++; it needs its own addon and `node_modules`.
  */
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import type * as E from 'fp-ts/Either'
 import Table from 'cli-table3'
 import * as dsl from '../dsl'
 import { createKernelTimer, deviceModel } from '../native'
 import type { Kernel } from '../staging/kernels/kernels'
 import { activationElements, layoutCode, type Layout } from '../staging/kernels/layout'
 import { functionsOf } from '../staging/pointwise/functions'
-import { median } from './median'
 import { must } from './must'
 
 const { values } = parseArgs({
@@ -22,7 +25,8 @@ const { values } = parseArgs({
     size: { type: 'string', default: '512' },
     channels: { type: 'string', default: '64' },
     rounds: { type: 'string', default: '7' },
-    threads: { type: 'string', default: '2' }
+    threads: { type: 'string', default: '2' },
+    against: { type: 'string' }
   }
 })
 const [size, channels, rounds, threads] = [values.size, values.channels, values.rounds, values.threads].map(Number) as [
@@ -71,17 +75,47 @@ const rows: readonly Row[] = [
   })
 ]
 
-const milliseconds = (kernel: Kernel): number => {
-  const [time] = must(timer.milliseconds([kernel]))
-  if (typeof time !== 'number') throw new Error(time)
-  return time
+/** What times kernels, of this checkout or of the one before, whose kernels were others. */
+interface Timer {
+  readonly milliseconds: (kernels: readonly never[]) => E.Either<{ readonly message: string }, readonly (number | string)[]>
 }
 
-const taken = rows.map((): readonly [number[], number[]] => [[], []])
+const milliseconds = ({ milliseconds: time }: Timer, kernel: object): number => {
+  const [found] = must(time([kernel as never]))
+  if (typeof found !== 'number') throw new Error(found)
+  return found
+}
+
+const timerBefore = (folder: string): Timer => {
+  const { openMeter } = require(join(resolve(folder), 'native')) as {
+    readonly openMeter: (of: typeof choice) => E.Either<{ readonly message: string }, Timer>
+  }
+  return must(openMeter(choice))
+}
+
+/** The first rows as they were, in the order of the codes that the kernel had. */
+const kernelsBefore: readonly (readonly object[])[] = [
+  rows[0]!.kernels,
+  ...[0, 1, 2, 3].map((code) => ['activationForward', 'activationBackward'].map((kind) => ({ kind, ...tile, function: code })))
+]
+
+interface Measured {
+  readonly name: string
+  readonly timer: Timer
+  readonly kernels: readonly object[]
+}
+
+const before = values.against === undefined ? undefined : timerBefore(values.against)
+const measured: readonly Measured[] = rows.flatMap(({ name, kernels }, place): readonly Measured[] => {
+  const then = kernelsBefore[place]
+  return [{ name, timer, kernels }, ...(before && then ? [{ name: `${name}, before`, timer: before, kernels: then }] : [])]
+})
+
+const taken = measured.map((): readonly [number[], number[]] => [[], []])
 for (let round = 0; round < rounds; round++)
-  rows.forEach(({ kernels }, place) => kernels.forEach((kernel, way) => taken[place]![way]!.push(milliseconds(kernel))))
+  measured.forEach(({ timer: by, kernels }, place) => kernels.forEach((kernel, way) => taken[place]![way]!.push(milliseconds(by, kernel))))
 
 const table = new Table({ head: ['function', 'forward', 'backward'] })
-rows.forEach(({ name }, place) => table.push([name, ...taken[place]!.map((times) => median(times).toFixed(3))]))
-console.log(`milliseconds, [1, ${channels}, ${size}, ${size}] in ${layout}, ${threads} threads, median of ${rounds}`)
+measured.forEach(({ name }, place) => table.push([name, ...taken[place]!.map((times) => Math.min(...times).toFixed(3))]))
+console.log(`milliseconds, [1, ${channels}, ${size}, ${size}] in ${layout}, ${threads} threads, the least of ${rounds}`)
 console.log(table.toString())

@@ -3,7 +3,7 @@ One training step of a model (two classes; SGD with momentum 0.9) in PyTorch eag
 
     python3 bench/pytorch_step.py --model resnet50 --size 1024 --format channels_last --threads 2 [--precision bf16] [--compile]
 
-Of bf16 autocast, with parameters in float32; compiled by torch.compile. vgg16 has head gap; any other is torchvision's, by its name there. Networks that segment take a class for each pixel. Prints one JSON object a step: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
+Of bf16 autocast, with parameters in float32; compiled by torch.compile. vgg16 has head gap; any other is torchvision's, by its name there, but unet. Networks that segment take a class for each pixel. Prints one JSON object a step: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
 resident before the model was made. The first line, {"ready": true, ...}, comes when the model stands. tilefold_step.ts
 speaks the same.
 """
@@ -33,6 +33,32 @@ def vgg16(classes, inplace):
             channels = width
         layers.append(nn.MaxPool2d(2))
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, classes))
+
+
+def double_convolution(channels, width):
+    convolutions = [nn.Conv2d(channels, width, 3, padding=1), nn.Conv2d(width, width, 3, padding=1)]
+    return nn.Sequential(convolutions[0], nn.ReLU(inplace=True), convolutions[1], nn.ReLU(inplace=True))
+
+
+class UNet(nn.Module):
+    """As models/unet.ts has it."""
+
+    def __init__(self, classes):
+        super().__init__()
+        widths = (64, 128, 256, 512, 1024)
+        self.down = nn.ModuleList(double_convolution(channels, width) for channels, width in zip((3, *widths), widths))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(2 * width, width, 2, 2) for width in widths[-2::-1])
+        self.decode = nn.ModuleList(double_convolution(2 * width, width) for width in widths[-2::-1])
+        self.out = nn.Conv2d(widths[0], classes, 1)
+
+    def forward(self, image):
+        levels = [self.down[0](image)]
+        for down in self.down[1:]:
+            levels.append(down(nn.functional.max_pool2d(levels[-1], 2)))
+        result = levels.pop()
+        for up, decode in zip(self.up, self.decode):
+            result = decode(torch.cat([levels.pop(), up(result)], 1))
+        return self.out(result)
 
 
 def torchvision_model(name, classes):
@@ -87,11 +113,12 @@ def main():
     before = resident_bytes()
     memory_format = torch.channels_last if options.format == 'channels_last' else torch.contiguous_format
     # A segment that begins with a rectifier in place would overwrite its checkpoint.
-    model = vgg16(CLASSES, inplace=options.segments == 0) if options.model == 'vgg16' else torchvision_model(options.model, CLASSES)
+    own = {'vgg16': lambda: vgg16(CLASSES, inplace=options.segments == 0), 'unet': lambda: UNet(CLASSES)}
+    model = own[options.model]() if options.model in own else torchvision_model(options.model, CLASSES)
     model = model.to(memory_format=memory_format).train()
     size, batch = options.size, options.batch
     image = torch.randn(batch, 3, size, size).to(memory_format=memory_format)
-    is_pixelwise = 'deeplab' in options.model
+    is_pixelwise = options.model == 'unet' or 'deeplab' in options.model
     target = (torch.arange(batch * size * size) % CLASSES).reshape(batch, size, size) if is_pixelwise else torch.zeros(batch, dtype=torch.int64)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     run = torch.compile(model) if options.compile else model

@@ -1,10 +1,11 @@
 /**
  * One training step of a model (head gap, two classes; SGD) for each line on standard input:
  *
- *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--precision bf16] [--plan FILE]
+ *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--precision bf16] [--plan FILE] [--rates JSON]
  *
  * `fraction`: the strategy within this part of what plain needs; strategy plain where absent.
- * `plan`: the decisions of this file instead. Prints one JSON object a step, as pytorch_step.py
+ * `plan`: the decisions of this file instead. `rates`: the machine's, of machine-limit.ts, by which
+ * the limit of a step is told. Prints one JSON object a step, as pytorch_step.py
  * does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
  * resident before the session was opened.
  */
@@ -18,9 +19,13 @@ import { initialise } from '../src/weights/initialise'
 import { loadPlan } from '../src/plans/plan-file'
 import { parseRate } from '../src/options/sizes'
 import { buildRequestGraph, checkPlanFile, stage, strategyNames } from '../staging'
+import { limitMilliseconds, machineRates, type MachineRates } from './machine-limit'
 import { must, requestFor } from './request'
 
 const say = (values: object): void => void process.stdout.write(`${JSON.stringify(values)}\n`)
+
+const readRates = (text: string): MachineRates =>
+  must(E.mapLeft(() => ({ message: `--rates: ${text} is none of machine-limit.ts` }))(machineRates.decode(JSON.parse(text))))
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
@@ -35,10 +40,12 @@ const main = async (): Promise<void> => {
       link: { type: 'string' },
       'exact-kernels': { type: 'boolean', default: false },
       precision: { type: 'string', default: 'float32' },
-      plan: { type: 'string' }
+      plan: { type: 'string' },
+      rates: { type: 'string' }
     }
   })
   const size = Number(values.size)
+  const precision = values.precision === 'bf16' ? 'bf16' : 'float32'
   const known = E.mapLeft((message: string) => ({ message }))
   const strategy = must(
     known(E.fromNullable(`there is no strategy ${values.strategy}`)(strategyNames.find((one) => one === values.strategy)))
@@ -53,7 +60,7 @@ const main = async (): Promise<void> => {
       batch: Number(values.batch),
       momentum: Number(values.momentum),
       exactKernels: values['exact-kernels'],
-      precision: values.precision === 'bf16' ? 'bf16' : 'float32',
+      precision,
       ...(values.fraction !== undefined && { fraction: Number(values.fraction), strategy }),
       ...(link !== undefined && { link })
     })
@@ -78,6 +85,7 @@ const main = async (): Promise<void> => {
     version: 'Tilefold',
     arenaBytes,
     predictedMs: predicted.stepMilliseconds,
+    ...(values.rates !== undefined && { limitMs: limitMilliseconds(program, precision, readRates(values.rates)) }),
     haloOverhead: predicted.haloOverhead
   })
 

@@ -1,9 +1,11 @@
 'use strict'
 // For ts-node, which requires it first (tsconfig.json): it checks types as ever, but only those
-// that have changed since it last did.
+// that have changed since it last did, and those of ECMAScript modules too.
 const { existsSync } = require('node:fs')
-const { createRequire } = require('node:module')
+const { createRequire, register } = require('node:module')
 const { join } = require('node:path')
+const { pathToFileURL } = require('node:url')
+const { checker, settingsOf, textOf } = require('./modules/checked-program.js')
 
 const isClone = existsSync(join(__dirname, 'index.ts'))
 if (isClone) require('./modules/from-source.js')
@@ -32,20 +34,11 @@ const transpiler = () =>
     transpiler: require.resolve('./modules/transpile.js')
   })
 
-const textOf = (diagnostics) => {
-  const { formatDiagnostics, formatDiagnosticsWithColorAndContext, sys } = service.ts
-  const host = { getCurrentDirectory: () => process.cwd(), getCanonicalFileName: (name) => name, getNewLine: () => sys.newLine }
-  return (service.options.pretty ?? process.stdout.isTTY)
-    ? formatDiagnosticsWithColorAndContext(diagnostics, host)
-    : formatDiagnostics(diagnostics, host)
-}
-
 /**
  * The program that was started ends before it begins; what loads a module itself may catch what is
  * wrong with it.
  */
-const report = (diagnostics, fileName) => {
-  const text = textOf(diagnostics)
+const report = (text, diagnostics, fileName) => {
   if (service.options.logError) return console.error(text)
   if (require.cache[fileName]?.id !== '.')
     throw new (tsNode().TSError)(
@@ -57,40 +50,25 @@ const report = (diagnostics, fileName) => {
   process.exit(1)
 }
 
-const checker = () => {
-  const { isOwn, typeCheck } = require('./modules/type-check')
-  const { ts, config, configFilePath, options } = service
-  const checked = new Set()
-  // What Tilefold's own files hold is their own tsconfig's matter.
-  const checksAll = configFilePath === join(__dirname, '..', 'tsconfig.json')
-  return (fileName) => {
-    if (checked.has(fileName)) return
-    const verdict = typeCheck({
-      compiler: { version: ts.version, load: () => ts },
-      entry: fileName,
-      name: [config.options],
-      declarations: config.fileNames.filter((name) => /\.d\.[cm]?ts$/.test(name)),
-      options: () => config.options,
-      isChecked: (path) => checksAll || !isOwn(path)
-    })
-    if (verdict._tag === 'Right') return verdict.right.forEach((path) => checked.add(path))
-    const diagnostics = verdict.left.diagnostics.filter(({ code }) => !(options.ignoreDiagnostics ?? []).map(Number).includes(code))
-    if (diagnostics.length > 0) report(diagnostics, fileName)
-    checked.add(fileName)
-  }
-}
-
 const install = () => {
   const asBefore = service.compile
   const { compile } = transpiler()
   service.compile = compile
-  const check = service.transpileOnly ? () => undefined : checker()
+  const settings = settingsOf(service)
+  const check = checker(settings)
   service.compile = (code, fileName, lineOffset) => {
     // What is typed in, or piped, is no file.
     if (!existsSync(fileName)) return asBefore(code, fileName, lineOffset)
-    check(fileName)
+    const mistakes = check(fileName)
+    if (mistakes.length > 0) report(textOf(settings, mistakes), mistakes, fileName)
     return compile(code, fileName)
   }
+  // A clone, whose sources `require` alone finds, is no package of ECMAScript modules.
+  if (isClone) return
+  register(pathToFileURL(join(__dirname, 'modules', 'ts-node-hooks.mjs')), { data: settings })
+  // ts-node finds the lines of what it transpiled itself alone; Node, those of whatever has a map.
+  delete Error.prepareStackTrace
+  process.setSourceMapsEnabled(true)
 }
 
 if (service !== undefined && !service.options.swc && !service.options.transpiler) install()

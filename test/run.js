@@ -1,5 +1,5 @@
 'use strict'
-// Runs every check of the repository, cheap ones first, then the longest, one a core at a time, and
+// Runs every check of the repository, cheap ones first, then the longest, a few at a time, and
 // counts them: `npm test`, or `node test/run.js PART-OF-A-NAME ...`, with `--name TEXT` those tests
 // alone whose names have the text in them. `--unit` runs what needs no addon and not long,
 // `--systems` what takes longer than all the rest together (docs/systems.md). What a check prints
@@ -20,6 +20,8 @@ const { values: options, positionals: wanted } = parseArgs({
   }
 })
 const program = (name) => join(root, 'node_modules', '.bin', name)
+/** TypeScript 7, which takes a quarter of the time; tests of types ask 6, which users have. */
+const types = (...args) => [process.execPath, [join(root, 'node_modules', 'typescript-7', 'bin', 'tsc'), ...args]]
 
 /** What takes longest begins first, so that all cores have work to the end. */
 const longest = [
@@ -158,15 +160,15 @@ const files = testFiles(join(root, 'test')).sort((a, b) => rank(a) - rank(b) || 
 const cached = (name) => ['--cache', '--cache-location', join(kept, name)]
 
 const quick = [
-  check('types', program('tsc'), ['-p', '.', '--incremental', '--tsBuildInfoFile', join(kept, 'types.tsbuildinfo')]),
-  check('types of pages', program('tsc'), ['-p', 'src/reports/page.tsconfig.json']),
+  check('types', ...types('-p', '.', '--incremental', '--tsBuildInfoFile', join(kept, 'types.tsbuildinfo'))),
+  check('types of pages', ...types('-p', 'src/reports/page.tsconfig.json')),
   check('lint', program('eslint'), ['.', '--max-warnings', '0', '--cache-strategy', 'content', ...cached('lint')]),
   check('format', program('prettier'), ['--check', '--log-level', 'warn', '--cache-strategy', 'content', ...cached('format'), '.'])
 ]
 
 /** Of `npm run test:systems` alone, and those that do more there. */
 const isOfSystems = (file) => file.startsWith('test/systems/')
-const doesMoreInSystems = (file) => isOfSystems(file) || /\binSystems\b/.test(readFileSync(join(root, file), 'utf8'))
+const doesMoreInSystems = (file) => isOfSystems(file) || /\b(inSystems|propertyRuns)\b/.test(readFileSync(join(root, file), 'utf8'))
 
 const ofNpmTest = files.filter((file) => !isOfSystems(file))
 
@@ -197,7 +199,8 @@ const main = async () => {
       console.log(`\n== ${next.name}\n${output}== ${next.name}: ${result.passed} passed, ${result.failed} failed, ${seconds} s${cpu}`)
     }
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, lane))
+  // One more than there are cores: some wait, for a disk, a clock or each other.
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, lane))
   if (sum.skipped > 0) console.log(`\n${sum.skipped} skipped`)
   if (knowsCpuSeconds) console.log(`${endedCpuSeconds().toFixed(0)} s of CPU in all`)
   if (options.name === '') await table?.write(results)

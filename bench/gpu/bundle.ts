@@ -50,10 +50,12 @@ const buildAddon = (more: readonly string[]): string => {
   return join(folder, 'Release', 'tilefold.node')
 }
 
+const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc')
+
 /** Compiled code beside what it reads that is no TypeScript; types are the tests' matter. */
 const compile = (folder: string): void => {
   const emit = ['--noEmit', 'false', '--noCheck', '--rootDir', root, '--outDir', folder]
-  run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', root, ...emit])
+  run(process.execPath, [compiler, '-p', root, ...emit])
   const asTheyAre = [
     'package.json',
     'LICENSE',
@@ -117,7 +119,7 @@ const main = (more: readonly string[]): void => {
   if (missing.length > 0)
     throw new Error(`the bundle needs ${missing.join(' and ')}: install them (Debian, Ubuntu: apt install tar xz-utils libc-bin)`)
   if (!isInstalled('strip')) say('strip is missing, so Node is packed with its symbols: install binutils for a smaller archive')
-  if (!existsSync(join(root, 'node_modules', '.bin', 'tsc'))) throw new Error('the packages are not installed: run npm ci')
+  if (!existsSync(compiler)) throw new Error('the packages are not installed: run npm ci')
   const name = `tilefold-gpu-${manifestOf(root).version}`
   const temporary = mkdtempSync(join(tmpdir(), 'tilefold-bundle-'))
   try {

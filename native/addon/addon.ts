@@ -4,8 +4,9 @@ import * as t from 'io-ts'
 import { createRequire } from 'node:module'
 import { storedPrecision, type DevicePrecision } from '../../staging/kernels/precision'
 import { addonFile } from './addon-file'
+import { findDifference } from './built-tables'
 import { call } from './codecs'
-import { decodeAnswer, deviceError, type DeviceError } from './error'
+import { decodeAnswer, deviceError, rebuildRemedy, type DeviceError } from './error'
 import { loadFailure } from './prebuilt'
 
 export const nativeSession = t.readonly(
@@ -33,25 +34,24 @@ const nativeDevice = t.readonly(
 )
 export type NativeDevice = t.TypeOf<typeof nativeDevice>
 
-const addonCodec = t.readonly(
-  t.type({
-    openSession: call,
-    openNetwork: call,
-    localNetworks: call,
-    openDevice: call,
-    lockFile: call,
-    unlockFile: call,
-    mapPixels: call,
-    freePixels: call,
-    openSlide: call,
-    kernelTable: call,
-    layoutTable: call,
-    versions: call,
-    watchInterrupts: call,
-    availableMemory: call
-  }),
-  'Tilefold addon'
-)
+const addonCalls = {
+  openSession: call,
+  openNetwork: call,
+  localNetworks: call,
+  openDevice: call,
+  lockFile: call,
+  unlockFile: call,
+  mapBuffer: call,
+  mapPixels: call,
+  freePixels: call,
+  openSlide: call,
+  kernelTable: call,
+  layoutTable: call,
+  versions: call,
+  watchInterrupts: call,
+  availableMemory: call
+}
+const addonCodec = t.readonly(t.type(addonCalls))
 type Addon = t.TypeOf<typeof addonCodec>
 
 /**
@@ -74,17 +74,31 @@ const withShortSpins = <A>(load: () => A): A => {
 
 const missingAddon = (sentence: string): DeviceError => deviceError('missing', sentence)
 
+/** An addon of other sources would be told of kernels by codes that mean others to it. */
+const checkBuilt =
+  (path: string) =>
+  (built: unknown): E.Either<DeviceError, Addon> => {
+    const answers = Object(built) as Readonly<Record<string, unknown>>
+    const lacking = Object.keys(addonCalls).find((name) => !call.is(answers[name]))
+    const difference = lacking ?? (addonCodec.is(built) ? findDifference(built) : undefined)
+    return difference === undefined && addonCodec.is(built)
+      ? E.right(built)
+      : E.left(missingAddon(`the native addon ${path} was built from other sources than these (${difference} differs): ${rebuildRemedy}`))
+  }
+
 const load = (): E.Either<DeviceError, Addon> =>
   pipe(
     addonFile(),
     E.mapLeft(missingAddon),
     E.chain((path) =>
-      E.tryCatch(
-        () => ({ value: withShortSpins(() => createRequire(__filename)(path) as unknown) }),
-        (error) => missingAddon(loadFailure(path, error instanceof Error ? error.message : String(error)))
+      pipe(
+        E.tryCatch(
+          () => withShortSpins(() => createRequire(__filename)(path) as unknown),
+          (error) => missingAddon(loadFailure(path, error instanceof Error ? error.message : String(error)))
+        ),
+        E.chain(checkBuilt(path))
       )
-    ),
-    E.chain(decodeAnswer(addonCodec))
+    )
   )
 
 let loaded: E.Either<DeviceError, Addon> | undefined

@@ -15,6 +15,8 @@ export const handleCodec = <A>(name: string): t.Type<A, A, unknown> => predicate
 export const bytesCodec = (name: string): t.Type<Uint8Array, Uint8Array, unknown> =>
   predicateCodec(name, (value): value is Uint8Array => value instanceof Uint8Array)
 
+export const arrayBuffer = predicateCodec('ArrayBuffer', (value): value is ArrayBuffer => value instanceof ArrayBuffer)
+
 export const float64Array = predicateCodec('Float64Array', (value): value is Float64Array => value instanceof Float64Array)
 
 export const promise = predicateCodec('promise', (value): value is Promise<unknown> => value instanceof Promise)

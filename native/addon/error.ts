@@ -19,15 +19,16 @@ const failed = t.type({
   error: t.type({ code: t.keyof({ device: null, interrupted: null, memory: null, threads: null }), message: t.string })
 })
 
+/** What to do with an addon that does not go with this code. */
+export const rebuildRemedy = 'build it again with "npm run build"'
+
 /** Decodes an answer of the addon: `{ value }` of the given form, or `{ error }`. */
 export const decodeAnswer =
   <A>(codec: t.Type<A, unknown>) =>
   (answer: unknown): E.Either<DeviceError, A> => {
     if (failed.is(answer)) return E.left(answer.error)
     const value = (answer as { readonly value?: unknown } | undefined)?.value
-    return codec.is(value)
-      ? E.right(value)
-      : E.left(deviceError('device', `the addon answered with no ${codec.name}: build it again with "npm run build"`))
+    return codec.is(value) ? E.right(value) : E.left(deviceError('device', `the addon answered with no ${codec.name}: ${rebuildRemedy}`))
   }
 
 const promiseAnswer = decodeAnswer(promise)

@@ -26,12 +26,13 @@ export const encodeToFloats = (kernel: Kernel): Float64Array => Float64Array.fro
 
 /**
  * Outputs along each axis of the convolution that the device is asked about: layouts do not depend
- * on them.
+ * on them. Strides go evenly into the input, as in most networks; a device may have kernels for
+ * such inputs alone.
  */
 const probeExtent = 32
 
 export const probeConvolution = (shape: ConvolutionShape, destination: Layout): KernelOf<'convolutionForward'> => {
-  const inputExtent = (axis: 0 | 1): number => (shape.kernel[axis] - 1) * shape.dilation[axis] + 1 + (probeExtent - 1) * shape.stride[axis]
+  const inputExtent = (axis: 0 | 1): number => (shape.kernel[axis] - 1) * shape.dilation[axis] + probeExtent * shape.stride[axis]
   const unpadded = { padBefore: 0, padAfter: 0 }
   const tiles = {
     source: { extents: [1, shape.inChannels, inputExtent(0), inputExtent(1)] },

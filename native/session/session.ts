@@ -10,6 +10,7 @@ import { float64Array, promise } from '../addon/codecs'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 import type { Network, NetworkHandle } from '../network/network'
+import type { MappedExchange } from '../system/disk-buffer'
 import { type MappedPixels, freePixels } from '../system/pixels'
 
 /** Part of an image, in its pixels. */
@@ -22,8 +23,10 @@ export interface ImageWindow {
 
 /** Pixels that are read while a section runs: each window when a kernel needs it, one at a time. */
 export interface ReadPixels {
-  /** Bytes of a window, unless one row is more. */
+  /** Bytes of a window, unless one pixel is more. */
   readonly windowBytes: number
+  /** What of the file is decoded at a time: windows end where such tiles do. 1x1 of one without. */
+  readonly tile: { readonly height: number; readonly width: number }
   /**
    * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
    * section.
@@ -82,7 +85,7 @@ export interface Session {
    */
   readonly run: (
     section: SectionName,
-    exchange: ArrayBuffer,
+    exchange: ArrayBuffer | MappedExchange,
     parameters: StepParameters,
     images: readonly Image[]
   ) => TE.TaskEither<DeviceError, number>
@@ -153,8 +156,8 @@ const promiseAnswer = decodeAnswer(promise)
  * Buffers that the addon reads and writes off the main thread: given to another thread, they would
  * be freed there.
  */
-const pin = (exchange: ArrayBuffer, images: readonly Image[]): void => {
-  markAsUntransferable(exchange)
+const pin = (exchange: ArrayBuffer | MappedExchange, images: readonly Image[]): void => {
+  if (exchange instanceof ArrayBuffer) markAsUntransferable(exchange)
   for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
 }
 
@@ -166,7 +169,7 @@ const asGiven =
   (image: Image): object => {
     const { pixels } = image
     if (!isRead(pixels)) return image
-    const { windowBytes, readWindow } = pixels
+    const { windowBytes, tile, readWindow } = pixels
     const refuse = (sentence: string): string => (onRefused(sentence), sentence)
     const read = (top: number, left: number, height: number, width: number, answer: (given: Uint8Array | string) => void): void => {
       readWindow({ top, left, height, width })().then(
@@ -180,7 +183,7 @@ const asGiven =
         (thrown: unknown) => answer(refuse(String(thrown)))
       )
     }
-    return { ...image, pixels: { windowBytes, read } }
+    return { ...image, pixels: { windowBytes, tile, read } }
   }
 
 const interrupts = new Set<() => void>()

@@ -7,6 +7,7 @@ import { namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
 import { checkDiskSpace } from '../images/mapped-image-file'
+import { mostMaskBytes } from '../images/masks'
 import { extentText } from '../images/resolution'
 import { sourceFor } from '../predicting/input-channels'
 import type { ImagePrediction } from '../option-tables/command-options'
@@ -21,7 +22,6 @@ import { type Opened, type PredictedImage, runImages } from '../predicting/run-i
 import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
-import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import type { PredictReport } from './predict-report'
 import { type DecodedPredictOptions, type PreparedPrediction, preparePrediction } from './prepare-prediction'
@@ -72,7 +72,13 @@ const record =
     const { height, width } = input
     return pipe(
       TE.traverseSeqArray((file: string) =>
-        writeClasses(file, { ...classes, header: image.source.header, parts: network.io.parts('classes'), hasPalette: options.palette })
+        writeClasses(file, {
+          ...classes,
+          header: image.source.header,
+          parts: network.io.parts('classes'),
+          leave: network.io.leaveToFile,
+          hasPalette: options.palette
+        })
       )(files),
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
@@ -92,11 +98,11 @@ const record =
     )
   }
 
-/** A PNG of a mask in several parts needs room on the way. */
+/** A PNG of a large mask needs room on the way. */
 const checkRoom = ({ files, source: { header } }: Job): Outcome<unknown> => {
   const png = files.find((file) => file.toLowerCase().endsWith('.png'))
   const bytes = header.height * header.width
-  return png !== undefined && bytes > partBytes ? checkDiskSpace(`the mask ${png}`, bytes) : TE.right(undefined)
+  return png !== undefined && bytes > mostMaskBytes ? checkDiskSpace(`the mask ${png}`, bytes) : TE.right(undefined)
 }
 
 interface Run extends PreparedPrediction {

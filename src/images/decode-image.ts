@@ -72,7 +72,10 @@ const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcom
     )
   return pipe(
     TE.tryCatch(async () => {
-      const stored = loadSharp()(path, sharpOptions).pipelineColourspace(colourSpace).toColourspace(colourSpace)
+      // A colour profile says how values look, and is no part of them.
+      const stored = loadSharp()(path, { ...sharpOptions, ignoreIcc: true })
+        .pipelineColourspace(colourSpace)
+        .toColourspace(colourSpace)
       return stored.raw({ depth: elementType === 'uint16' ? 'ushort' : 'uchar' }).toBuffer({ resolveWithObject: true })
     }, readFailure(path)),
     TE.map(({ data, info }): DecodedImage => {

@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type ImageWindow, freePixels } from '../../native'
+import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import type { ImageHeader } from './image-header'
 import { levelOptions } from './sharp-options'
@@ -10,12 +10,21 @@ import { type ResampledAxis, resampleWindow, storedSpan } from './resample'
 import { isStored } from './resolution'
 import { type Samples, asBytes, asElements, newElements, pixelBytes } from './samples'
 import { readBands } from './band-windows'
-
-/** Of a window that is read while a section runs, and of what resampling reads at a time. */
-export const windowBytes = 2 ** 26
+import { windowBytes } from './tile-windows'
 
 /** Reads pixels [height, width, channels] of a window of an image; who asks frees them. */
 export type ReadWindow = (window: ImageWindow) => Outcome<Uint8Array>
+
+/** What of the image is decoded at a time, as it is read: single pixels where it is resampled. */
+export const decodedTile = ({ view }: ImageHeader): ReadPixels['tile'] =>
+  (isStored(view) ? view.level.tile : undefined) ?? { height: 1, width: 1 }
+
+/** An image in tiles as a step takes it, which asks for its windows. */
+export const readPixels = (header: ImageHeader, readWindow: ReadWindow): ReadPixels => ({
+  windowBytes,
+  tile: decodedTile(header),
+  readWindow
+})
 
 const spanText = (from: number, count: number): string => `${from} to ${from + count - 1}`
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type MappedPixels, mapPixels } from '../../native'
+import { type DiskBuffer, type MappedPixels, mapBuffer, mapPixels } from '../../native'
 import { cacheFolder } from '../files/cache-folder'
 import { type Failure, type Outcome, deviceFailure, inputFailure, reasonOf } from '../failure'
 import { makeFolder } from '../files/make-folder'
@@ -105,6 +105,15 @@ export const withDiskSpace = <A>(what: string, bytes: number, use: (file: string
  */
 export const mapPixelFile = (file: string, bytes: number): E.Either<Failure, MappedPixels> =>
   E.mapLeft(deviceFailure)(mapPixels(file, headerBytes, bytes))
+
+/** A buffer on disk, its place free again when nothing refers to it; `what` says of what. */
+export const diskBuffer = (what: string, bytes: number): Outcome<DiskBuffer> =>
+  withDiskSpace(what, bytes, (file) =>
+    pipe(
+      TE.tryCatch(() => writeFile(file, ''), cacheFailure),
+      TE.chainEitherK(() => E.mapLeft(deviceFailure)(mapBuffer(file, bytes)))
+    )
+  )
 
 /** So many zeros, which take no place on disk. */
 export const mappedZeros = (bytes: number): Outcome<MappedPixels> =>

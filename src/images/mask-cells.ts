@@ -1,43 +1,32 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { freePixels } from '../../native'
+import type { ImageWindow } from '../../native'
 import { type Outcome, inputFailure } from '../failure'
 import { classNamesIn, isAnnotationName, readAnnotations, unclassified } from './annotations'
 import { type Cells, type Grid, cellsOf, gridOf } from './cells'
 import { readHeader } from './image-header'
-import { windowBytes } from './image-windows'
 import { inspectAnnotations, openAnnotations } from './inspect-annotations'
-import { type Mask, decodeMask, inspectMask, openMask } from './masks'
+import { type ClassMap, type Mask, decodeMask, inspectMask, openMask } from './masks'
 import type { TiledMask } from './mask-windows'
 import { type PolygonMap, forEachRun } from './paint-polygons'
+import { forEachTileWindow } from './tile-windows'
 
 /** Takes a run of pixels of one value: [from, to) of a row. */
 type MarkRun = (row: number, from: number, to: number, value: number) => void
 
-const markPixels = (pixels: Uint8Array, top: number, width: number, mark: MarkRun): void => {
+const markPixels = (pixels: Uint8Array, { top, left, width }: ImageWindow, mark: MarkRun): void => {
   for (let at = 0; at < pixels.length;) {
     const [row, from] = [Math.floor(at / width), at % width]
     let to = from + 1
     while (to < width && pixels[row * width + to] === pixels[at]) to += 1
-    mark(top + row, from, to, pixels[at]!)
+    mark(top + row, left + from, left + to, pixels[at]!)
     at = row * width + to
   }
 }
 
-const markTiles = ({ height, width, read }: TiledMask, mark: MarkRun): Outcome<void> => {
-  const rows = Math.max(1, Math.floor(windowBytes / width))
-  return pipe(
-    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
-    TE.traverseSeqArray((top) =>
-      TE.map((pixels: Uint8Array) => {
-        markPixels(pixels, top, width, mark)
-        freePixels(pixels)
-      })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
-    ),
-    TE.map(() => undefined)
-  )
-}
+const markTiles = (mask: TiledMask, mark: MarkRun): Outcome<void> =>
+  forEachTileWindow({ ...mask, pixelBytes: 1 }, (pixels, window) => markPixels(pixels, window, mark))
 
 const rowsAtOnce = 4096
 
@@ -56,9 +45,7 @@ const markMask = (mask: Mask, mark: MarkRun): Outcome<void> => {
     openMask(mask.path),
     TE.chain((tiled) =>
       tiled === undefined
-        ? TE.map(({ pixels, width }: { readonly pixels: Uint8Array; readonly width: number }) => markPixels(pixels, 0, width, mark))(
-            decodeMask(mask.path)
-          )
+        ? TE.map(({ pixels, ...extent }: ClassMap) => markPixels(pixels, { top: 0, left: 0, ...extent }, mark))(decodeMask(mask.path))
         : markTiles(tiled, mark)
     )
   )

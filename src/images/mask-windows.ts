@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type ImageWindow, freePixels } from '../../native'
+import type { ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { sharpOptions } from './sharp-options'
-import { windowBytes } from './image-windows'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
 import type { Extent2 } from './resolution'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
+import { forEachTileWindow } from './tile-windows'
 
 /** A mask that is read window by window: a TIFF of 8-bit grey in tiles. */
 export interface TiledMask extends Extent2 {
@@ -53,18 +53,13 @@ export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
     })
   )
 
-/** Counts how often each value from 0 to 255 is in it, by bands of whole tiles. */
-export const countValues = ({ height, width, tile, read }: TiledMask): Outcome<readonly number[]> => {
-  const rows = Math.max(1, Math.floor(windowBytes / (width * tile.height))) * tile.height
+/** Counts how often each value from 0 to 255 is in it, by windows of whole tiles. */
+export const countValues = (mask: TiledMask): Outcome<readonly number[]> => {
   const counts = new Array<number>(256).fill(0)
   return pipe(
-    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
-    TE.traverseSeqArray((top) =>
-      TE.map((values: Uint8Array) => {
-        for (const value of values) counts[value]! += 1
-        freePixels(values)
-      })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
-    ),
+    forEachTileWindow({ ...mask, pixelBytes: 1 }, (values) => {
+      for (const value of values) counts[value]! += 1
+    }),
     TE.map(() => counts)
   )
 }

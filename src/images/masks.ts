@@ -137,11 +137,21 @@ export const inspectMask = (path: string): Outcome<Mask> =>
 /** The largest class in a mask; -1 where no pixel counts. */
 export const largestClass = ({ counts }: Mask): number => counts.findLastIndex((count, value) => count > 0 && value !== ignoredLabel)
 
+/** Larger masks go over the disk, where a PNG is written of them. */
+export const mostMaskBytes = 2 ** 26
+
+const copiedAtOnce = 2 ** 24
+
 /**
- * Writes classes, row by row in one part or several, as an 8-bit grey PNG. Several go over the
- * disk.
+ * Writes classes, row by row in one part or several, as an 8-bit grey PNG. Several, and large ones,
+ * go over the disk; `leave` takes what was read of them out of memory.
  */
-export const writeMask = (path: string, { height, width }: Extent2, parts: readonly Uint8Array[]): Outcome<void> => {
+export const writeMask = (
+  path: string,
+  { height, width }: Extent2,
+  parts: readonly Uint8Array[],
+  leave: () => void = () => undefined
+): Outcome<void> => {
   const write = (input: Uint8Array | string): Outcome<void> =>
     replaceFileAtomic(path, async (temporary) => {
       const raw = typeof input === 'string' ? {} : { raw: { height, width, channels: 1 } as const }
@@ -150,10 +160,18 @@ export const writeMask = (path: string, { height, width }: Extent2, parts: reado
         .png({ palette: false })
         .toFile(temporary)
     })
-  if (parts.length === 1) return write(parts[0]!)
+  if (parts.length === 1 && height * width <= mostMaskBytes) return write(parts[0]!)
+  const pieces = function* (): Generator<Uint8Array> {
+    yield greyHeader(height, width)
+    for (const part of parts)
+      for (let from = 0; from < part.length; from += copiedAtOnce) {
+        leave()
+        yield part.subarray(from, from + copiedAtOnce)
+      }
+  }
   return withDiskSpace(`the mask ${path}`, height * width, (file) =>
     pipe(
-      TE.tryCatch(() => writeFile(file, [greyHeader(height, width), ...parts]), writeFailure(path)),
+      TE.tryCatch(() => writeFile(file, pieces()), writeFailure(path)),
       TE.chain(() => write(file))
     )
   )

@@ -1,13 +1,15 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { freePixels } from '../../native'
+import type { ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Cells, type Grid, cellsOf, gridOf } from './cells'
 import { decodeImage } from './decode-image'
 import { type ImageSource, openImage } from './image-source'
-import { type ReadWindow, windowBytes } from './image-windows'
+import { decodedTile } from './image-windows'
+import type { Extent2 } from './resolution'
 import { type Reading, type Samples, asElements, pixelBytes } from './samples'
+import { forEachTileWindow } from './tile-windows'
 
 /** How much of a colour is no grey, from 0 to 255: saturation of HSV. */
 export const saturation = (red: number, green: number, blue: number): number => {
@@ -37,9 +39,9 @@ export const otsuThreshold = (values: Uint8Array): number | undefined => {
   return threshold
 }
 
-/** What is collected of an image's pixels, by rows of its width, and the cells that it gives. */
+/** What is collected of an image's pixels, by windows, and the cells that it gives. */
 interface Collector {
-  readonly add: (bytes: Uint8Array, top: number) => void
+  readonly add: (bytes: Uint8Array, window: ImageWindow) => void
   readonly cells: () => E.Either<Failure, Cells>
 }
 
@@ -54,9 +56,9 @@ const colourCollector = (path: string, grid: Grid): Collector => {
     return saturation(mean(0), mean(1), mean(2))
   }
   return {
-    add: (pixels, top) => {
+    add: (pixels, { top, left, width }) => {
       for (let at = 0, row = top; at < pixels.length; row += 1)
-        for (let column = 0; column < extent.width; column += 1) {
+        for (let column = left; column < left + width; column += 1) {
           const cell = 3 * (Math.floor(row / block) * columns + Math.floor(column / block))
           for (let channel = 0; channel < 3; channel += 1, at += 1) sums[cell + channel]! += pixels[at]!
         }
@@ -80,15 +82,15 @@ const colourCollector = (path: string, grid: Grid): Collector => {
 
 /** Cells with a pixel that is other than 0 in a channel: what holds nothing is read as 0. */
 const dataCollector = (path: string, grid: Grid, { channels, elementType }: Samples): Collector => {
-  const { block, rows, columns, extent } = grid
+  const { block, rows, columns } = grid
   const marks = new Uint8Array(rows * columns)
   return {
-    add: (bytes, top) => {
+    add: (bytes, { top, left, width }) => {
       const elements = asElements(elementType, bytes)
       for (let at = 0; at < elements.length; at += 1) {
         if (elements[at] === 0) continue
         const pixel = Math.floor(at / channels)
-        marks[Math.floor((top + Math.floor(pixel / extent.width)) / block) * columns + Math.floor((pixel % extent.width) / block)] = 1
+        marks[Math.floor((top + Math.floor(pixel / width)) / block) * columns + Math.floor((left + (pixel % width)) / block)] = 1
       }
     },
     cells: () =>
@@ -98,26 +100,12 @@ const dataCollector = (path: string, grid: Grid, { channels, elementType }: Samp
   }
 }
 
-const collectWindows = ({ height, width }: Grid['extent'], samples: Samples, read: ReadWindow, collector: Collector): Outcome<void> => {
-  const rows = Math.max(1, Math.floor(windowBytes / (pixelBytes(samples) * width)))
-  return pipe(
-    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
-    TE.traverseSeqArray((top) =>
-      TE.map((bytes: Uint8Array) => {
-        collector.add(bytes, top)
-        freePixels(bytes)
-      })(read({ top, left: 0, height: Math.min(rows, height - top), width }))
-    ),
-    TE.map(() => undefined)
-  )
-}
-
-const collectWhole = (path: string, reading: Reading, collector: Collector): Outcome<void> =>
+const collectWhole = (path: string, extent: Extent2, reading: Reading, collector: Collector): Outcome<void> =>
   pipe(
     decodeImage(path, { height: 1, width: 1 }, undefined, reading),
     TE.chainEitherK(({ pixels }) =>
       pixels instanceof Uint8Array
-        ? E.right(collector.add(pixels, 0))
+        ? E.right(collector.add(pixels, { top: 0, left: 0, ...extent }))
         : E.left(inputFailure(`the image ${path} is too large to look for tissue in: store it as a TIFF in tiles, or leave --tissue out`))
     )
   )
@@ -128,7 +116,9 @@ const findIn = ({ path, header, read }: ImageSource, reading: Reading): Outcome<
   const isColour = samples.channels === 3 && samples.elementType === 'uint8' && samples.bands === undefined
   const collector = isColour ? colourCollector(path, grid) : dataCollector(path, grid, samples)
   return pipe(
-    read === undefined ? collectWhole(path, reading, collector) : collectWindows(grid.extent, samples, read, collector),
+    read === undefined
+      ? collectWhole(path, grid.extent, reading, collector)
+      : forEachTileWindow({ ...grid.extent, tile: decodedTile(header), pixelBytes: pixelBytes(samples), read }, collector.add),
     TE.chainEitherK(() => collector.cells())
   )
 }

@@ -31,11 +31,11 @@ const loadFailure =
   (thrown: unknown): Failure =>
     inputFailure(`the module ${name} cannot be loaded: ${loadReason(thrown)}`)
 
-/** Compiler options where an author has no tsconfig.json. */
+/** Compiler options where an author has no tsconfig.json: modules as what runs them takes them. */
 const usualOptions = {
   target: 'es2022',
-  module: 'node16',
-  moduleResolution: 'node16',
+  module: 'preserve',
+  moduleResolution: 'bundler',
   strict: true,
   esModuleInterop: true,
   noUncheckedIndexedAccess: true,
@@ -50,9 +50,12 @@ const optionsFor =
   (path: string): TypeCheck['options'] =>
   (typescript, system) => {
     const own = typescript.findConfigFile(dirname(path), system.fileExists) ?? join(__dirname, '..', '..', 'tsconfig.json')
-    const { config } = typescript.readConfigFile(own, system.readFile) as { readonly config?: unknown }
+    // Of a file that is not there, TypeScript 5 reads an empty configuration.
+    const { config } = system.fileExists(own)
+      ? (typescript.readConfigFile(own, system.readFile) as { readonly config?: unknown })
+      : { config: { compilerOptions: usualOptions } }
     const host = { ...system, readDirectory: () => [] }
-    const { options } = typescript.parseJsonConfigFileContent(config ?? { compilerOptions: usualOptions }, host, dirname(own), {}, own)
+    const { options } = typescript.parseJsonConfigFileContent(config ?? {}, host, dirname(own), {}, own)
     return { ...options, skipLibCheck: true, noUnusedLocals: false, noUnusedParameters: false, verbatimModuleSyntax: false }
   }
 

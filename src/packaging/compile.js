@@ -14,13 +14,15 @@ const asTheyAre = [
   'src/files/cache-folder.d.ts',
   'src/files/cached-text.js',
   'src/files/cached-text.d.ts',
+  'src/modules/checked-program.js',
   'src/modules/transpile.js',
+  'src/modules/ts-node-hooks.mjs',
   'src/reports/page',
   'src/ts-node.js'
 ]
 
 const compile = () => {
-  const compiler = require.resolve('typescript/bin/tsc')
+  const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc')
   const { status } = spawnSync(process.execPath, [compiler, '-p', join(__dirname, 'tsconfig.json')], { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     console.error('the package cannot be compiled, see above')

@@ -27,7 +27,10 @@ const stop = (sentence) => {
   process.exit(1)
 }
 
-if (!existsSync(addon)) stop(`${addon} is not there: build it first, with npm run build`)
+// What CMake was told says for which machines the addon is.
+for (const path of [addon, join(build, 'CMakeCache.txt')])
+  if (!existsSync(path))
+    stop(`${path} is not there: build the addon first, with npm run build, or name the folder of another build by --build`)
 
 /** The kinds of processors in the head of an ELF file. */
 const machines = { 0x3e: 'x64', 0xb7: 'arm64' }

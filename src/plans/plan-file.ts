@@ -9,6 +9,7 @@ import { builtIn, type HeadOptions } from '../../models'
 import { type PlanFileForm, type Staged, decodePlanFile, toPlanFile, planFileText } from '../../staging'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadDefault } from '../modules/load-module'
+import { isModule } from '../modules/module-kind'
 import { readJson, readText } from '../files/read-file'
 import { decoderCodec } from '../options/codecs'
 import { writeFileAtomic } from '../files/atomic-write'
@@ -132,11 +133,13 @@ const moduleForm = (path: string, { name, options, model }: PlannedModel, { grap
           `{ ${name} }`,
           `${name}({ classes: ${options.classes}, head: '${options.head ?? 'gap'}' })`
         )
-      if (!name.endsWith('.ts'))
+      if (!/\.[cm]?ts$/.test(name))
         return E.left(inputFailure(`${path}: the compiler knows no types of ${basename(name)}; name a *.json file`))
       const isOwnInput = model.input === undefined || model.input.join() === graph.input.join()
-      const file = realpathSync(resolve(name)).replace(/\.ts$/, '')
-      return form(pathFrom(folder, file), 'model', isOwnInput ? 'model' : `{ ...model, input: [${graph.input.join(', ')}] }`)
+      const file = realpathSync(resolve(name)).replace(/ts$/, 'js')
+      // ts-node finds a .ts file of CommonJS without an ending alone.
+      const imported = isModule(join(folder, basename(path))) ? file : file.replace(/\.js$/, '')
+      return form(pathFrom(folder, imported), 'model', isOwnInput ? 'model' : `{ ...model, input: [${graph.input.join(', ')}] }`)
     })
   )
 

@@ -3,20 +3,18 @@ import type { Image } from '../../native'
 import type { Outcome } from '../failure'
 import { decodeImage } from '../images/decode-image'
 import type { ImageSource } from '../images/image-source'
-import { windowBytes } from '../images/image-windows'
+import { readPixels } from '../images/image-windows'
 import type { Reading } from '../images/samples'
+import { windowBytes } from '../images/tile-windows'
 
 /** An image as a step takes it. */
 export type Input = Pick<Image, 'pixels' | 'height' | 'width' | 'channels' | 'elementType'>
 
 /** By windows where it is in tiles, or else decoded whole. */
-export const readInput = (
-  { path, header: { height, width }, channels, elementType, read }: ImageSource,
-  reading: Reading
-): Outcome<Input> =>
+export const readInput = ({ path, header, channels, elementType, read }: ImageSource, reading: Reading): Outcome<Input> =>
   read === undefined
     ? decodeImage(path, { height: 1, width: 1 }, undefined, reading)
-    : TE.right({ pixels: { windowBytes, readWindow: read }, height, width, channels, elementType })
+    : TE.right({ pixels: readPixels(header, read), height: header.height, width: header.width, channels, elementType })
 
 /** A window that is being read, and its copy that a kernel loads. */
 const heldWindows = 2

@@ -47,12 +47,19 @@ const scoresOf = (network: RunningNetwork): E.Either<Failure, Prediction> => {
     : notFinite(`the score of class ${wrong} is ${scores[wrong]}, which is`)
 }
 
+/** Bytes, which are in memory meanwhile. */
+const countedAtOnce = 2 ** 24
+
 /** What a step has left of the image, once it is known to be finite. */
 export const predictionOf = ({ height, width }: Extent2, planned: Planned, network: RunningNetwork): E.Either<Failure, Prediction> => {
   const loss = findPixelLoss(planned)
   if (loss === undefined) return scoresOf(network)
   const counted = new Array<number>(noClass + 1).fill(0)
-  for (const part of network.io.parts('classes')) for (const one of part) counted[one]! += 1
+  for (const part of network.io.parts('classes'))
+    for (let from = 0; from < part.length; from += countedAtOnce) {
+      for (const one of part.subarray(from, from + countedAtOnce)) counted[one]! += 1
+      network.io.leaveToFile()
+    }
   return counted[noClass]! > 0
     ? notFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`)
     : E.right({ pixels: counted.slice(0, loss.classes) })

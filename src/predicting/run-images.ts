@@ -1,8 +1,10 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { DiskBuffer } from '../../native'
 import type { Failure, Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
+import { diskBuffer } from '../images/mapped-image-file'
 import type { Reading } from '../images/samples'
 import { type NetworkOptions, type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { centreCrop } from '../training/batches'
@@ -63,6 +65,15 @@ const runUntilFailure =
     return E.right({ at: run.images.length })
   }
 
+/** Bytes of classes and scores that are in memory whole. */
+const mostInMemory = 2 ** 24
+
+/** A place on disk for what is predicted of large images; a GPU hands it out from memory. */
+const stepBufferOf = <S>({ planned, device }: ImageRun<S>): Outcome<DiskBuffer | undefined> => {
+  const bytes = planned.staged.program.step.exchangeBytes
+  return device === 'cuda' || bytes <= mostInMemory ? TE.right(undefined) : diskBuffer('what is predicted', bytes)
+}
+
 /**
  * Predicts images of one extent, one after the other, on one network; after a failure that is gone
  * over, on a new one.
@@ -71,8 +82,11 @@ export const runImages = <S extends Opened>(run: ImageRun<S>, first = 0): Outcom
   first >= run.images.length
     ? TE.right(undefined)
     : pipe(
-        withNetwork({ planned: run.planned, device: run.device, weights: run.weights, seed: 0 }, (network) =>
-          runUntilFailure(run, network, first)
+        stepBufferOf(run),
+        TE.chain((stepBuffer) =>
+          withNetwork({ planned: run.planned, device: run.device, weights: run.weights, seed: 0, stepBuffer }, (network) =>
+            runUntilFailure(run, network, first)
+          )
         ),
         TE.chain(({ at, failure }) =>
           failure === undefined

@@ -14,6 +14,8 @@ import { writePyramid } from './tiff-pyramid'
 export interface ClassMapOptions {
   readonly header: ImageHeader
   readonly parts: readonly Uint8Array[]
+  /** Takes what was read of them out of memory, where they lie in a file. */
+  readonly leave: () => void
   readonly names: readonly string[]
   readonly hasPalette: boolean
   /** The class that polygons leave out. */
@@ -21,16 +23,16 @@ export interface ClassMapOptions {
 }
 
 const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOptions) => Outcome<void>>> = {
-  png: (path, { header: { height, width }, parts }) => writeMask(path, { height, width }, parts),
-  tif: (path, { header: { height, width, view, ground }, parts, hasPalette }) =>
-    writePyramid(path, rowsOfParts({ height, width }, parts), {
+  png: (path, { header: { height, width }, parts, leave }) => writeMask(path, { height, width }, parts, leave),
+  tif: (path, { header: { height, width, view, ground }, parts, leave, hasPalette }) =>
+    writePyramid(path, rowsOfParts({ height, width }, parts, leave), {
       ...(hasPalette && { palette }),
       ...(ground && { ground: groundTags(ground) }),
       micronsPerPixel: view.micronsPerPixel
     }),
-  geojson: (path, { header: { height, width, levels }, parts, names, background }) => {
+  geojson: (path, { header: { height, width, levels }, parts, leave, names, background }) => {
     const [finest = { height, width }] = levels
-    return writeGeoJson(path, rowsOfParts({ height, width }, parts), {
+    return writeGeoJson(path, rowsOfParts({ height, width }, parts, leave), {
       names,
       scale: [finest.width / width, finest.height / height],
       background

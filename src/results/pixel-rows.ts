@@ -5,12 +5,21 @@ export interface PixelRows extends Extent2 {
   readonly samples: 1 | 3
   /** [rows, width, samples] from row `top` on; what was given before may be overwritten. */
   readonly rows: (top: number, rows: number) => Promise<Uint8Array>
+  /** Rows to ask for at a time, where each takes memory; any number where absent. */
+  readonly mostRows?: number
 }
 
-/** Classes [height, width] that lie in several parts, all but the last of the same length. */
-export const rowsOfParts = ({ height, width }: Extent2, parts: readonly Uint8Array[]): PixelRows => {
+/** Bytes of what lies in a file that are in memory meanwhile. */
+const bytesAtOnce = 2 ** 22
+
+/**
+ * Classes [height, width] that lie in several parts, all but the last of the same length. `leave`
+ * takes those that were read out of memory.
+ */
+export const rowsOfParts = ({ height, width }: Extent2, parts: readonly Uint8Array[], leave: () => void = () => undefined): PixelRows => {
   const partBytes = parts[0]!.length
   const rows = (top: number, count: number): Promise<Uint8Array> => {
+    leave()
     const [from, to] = [top * width, (top + count) * width]
     const [first, last] = [Math.floor(from / partBytes), Math.floor((to - 1) / partBytes)]
     if (first === last) return Promise.resolve(parts[first]!.subarray(from - first * partBytes, to - first * partBytes))
@@ -22,5 +31,5 @@ export const rowsOfParts = ({ height, width }: Extent2, parts: readonly Uint8Arr
     }
     return Promise.resolve(joined)
   }
-  return { height, width, samples: 1, rows }
+  return { height, width, samples: 1, rows, mostRows: Math.max(1, Math.floor(bytesAtOnce / width)) }
 }

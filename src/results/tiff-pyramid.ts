@@ -34,9 +34,8 @@ const levelsOf = ({ height, width }: Extent2): readonly Extent2[] => {
  * Rows at half the extent. Of classes, that of the pixel under the middle, as masks are read at
  * other levels; of pictures, the mean of four.
  */
-const halve = (pixels: Uint8Array, rows: number, width: number, samples: number): Uint8Array => {
+const halve = (pixels: Uint8Array, rows: number, width: number, samples: number, half: Uint8Array): Uint8Array => {
   const [halfRows, halfWidth] = [Math.ceil(rows / 2), Math.ceil(width / 2)]
-  const half = new Uint8Array(halfRows * halfWidth * samples)
   let to = 0
   for (let row = 0; row < halfRows; row += 1) {
     const [upper, lower] = [2 * row * width, Math.min(2 * row + 1, rows - 1) * width]
@@ -50,12 +49,11 @@ const halve = (pixels: Uint8Array, rows: number, width: number, samples: number)
         }
     }
   }
-  return half
+  return half.subarray(0, to)
 }
 
-/** One tile of a band, its last row and column repeated where the image ends. */
-const cutTile = (band: Uint8Array, rows: number, width: number, samples: number, left: number): Uint8Array => {
-  const tile = new Uint8Array(tileExtent * tileExtent * samples)
+/** Fills a tile from a band, its last row and column repeated where the image ends. */
+const cutTile = (tile: Uint8Array, band: Uint8Array, rows: number, width: number, samples: number, left: number): void => {
   const columns = Math.min(tileExtent, width - left)
   for (let row = 0; row < tileExtent; row += 1) {
     const from = (Math.min(row, rows - 1) * width + left) * samples
@@ -63,7 +61,6 @@ const cutTile = (band: Uint8Array, rows: number, width: number, samples: number,
     tile.set(band.subarray(from, from + columns * samples), to)
     for (let at = columns * samples; at < tileExtent * samples; at += 1) tile[to + at] = tile[to + at - samples]!
   }
-  return tile
 }
 
 const deflated = promisify(deflate)
@@ -91,10 +88,13 @@ const createLevel = (writer: TiffWriter, extent: Extent2, samples: 1 | 3, next: 
   const offsets: number[] = []
   const bytes: number[] = []
   const alike = new Map<number, readonly [offset: number, bytes: number]>()
+  // Taken once: what is dropped band by band would pile up before it is collected.
   const band = new Uint8Array(Math.min(tileBand, height) * rowBytes)
+  const tile = new Uint8Array(tileExtent * tileExtent * samples)
+  const half = new Uint8Array(next === undefined ? 0 : Math.ceil(Math.min(tileBand, height) / 2) * Math.ceil(width / 2) * samples)
   let [held, done] = [0, 0]
   const writeTile = async (left: number, rows: number): Promise<readonly [offset: number, bytes: number]> => {
-    const tile = cutTile(band, rows, width, samples, left)
+    cutTile(tile, band, rows, width, samples, left)
     const value = isGrey(samples) ? onlyValue(tile) : undefined
     const known = value === undefined ? undefined : alike.get(value)
     if (known !== undefined) return known
@@ -112,7 +112,7 @@ const createLevel = (writer: TiffWriter, extent: Extent2, samples: 1 | 3, next: 
     }
     done += rows
     held = 0
-    await next?.push(halve(band.subarray(0, rows * rowBytes), rows, width, samples))
+    await next?.push(halve(band.subarray(0, rows * rowBytes), rows, width, samples, half))
   }
   const push = async (pixels: Uint8Array): Promise<void> => {
     for (let from = 0; from < pixels.length;) {
@@ -162,7 +162,7 @@ const tagsOf = (level: number, extent: Extent2, samples: 1 | 3, written: LevelWr
 /**
  * Writes a BigTIFF in tiles of 256x256, with levels of half the extent each down to one tile: of
  * one sample a pixel classes (deflate), of three a picture (JPEG). Rows are read once, from the
- * top; two bands of 256 rows are held.
+ * top; of each level a band of 256 rows is held.
  */
 export const writePyramid = (path: string, pixels: PixelRows, options: PyramidOptions = {}): Outcome<void> =>
   replaceFileAtomic(path, async (temporary) => {
@@ -172,8 +172,9 @@ export const writePyramid = (path: string, pixels: PixelRows, options: PyramidOp
       const extents = levelsOf(pixels)
       const levels: LevelWriter[] = []
       for (const extent of [...extents].reverse()) levels.unshift(createLevel(writer, extent, pixels.samples, levels[0]))
-      for (let top = 0; top < pixels.height; top += tileBand)
-        await levels[0]!.push(await pixels.rows(top, Math.min(tileBand, pixels.height - top)))
+      const atOnce = Math.min(tileBand, pixels.mostRows ?? tileBand)
+      for (let top = 0; top < pixels.height; top += atOnce)
+        await levels[0]!.push(await pixels.rows(top, Math.min(atOnce, pixels.height - top)))
       await writer.finish(levels.map((level, index) => tagsOf(index, extents[index]!, pixels.samples, level, options)))
     } finally {
       await file.close()

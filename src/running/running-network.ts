@@ -3,6 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import {
   type DeviceName,
+  type DiskBuffer,
   type Image,
   type Network,
   type SectionName,
@@ -13,7 +14,7 @@ import {
 } from '../../native'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
-import { type StepIo, createStepIo } from './step-io'
+import { type MemoryStepIo, type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { drawParameters } from '../weights/initialise'
 import type { RunRecorder } from './run-recorder'
@@ -84,10 +85,12 @@ export interface NetworkOptions {
   /** Instead of weights: fills the restore I/O buffer with all that an earlier training left. */
   readonly state?: ((io: StepIo) => Outcome<void>) | undefined
   readonly seed: number
+  /** Where what steps take and hand out lies; in memory where absent. */
+  readonly stepBuffer?: DiskBuffer | undefined
   /** True if the time of each launch is measured. */
   readonly timesKernels?: boolean
   /** Fills the weights, and gives all ranks those of the first. */
-  readonly share?: (<A>(fill: Outcome<A>, io: StepIo) => Outcome<A>) | undefined
+  readonly share?: (<A>(fill: Outcome<A>, io: MemoryStepIo) => Outcome<A>) | undefined
   /** The ranks that share the micro-batches of an update; absent where there is but one process. */
   readonly network?: Network | undefined
   /** Keeps when the launches of steps and updates ran; absent where that is not noted. */
@@ -95,7 +98,7 @@ export interface NetworkOptions {
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
-const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, StepIo> => {
+const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, MemoryStepIo> => {
   const { graph, program } = staged
   const bytes = program.restore.exchangeBytes
   const weights = `the weights of ${graph.model} take ${bytes} bytes`
@@ -155,9 +158,35 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   )
 }
 
+/** Milliseconds, in which a device writes some tens of megabytes at most. */
+const leavingInterval = 20
+
+/** Windows are read tile by tile, after what the tile before handed out. */
+const leavingBefore =
+  ({ leaveToFile }: DiskBuffer) =>
+  (image: Image): Image => {
+    const { pixels } = image
+    if (!('readWindow' in pixels)) return image
+    return { ...image, pixels: { ...pixels, readWindow: (window) => (leaveToFile(), pixels.readWindow(window)) } }
+  }
+
+/** Runs a step so that what a device writes into a file meanwhile does not pile up in memory. */
+const whileLeaving =
+  <A>(disk: DiskBuffer | undefined, images: readonly Image[], run: (images: readonly Image[]) => Outcome<A>): Outcome<A> =>
+  async () => {
+    if (disk === undefined) return run(images)()
+    disk.expectScattered(true)
+    const timer = setInterval(disk.leaveToFile, leavingInterval)
+    return run(images.map(leavingBefore(disk)))().finally(() => {
+      clearInterval(timer)
+      disk.leaveToFile()
+      disk.expectScattered(false)
+    })
+  }
+
 const toRunningNetwork = (
   session: Session,
-  { planned: { staged }, recorder }: NetworkOptions,
+  { planned: { staged }, recorder, stepBuffer }: NetworkOptions,
   parameters: readonly Parameter[]
 ): Omit<RunningNetwork, 'startingWeights'> => {
   const { step, reduce, update } = staged.program
@@ -166,13 +195,14 @@ const toRunningNetwork = (
       recorder?.add({ section, number, timestamps: session.timestamps() })
       return milliseconds
     })
-  const io = createStepIo(step)
+  const io = createStepIo(step, stepBuffer)
   const updateIo = update && createStepIo(update)
   const reduceIo = reduce && createStepIo(reduce)
   return {
     parameters,
     io,
-    step: (values, images) => recorded('step', values)(runSection(session)('step', io, values, images)),
+    step: (values, images) =>
+      recorded('step', values)(whileLeaving(stepBuffer, images, (given) => runSection(session)('step', io, values, given))),
     reduce: (values) => (reduceIo === undefined ? TE.right(0) : runSection(session)('reduce', reduceIo, values, [])),
     updateIo,
     update: (values) =>

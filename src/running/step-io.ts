@@ -1,53 +1,75 @@
+import type { DiskBuffer, MappedExchange } from '../../native'
 import { stepIoElementBytes, type StepIoEntry, type Section } from '../../staging/program/program'
 
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
 /** The caller's buffer of one section, and its values by name, as views into it. */
 export interface StepIo {
-  readonly buffer: ArrayBuffer
+  readonly buffer: ArrayBuffer | MappedExchange
   readonly view: (name: string) => Numbers
   /** A value's bytes, in parts: all of a large one are more than one view holds. */
   readonly parts: (name: string) => readonly Uint8Array[]
+  /** Takes what was touched of it out of memory where it lies in a file; else does nothing. */
+  readonly leaveToFile: () => void
+}
+
+export interface MemoryStepIo extends StepIo {
+  readonly buffer: ArrayBuffer
 }
 
 export const partBytes = 2 ** 30
 
 const elementCount = ({ shape }: StepIoEntry): number => shape.reduce((product, extent) => product * extent, 1)
 
-const viewOf = (buffer: ArrayBuffer, entry: StepIoEntry): Numbers => {
-  const { type, offset } = entry
+const viewOf = (buffer: ArrayBuffer, byteOffset: number, entry: StepIoEntry): Numbers => {
   const elements = elementCount(entry)
-  switch (type) {
+  switch (entry.type) {
     case 'uint8':
-      return new Uint8Array(buffer, offset, elements)
+      return new Uint8Array(buffer, byteOffset, elements)
     case 'int32':
-      return new Int32Array(buffer, offset, elements)
+      return new Int32Array(buffer, byteOffset, elements)
     case 'float32':
-      return new Float32Array(buffer, offset, elements)
+      return new Float32Array(buffer, byteOffset, elements)
     case 'float64':
-      return new Float64Array(buffer, offset, elements)
+      return new Float64Array(buffer, byteOffset, elements)
   }
 }
 
-/** A zeroed buffer for a section of the Program. */
-export const createStepIo = (section: Section): StepIo => {
-  const buffer = new ArrayBuffer(section.exchangeBytes)
+/** A zeroed buffer for a section of the Program, in memory or in a file. */
+export function createStepIo(section: Section): MemoryStepIo
+export function createStepIo(section: Section, disk: DiskBuffer | undefined): StepIo
+export function createStepIo(section: Section, disk?: DiskBuffer): StepIo {
+  const memory = disk === undefined ? new ArrayBuffer(section.exchangeBytes) : undefined
   const entries = new Map(section.stepIo.map((entry) => [entry.name, entry]))
   const entryOf = (name: string): StepIoEntry => {
     const entry = entries.get(name)
     if (entry === undefined) throw new Error(`the section exchanges no ${name}`)
     return entry
   }
+  const partsOf = (entry: StepIoEntry): readonly Uint8Array[] => {
+    const bytes = elementCount(entry) * stepIoElementBytes(entry.type)
+    return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => {
+      const [from, length] = [entry.offset + index * partBytes, Math.min(partBytes, bytes - index * partBytes)]
+      return memory === undefined ? new Uint8Array(disk!.part(from, length)) : new Uint8Array(memory, from, length)
+    })
+  }
+  // Parts of a file are made once, since no two may overlap.
+  const made = new Map<string, readonly Uint8Array[]>()
+  const parts = (name: string): readonly Uint8Array[] => {
+    const found = made.get(name) ?? partsOf(entryOf(name))
+    made.set(name, found)
+    return found
+  }
   return {
-    buffer,
-    view: (name) => viewOf(buffer, entryOf(name)),
-    parts: (name) => {
+    buffer: memory ?? disk!.exchange,
+    view: (name) => {
       const entry = entryOf(name)
-      const bytes = elementCount(entry) * stepIoElementBytes(entry.type)
-      return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => {
-        const from = index * partBytes
-        return new Uint8Array(buffer, entry.offset + from, Math.min(partBytes, bytes - from))
-      })
-    }
+      if (memory !== undefined) return viewOf(memory, entry.offset, entry)
+      const [first, ...others] = parts(name)
+      if (first === undefined || others.length > 0) throw new Error(`${name} is more than one view holds`)
+      return viewOf(first.buffer as ArrayBuffer, first.byteOffset, entry)
+    },
+    parts,
+    leaveToFile: () => disk?.leaveToFile()
   }
 }

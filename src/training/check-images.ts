@@ -1,15 +1,15 @@
 import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { freePixels } from '../../native'
 import { type Outcome, collectFailures } from '../failure'
 import { type SeenImage, imageNotices } from '../images/image-notices'
 import { decodeImage, upscaledExtent } from '../images/decode-image'
 import { readHeader } from '../images/image-header'
 import { type ImageSource, openImage } from '../images/image-source'
-import { type ReadWindow, windowBytes } from '../images/image-windows'
+import type { ReadWindow } from '../images/image-windows'
 import type { Extent2 } from '../images/resolution'
 import { type Reading, pixelBytes } from '../images/samples'
+import { forEachTileWindow } from '../images/tile-windows'
 import { inParallel } from '../tasks/in-parallel'
 import { tap } from '../tasks/tap'
 import type { TrainingRequest } from './request'
@@ -25,15 +25,8 @@ const checkHeader = (path: string, least: Extent2, reading: Reading): Outcome<Se
     TE.map((header) => ({ path, header }))
   )
 
-/** Every tile, by bands of so many rows of tiles. */
-const readTiles = ({ header: { height, width, view, samples } }: ImageSource, read: ReadWindow): Outcome<unknown> => {
-  const { tile } = view.level
-  const rows = Math.max(1, Math.floor(windowBytes / (pixelBytes(samples) * width * tile!.height))) * tile!.height
-  return pipe(
-    Array.from({ length: Math.ceil(height / rows) }, (_, band) => band * rows),
-    TE.traverseSeqArray((top) => TE.map(freePixels)(read({ top, left: 0, height: Math.min(rows, height - top), width })))
-  )
-}
+const readTiles = ({ header: { height, width, view, samples } }: ImageSource, read: ReadWindow): Outcome<unknown> =>
+  forEachTileWindow({ height, width, tile: view.level.tile!, pixelBytes: pixelBytes(samples), read }, () => undefined)
 
 const readWhole = (path: string, reading: Reading): Outcome<unknown> =>
   pipe(

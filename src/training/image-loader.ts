@@ -6,8 +6,9 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DecodedImage, upscaledExtent } from '../images/decode-image'
 import type { Example } from '../images/dataset'
 import { annotationCache, imageCache, maskCache } from '../images/image-cache'
+import type { ImageHeader } from '../images/image-header'
 import { type ImageSource, openImage } from '../images/image-source'
-import { type ReadWindow, windowBytes } from '../images/image-windows'
+import { type ReadWindow, readPixels } from '../images/image-windows'
 import { isMask } from '../images/labels'
 import { cutMask, readMaskCut } from '../images/mask-crops'
 import type { TiledMask } from '../images/mask-windows'
@@ -15,7 +16,8 @@ import { type ClassMap, type Mask, openMask } from '../images/masks'
 import { type PolygonMap, paintWindow } from '../images/paint-polygons'
 import { ownPixels } from '../images/raw-pixels'
 import { type Extent2, extentText } from '../images/resolution'
-import { type Reading, type Samples, colours, pixelBytes } from '../images/samples'
+import { type Reading, colours, pixelBytes } from '../images/samples'
+import { windowBytes } from '../images/tile-windows'
 import { type CropPlacement, cropMask, extentInImage } from './crop-mask'
 
 /** Where the crop of an image of some extent lies. */
@@ -88,7 +90,7 @@ const memoised = <A>(find: (path: string) => Outcome<A>): ((path: string) => Out
 /** An image as steps see it: enlarged where it is smaller than the crop. */
 interface SeenImage {
   readonly extent: Extent2
-  readonly samples: Samples
+  readonly header: ImageHeader
   /** Absent of one that is decoded whole: it has no tiles, or is enlarged. */
   readonly read?: ReadWindow
 }
@@ -114,7 +116,7 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
                 `the image ${example.path} is ${extentText(header)}, smaller than a crop of ${extentText(least)}: take a smaller --crop`
               )
           ),
-          E.map((extent) => ({ extent, samples: header.samples, ...(read && extent === header ? { read } : {}) }))
+          E.map((extent) => ({ extent, header, ...(read && extent === header ? { read } : {}) }))
         )
       )
     )
@@ -124,10 +126,10 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
     return { top: cropTop, left: cropLeft, ...extentInImage(crop, placement) }
   }
 
-  const cutImage = ({ extent, samples }: SeenImage, readWindow: ReadWindow, placement: CropPlacement): Outcome<Image> => {
+  const cutImage = ({ extent, header }: SeenImage, readWindow: ReadWindow, placement: CropPlacement): Outcome<Image> => {
     const { height, width } = extent
-    const { channels, elementType } = samples
-    if (!isBuffered) return TE.right({ pixels: { windowBytes, readWindow }, height, width, channels, elementType, ...placement })
+    const { channels, elementType } = header.samples
+    if (!isBuffered) return TE.right({ pixels: readPixels(header, readWindow), height, width, channels, elementType, ...placement })
     const window = windowOf(placement)
     return TE.map((pixels: Uint8Array): Image => ({
       pixels: ownPixels(pixels),

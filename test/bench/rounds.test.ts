@@ -11,7 +11,7 @@ const contender = (name: string, times: readonly number[], log: string[]): Conte
     const ms = times[taken++ % times.length]!
     return { ms: Math.abs(ms), loss: 0, peakBytes: 0, disturbance: ms < 0 ? 0.5 : 0 }
   }
-  return { name, arenaBytes: null, predictedMs: null, step, close: () => log.push(`${name} closed`) }
+  return { name, arenaBytes: null, predictedMs: null, limitMs: null, step, close: () => log.push(`${name} closed`) }
 }
 
 test('steps are interleaved, and those that something disturbed are taken again and do not count', async () => {

@@ -2,6 +2,7 @@
 // what needs no GPU to be found wrong.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -35,8 +36,34 @@ const files = {
 }
 
 const suite = emulates ? test : test.skip
+suite('everything for it is built', () => {
+  run('cmake', [
+    '--build',
+    build,
+    '--parallel',
+    String(availableParallelism()),
+    '--target',
+    'emulated_addon',
+    'emulated_test',
+    'cuda_engines_test'
+  ])
+})
+
+suite("the cuda device's scheduling by itself", () => {
+  assert.match(run(join(build, 'cuda_engines_test'), []), / 0 failures/)
+})
+
+// Under sanitizers in the long tests (native/test/run).
+suite('the cuda device against the reference device, without Node', () => {
+  const printed = run(join(build, 'emulated_test'), ['0.4', 'cuda', 'tf32', 'bf16'], {
+    TILEFOLD_CUDNN_PATH: libraries,
+    OMP_WAIT_POLICY: 'passive'
+  })
+  for (const name of ['cuda', 'cuda tf32', 'cuda bf16'])
+    assert.match(printed, new RegExp(`^${name}: \\d+ kernels compared, 0 failures`, 'm'))
+})
+
 suite("the cuda device's suite passes on the processor", () => {
-  run('cmake', ['--build', build, '--target', 'emulated_addon'])
   for (const [file, draws] of Object.entries(files)) {
     const printed = run(process.execPath, ['-r', './test/transpile.js', `test/${file}.test.ts`], {
       TILEFOLD_ADDON: join(libraries, 'tilefold.node'),

@@ -14,6 +14,8 @@ import { close, exchange, index, launch, left, loop, open, parameters, targets, 
 
 const [height, width] = [4, 6]
 const [tileHeight, tileWidth] = [2, 3]
+/** Of a file without tiles. */
+const single = { height: 1, width: 1 }
 const [mean, deviation] = [
   [0.4, 0.5, 0.6, 0.1],
   [0.2, 0.3, 0.4, 0.7]
@@ -167,7 +169,12 @@ for (const target of targets)
         ).flat()
         const read = await loadTiles([image], layout, target)
         assert.ok(read.every((value, i) => Math.abs(value - expected[i]!) <= 1e-6 * Math.max(1, Math.abs(expected[i]!))))
-        const windows = readFrom({ ...whole, pixels: image.pixels as Uint8Array, channels: pixelBytes({ elementType, channels }) }, 64, [])
+        const windows = readFrom(
+          { ...whole, pixels: image.pixels as Uint8Array, channels: pixelBytes({ elementType, channels }) },
+          64,
+          [],
+          single
+        )
         assert.equal(await loadTiles([{ ...image, pixels: windows }], layout, target), read)
       })
 
@@ -182,8 +189,14 @@ for (const target of targets)
   })
 
 /** Pixels that are read as the device asks for them, and what it asked for. */
-const readFrom = ({ pixels, width: across, channels }: Held, windowBytes: number, asked: ImageWindow[]): ReadPixels => ({
+const readFrom = (
+  { pixels, width: across, channels }: Held,
+  windowBytes: number,
+  asked: ImageWindow[],
+  tile: ReadPixels['tile']
+): ReadPixels => ({
   windowBytes,
+  tile,
   readWindow: (window) => {
     asked.push(window)
     const rows = Array.from({ length: window.height }, (_, row) => ((window.top + row) * across + window.left) * channels)
@@ -195,6 +208,7 @@ for (const target of targets)
   test(`windows that are read as they are needed load as pixels in memory, ${target.device} ${target.precision}`, async () => {
     for (const windowBytes of [1, tileWidth * 3, tileWidth * 3 + 5, 2 ** 20])
       for (const flips of [0, 1, 2, 3]) {
+        const tile = { height: 1 + flips, width: 4 - flips }
         const images = ([0, 1, 2, 3] as const).map((quarterTurns): Held => {
           const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
           const corner = { cropTop: quarterTurns + 1, cropLeft: 2 * quarterTurns }
@@ -202,26 +216,46 @@ for (const target of targets)
           return { ...image, ...corner, flipHorizontal: flips % 2 === 1, flipVertical: flips > 1, quarterTurns }
         })
         const asked: ImageWindow[] = []
-        const read = images.map((image): Image => ({ ...image, pixels: readFrom(image, windowBytes, asked) }))
+        const read = images.map((image): Image => ({ ...image, pixels: readFrom(image, windowBytes, asked, tile) }))
         assert.equal(await loadTiles(read, 'plain', target), await loadTiles(images, 'plain', target))
-        // Every pixel of the crops once, a row of a tile at a time where no more is allowed.
+        // Every pixel of the crops once, and no more at a time than is allowed.
         const areas = asked.map((window) => window.height * window.width)
         assert.is(
           areas.reduce((sum, area) => sum + area, 0),
           images.length * height * width
         )
-        assert.is(Math.max(...areas), windowBytes === 2 ** 20 ? tileHeight * tileWidth : tileWidth)
+        assert.ok(Math.max(...areas) <= Math.max(1, windowBytes / 3))
+        if (windowBytes === 2 ** 20) assert.is(Math.max(...areas), tileHeight * tileWidth)
       }
   })
 
+test('windows end where tiles of their file end, so that a part of an image decodes none twice', async () => {
+  const tile = { height: 2, width: 2 }
+  const held = pixelsOf(height, width, 3, 5)
+  const asked: ImageWindow[] = []
+  const image: Image = { ...held, pixels: readFrom(held, tile.height * tile.width * 3, asked, tile) }
+  assert.equal(await loadTiles([image], 'plain', targets[0]), await loadTiles([held], 'plain', targets[0]))
+  // Columns 0 to 2 and 3 to 5 of the image, of tiles that begin at 0, 2 and 4.
+  const columns = [
+    [0, 2],
+    [2, 1],
+    [3, 1],
+    [4, 2]
+  ] as const
+  assert.equal(
+    asked,
+    [0, 2].flatMap((top) => columns.map(([left, across]) => ({ top, left, height: 2, width: across })))
+  )
+})
+
 test('a window that is refused fails the section with its sentence, and so does one of another size', async () => {
   const held = pixelsOf(height, width, 3, 1)
-  const refusing: Image = { ...held, pixels: { windowBytes: 64, readWindow: () => TE.left({ message: 'the tile is cut' }) } }
+  const refusing: Image = { ...held, pixels: { windowBytes: 64, tile: single, readWindow: () => TE.left({ message: 'the tile is cut' }) } }
   await loadTiles([refusing], 'plain', targets[0]).then(
     () => assert.unreachable(),
     ({ message }: Error) => assert.is(message, 'the tile is cut')
   )
-  const short: Image = { ...held, pixels: { windowBytes: 64, readWindow: () => TE.right(new Uint8Array(5)) } }
+  const short: Image = { ...held, pixels: { windowBytes: 64, tile: single, readWindow: () => TE.right(new Uint8Array(5)) } }
   await loadTiles([short], 'plain', targets[0]).then(
     () => assert.unreachable(),
     ({ message }: Error) => assert.match(message, /a window of 18 bytes was answered with 5/)
@@ -233,7 +267,7 @@ test('an interrupt ends a section that waits for a window', async () => {
   let interrupt: () => void = () => undefined
   const waiting: Image = {
     ...pixelsOf(height, width, 3, 1),
-    pixels: { windowBytes: 64, readWindow: () => () => (setTimeout(() => interrupt(), 20), never) }
+    pixels: { windowBytes: 64, tile: single, readWindow: () => () => (setTimeout(() => interrupt(), 20), never) }
   }
   await loadTiles([waiting], 'plain', targets[0], (session) => (interrupt = session.interrupt)).then(
     () => assert.unreachable(),

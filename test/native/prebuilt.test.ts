@@ -80,6 +80,15 @@ test('package.json names the packages that may be beside it, and asks no registr
 const folder = temporaryFolder()
 const built = readFileSync(join(root, 'native', 'build', 'Release', 'tilefold.node'))
 
+test('what was not built is not packed, which is a sentence', () => {
+  const packed = spawnSync(process.execPath, [join(root, 'src', 'packaging', 'pack-addon.js'), '--build', folder], { encoding: 'utf8' })
+  assert.is(
+    packed.stderr,
+    `${join(folder, 'Release', 'tilefold.node')} is not there: build the addon first, with npm run build, or name the folder of another build by --build\n`
+  )
+  assert.is(packed.status, 1)
+})
+
 test('a clone in which nothing is built says how to build it', () => {
   const clone = join(folder, 'clone')
   const isBuilt = (path: string): boolean => path.startsWith(join(root, 'native', 'build'))

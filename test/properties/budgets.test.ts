@@ -4,7 +4,6 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { strategyNames, verify, type Staged } from '../../staging'
 import { gradients, stageFor } from '../golden/execute'
-import { inSystems } from '../in-systems'
 import { propertyRuns } from '../property-runs'
 import { assertClose, randomExecution } from './random-execution'
 
@@ -51,7 +50,7 @@ test('random nets, strategies and budgets: a plan fits or names what would, is v
       const auto = stagedIn(enough, 'auto')
       assert.ok(isRight(auto) && milliseconds(auto.right) <= milliseconds(planned.staged), 'auto is slower')
     }),
-    propertyRuns(inSystems ? 50 : 30)
+    propertyRuns(50)
   )
 })
 

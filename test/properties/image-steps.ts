@@ -1,5 +1,5 @@
 import { openSession, type DeviceName, type Image } from '../../native'
-import { createStepIo } from '../../src/running/step-io'
+import { type MemoryStepIo, createStepIo } from '../../src/running/step-io'
 import type { Objective, Program, SectionName } from '../../staging'
 import { must } from '../must'
 import type { RandomExecution } from './random-execution'
@@ -35,7 +35,7 @@ export const outcome = async (
   program: Program
 ) => {
   const session = must(openSession({ device: device.name, program, arenaBytes: program.peakBytes + 8192 }))
-  const run = async (section: SectionName, exchange: ReturnType<typeof createStepIo>, step = 0): Promise<ArrayBuffer> => {
+  const run = async (section: SectionName, exchange: MemoryStepIo, step = 0): Promise<ArrayBuffer> => {
     const loads = section === 'step' || section === 'evaluate'
     must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: 5 }, loads ? images : [])())
     return exchange.buffer

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert'
-import { buildGraph, type Graph } from '../../staging'
+import { buildGraph, type Graph, type Node } from '../../staging'
 import type { Execution, Gradients, Tensors } from '../golden/execute'
-import { drawsOf, netKind, randomNet, type Draw } from '../staging/random-nets'
+import { drawsOf, netKind, randomNet, type Draw, type RandomNet } from '../staging/random-nets'
 import { must } from '../must'
 
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
@@ -20,18 +20,25 @@ export interface RandomExecution extends Execution {
 
 export const randomExecution = (seed: number, kind = netKind(seed)): RandomExecution => {
   const draw = drawsOf(seed)
-  const { model, input } = randomNet(draw, kind)
+  return executionOf(draw, randomNet(draw, kind), targetOf, seed)
+}
+
+const targetOf = (draw: Draw, { op, input }: Node): ArrayLike<number> => {
+  const [rows, classes, height, width] = input
+  const labels = (count: number): readonly number[] => Array.from({ length: count }, () => draw(0, classes - 1))
+  return op === 'softmaxCrossEntropy' ? labels(rows) : op === 'pixelCrossEntropy' ? labels(rows * height * width) : values(draw, input)
+}
+
+/** A net with random weights and a batch, of which `drawTarget` draws what the loss takes. */
+export const executionOf = (
+  draw: Draw,
+  { model, input }: RandomNet,
+  drawTarget: (draw: Draw, loss: Node) => ArrayLike<number>,
+  seed = 0
+): RandomExecution => {
   const graph = must(buildGraph(model, input))
   const { nodes, parameters } = graph
-  const loss = nodes[nodes.length - 1]!
-  const [rows, classes, height, width] = loss.input
-  const labels = (count: number): readonly number[] => Array.from({ length: count }, () => draw(0, classes - 1))
-  const target =
-    loss.op === 'softmaxCrossEntropy'
-      ? labels(rows)
-      : loss.op === 'pixelCrossEntropy'
-        ? labels(rows * height * width)
-        : values(draw, loss.input)
+  const target = drawTarget(draw, nodes[nodes.length - 1]!)
   const weights = new Map(
     parameters.map(({ name, role, shape }) => {
       const drawn = values(draw, shape)

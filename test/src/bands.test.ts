@@ -93,6 +93,18 @@ test('a 16-bit PNG, and bands of an 8-bit one, are decoded as they are stored', 
   assert.equal([...(last.pixels as Uint8Array)], [40, 100, 160, 220])
 })
 
+test('a colour profile changes no bands', async () => {
+  const colours = Uint8Array.from({ length: 48 }, (_, index) => (37 * index) % 256)
+  await sharp(colours, { raw: { width: 4, height: 4, channels: 3 } })
+    .withIccProfile('p3')
+    .png()
+    .toFile(at('profile.png'))
+  const stored = await sharp(at('profile.png'), { ignoreIcc: true }).raw().toBuffer()
+  assert.not.equal([...stored], [...colours])
+  const found = await valueOf(decodeImage(at('profile.png'), { height: 1, width: 1 }, undefined, { level: 0, bands: [1, 2, 3] }))
+  assert.equal([...(found.pixels as Uint8Array)], [...stored])
+})
+
 test('the four inks of a CMYK JPEG reach a network of four channels', async () => {
   const red = Uint8Array.from({ length: 3 * 16 * 16 }, (_, index) => (index % 3 === 0 ? 255 : 0))
   await sharp(red, { raw: { width: 16, height: 16, channels: 3 } })

@@ -6,7 +6,15 @@ import { readFileSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { commonjsProgram, exportingProgram, javascriptModel, moduleProgram, printed, typescriptModel } from '../systems/example-programs'
+import {
+  commonjsProgram,
+  exportingProgram,
+  javascriptModel,
+  moduleProgram,
+  printed,
+  throwingProgram,
+  typescriptModel
+} from '../systems/example-programs'
 import { type Ended, borrow, installed, nodes, prints, run, writeFiles } from '../systems/strange-project'
 import { root } from './command-line'
 
@@ -122,7 +130,9 @@ for (const { name, program } of machines)
     for (const script of ['program.js', 'program.mjs']) runs(project, [script], printed)
     for (const type of ['commonjs', 'module']) {
       const folder = at(`typed-${type}`)
+      const settings = { compilerOptions: { module: 'nodenext', types: [] } }
       writeFiles(folder, { 'package.json': { type }, 'model.ts': typescriptModel(), 'wrong.ts': typescriptModel(33) })
+      if (type === 'module') writeFiles(folder, { 'tsconfig.json': settings })
       if (name === machines[0]!.name) borrow(folder, ['typescript'])
       refused(run(folder, program, [command, 'plan', 'wrong.ts'], quiet), /^wrong\.ts:3:\d+: 0: conv2d: the kernel 33x33 is larger than/)
       runs(folder, [command, 'plan', 'model.ts', '--out', 'made.plan.ts'], /^small, input 1x3x32x32/)
@@ -133,6 +143,28 @@ for (const { name, program } of machines)
     assert.is(status, 0, stderr)
     assert.is(JSON.parse(stdout).steps, 2)
   })
+
+test('ts-node checks and runs ECMAScript modules', () => {
+  const folder = at('ts-node-modules')
+  const compilerOptions = { module: 'nodenext', target: 'es2022', strict: true, types: ['node'] }
+  writeFiles(folder, {
+    'package.json': { type: 'module' },
+    'tsconfig.json': { compilerOptions, 'ts-node': { require: ['tilefold/ts-node'] } },
+    'network.ts': typescriptModel(),
+    'throwing.ts': throwingProgram,
+    'wrong.ts': typescriptModel(33)
+  })
+  borrow(folder, ['typescript', 'ts-node', '@types'])
+  for (const { name, program } of machines)
+    for (const [file, expected] of [
+      ['throwing.ts', /^Error: small\n +at .*throwing\.ts:6:/m],
+      ['wrong.ts', /^wrong\.ts\(3,\d+\): error TS2322: .*"0: conv2d: the kernel 33x33 is larger than its padded input 32x32"/m]
+    ] as const) {
+      const { status, stdout, stderr } = run(folder, program, ['node_modules/ts-node/dist/bin.js', file], quiet)
+      assert.match(stderr, expected, name)
+      assert.equal([stdout, status], ['', 1], name)
+    }
+})
 
 test('TypeScript compiles what a strict project writes, our declarations included', () => {
   const folder = at('compiled')

@@ -1,5 +1,6 @@
 /** TIFF and BigTIFF files in tiles, of several levels, by their specifications. */
 import { writeFileSync } from 'node:fs'
+import { deflateSync } from 'node:zlib'
 import type { ElementType } from '../../native'
 import { sampleTypes } from './image-files'
 
@@ -148,4 +149,60 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
   if (isBig) head.writeUInt16LE(8, 4)
   valuesOf(offsetType, [pages[0]!.at]).copy(head, isBig ? 8 : 4)
   writeFileSync(path, Buffer.concat(parts))
+}
+
+/**
+ * Writes an 8-bit RGB BigTIFF of any size, in tiles of 512x512 that are all the same few, so that
+ * the file is small.
+ */
+export const writeRepeatedTiff = (path: string, side: number): void => {
+  const [tile, kinds] = [512, 8]
+  const across = Math.ceil(side / tile)
+  const tiles = Array.from({ length: kinds }, (_, kind) =>
+    deflateSync(
+      Uint8Array.from({ length: tile * tile * 3 }, (__, at) => {
+        const [row, column] = [Math.floor(at / (3 * tile)), Math.floor(at / 3) % tile]
+        return [(column >> 4) * kind + 20, (row >> 4) * (kind + 1), 31 * kind + 8 * ((row ^ column) >> 5)][at % 3]!
+      })
+    )
+  )
+  const start = 16
+  const places = tiles.map((_, kind) => start + tiles.slice(0, kind).reduce((sum, { length }) => sum + length, 0))
+  const kindOf = (index: number): number => (7 * index + 3 * Math.floor(index / across)) % kinds
+  const all = Array.from({ length: across * across }, (_, index) => kindOf(index))
+  const lists = [all.map((kind) => places[kind]!), all.map((kind) => tiles[kind]!.length)].map((values) => valuesOf(16, values))
+  const listsAt = places.at(-1)! + tiles.at(-1)!.length
+  const fields: readonly Field[] = [
+    [256, 4, [side]],
+    [257, 4, [side]],
+    [258, 3, [8, 8, 8]],
+    [259, 3, [8]],
+    [262, 3, [2]],
+    [277, 3, [3]],
+    [322, 3, [tile]],
+    [323, 3, [tile]]
+  ]
+  const entry = (tag: number, type: number, count: number, value: Buffer): Buffer => {
+    const bytes = Buffer.alloc(20)
+    bytes.writeUInt16LE(tag, 0)
+    bytes.writeUInt16LE(type, 2)
+    bytes.writeBigUInt64LE(BigInt(count), 4)
+    value.copy(bytes, 12)
+    return bytes
+  }
+  const listEntries = lists.map((list, index) =>
+    entry(324 + index, 16, all.length, all.length === 1 ? list : valuesOf(16, [listsAt + index * list.length]))
+  )
+  const header = Buffer.alloc(start)
+  header.write('II', 0, 'latin1')
+  header.writeUInt16LE(43, 2)
+  header.writeUInt16LE(8, 4)
+  header.writeBigUInt64LE(BigInt(listsAt + 16 * all.length), 8)
+  const directory = [
+    valuesOf(16, [fields.length + listEntries.length]),
+    ...fields.map(([tag, type, values]) => entry(tag, type, values.length, valuesOf(type, values))),
+    ...listEntries,
+    Buffer.alloc(8)
+  ]
+  writeFileSync(path, Buffer.concat([header, ...tiles, ...lists, ...directory]))
 }

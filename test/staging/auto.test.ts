@@ -18,7 +18,6 @@ import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { sourceOrder } from '../../staging/graph/order'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { lower } from '../../staging/lowering'
-import { inSystems } from '../in-systems'
 import { propertyRuns } from '../property-runs'
 import { must } from '../must'
 import { algorithmDevice } from './algorithm-device'
@@ -76,7 +75,7 @@ const randomCase = (seed: number, net = randomNet(drawsOf(seed), netKind(seed)) 
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = propertyRuns(inSystems ? 20 : 6)
+const runs = propertyRuns(20, 6)
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => must(staged).predicted.plainPeakBytes
 

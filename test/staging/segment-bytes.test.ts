@@ -81,7 +81,7 @@ test('the bytes of a segment are those that live at once in the code of its larg
         refused += Number(bytes.refusedKernel !== undefined)
       }
     }),
-    propertyRuns(80)
+    propertyRuns(80, 80)
   )
   assert.ok(Math.min(tiled, banded, refused) > 20, `${tiled} tiled, ${banded} in bands, ${refused} refused are few`)
 })

@@ -62,7 +62,7 @@ test('a segment that is timed by its tiles takes what all of its launches take',
           }
       }
     ),
-    propertyRuns(60)
+    propertyRuns(60, 60)
   )
   assert.ok(Math.min(tiled, byWinograd, loading) > 20, `${tiled} tiled, ${byWinograd} by Winograd, ${loading} that load are few`)
 })

@@ -45,6 +45,15 @@ ${body}`
 /** TypeScript that says what it becomes, as verbatimModuleSyntax wants it in CommonJS. */
 export const requiringProgram = moduleProgram.replace(/import \* as (\w+) from ('.*')/g, 'import $1 = require($2)')
 
+/** Imports a model in TypeScript by the name that it has once compiled, and throws at line 6. */
+export const throwingProgram = `import network from './network.js'
+interface Named {
+  readonly name: string
+}
+const { name }: Named = network
+throw new Error(name)
+`
+
 /** What a published library exports: its declarations name our types. */
 export const exportingProgram = `import type { TrainOptions, TrainReport } from 'tilefold'
 import { plan, train } from 'tilefold/promise'

@@ -14,6 +14,7 @@ import {
   moduleProgram,
   printed,
   requiringProgram,
+  throwingProgram,
   typescriptModel
 } from './example-programs'
 import { type Ended, type NodeProgram, borrow, installed, nodes, prints, run, writeFiles } from './strange-project'
@@ -82,8 +83,10 @@ for (const machine of machines) {
 
 for (const { machine, typescript } of pairs)
   test(`models and plans by the command line on ${machine.name} with TypeScript ${typescript}`, () => {
-    const models: readonly (readonly [string, object, string])[] = [
+    const node = { compilerOptions: { module: 'nodenext', strict: true, types: [] } }
+    const models: readonly (readonly [string, object, string, object?])[] = [
       ['model.ts', {}, typescriptModel()],
+      ['model.ts', {}, typescriptModel(), node],
       ['model.cts', {}, typescriptModel()],
       ['model.mts', {}, typescriptModel()],
       ['model.js', {}, commonjsModel],
@@ -91,12 +94,14 @@ for (const { machine, typescript } of pairs)
       ['model.cjs', {}, commonjsModel],
       ['model.mjs', {}, javascriptModel],
       ['model.ts', { type: 'module' }, typescriptModel()],
+      ['model.ts', { type: 'module' }, typescriptModel(), node],
+      ['model.mts', { type: 'module' }, typescriptModel(), node],
       ['model.js', { type: 'module' }, javascriptModel],
       ['model.cts', { type: 'module' }, typescriptModel()]
     ]
-    models.forEach(([name, manifest, text], index) => {
+    models.forEach(([name, manifest, text, settings], index) => {
       const folder = join(tools(typescript), `models-${machine.name.replace(/\W/g, '')}-${index}`)
-      writeFiles(folder, { 'package.json': manifest, [name]: text })
+      writeFiles(folder, { 'package.json': manifest, [name]: text, ...(settings && { 'tsconfig.json': settings }) })
       const say = `${name} ${JSON.stringify(manifest)}`
       if (/ts$/.test(name)) {
         const wrong = name.replace('model', 'wrong')
@@ -184,6 +189,32 @@ for (const { machine, typescript } of pairs) {
       const { status, stderr } = run(folder, machine.program, [bin(typescript, 'ts-node'), `${place}wrong.ts`], quiet)
       assert.match(stderr, /the kernel 33x33 is larger than its padded input 32x32/)
       assert.is(status, 1)
+    }
+  })
+
+  test(`ts-node with TypeScript ${typescript} on ${machine.name}, in a package of ECMAScript modules`, () => {
+    const folder = join(tools(typescript), 'ts-node-modules')
+    const compilerOptions = { module: 'nodenext', moduleResolution: 'nodenext', target: 'es2022', strict: true, types: ['node'] }
+    writeFiles(folder, {
+      'package.json': { type: 'module' },
+      'tsconfig.json': { compilerOptions, 'ts-node': { require: ['tilefold/ts-node'] } },
+      'program.ts': moduleProgram,
+      'program.mts': moduleProgram,
+      'network.ts': typescriptModel(),
+      'throwing.ts': throwingProgram,
+      'wrong.ts': typescriptModel(33),
+      'importing.ts': "import wrong from './wrong.js'\nconsole.log(wrong.name)\n"
+    })
+    for (const name of ['program.ts', 'program.mts']) runs(machine, folder, [bin(typescript, 'ts-node'), name], printed)
+    const fails = (name: string): string => {
+      const { status, stdout, stderr } = run(folder, machine.program, [bin(typescript, 'ts-node'), name], quiet)
+      assert.equal([stdout, status], ['', 1], stderr)
+      return stderr
+    }
+    assert.match(fails('throwing.ts'), /^Error: small\n +at .*throwing\.ts:6:/m)
+    for (const name of ['wrong.ts', 'importing.ts']) {
+      const said = fails(name)
+      assert.match(said, /(^|\n)wrong\.ts\(3,\d+\): error .* 0: conv2d: the kernel 33x33 is larger than its padded input 32x32/)
     }
   })
 

@@ -21,7 +21,7 @@ tar -xf "onednn_$version-$revision.debian.tar.xz"
 cd source
 patch -p1 --quiet <../debian/patches/upstream-3.7.3.patch
 cp "$here/logging.cpp" src/common/
-# Of the sources, those that convolutions in float32 need; where one is missing, the addon does not link.
+# Of the sources, those that convolutions in float32 and bf16 need; where one is missing, the addon does not link.
 kept=$(mktemp)
 # shellcheck disable=SC2046 # patterns, one a line
 ls $(cat "$here/kept-sources") | sort >"$kept"

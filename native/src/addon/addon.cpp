@@ -5,6 +5,7 @@
 #include "device_object.hpp"
 #include "interrupt_watch.hpp"
 #include "lock_object.hpp"
+#include "mapped_buffer_object.hpp"
 #include "mapped_pixels.hpp"
 #include "network_object.hpp"
 #include "session_object.hpp"
@@ -33,6 +34,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   exports.Set("openDevice", Napi::Function::New(env, tilefold::addon::openDevice));
   exports.Set("lockFile", Napi::Function::New(env, tilefold::addon::lockFile));
   exports.Set("unlockFile", Napi::Function::New(env, tilefold::addon::unlockFile));
+  exports.Set("mapBuffer", Napi::Function::New(env, tilefold::addon::mapBuffer));
   exports.Set("mapPixels", Napi::Function::New(env, tilefold::addon::mapPixels));
   exports.Set("openSlide", Napi::Function::New(env, tilefold::addon::openSlide));
   exports.Set("freePixels", Napi::Function::New(env, tilefold::addon::freePixels));

@@ -36,7 +36,9 @@ ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::int64_t
     };
     if (read_.NonBlockingCall(call) != napi_ok) windows_->refuse("the images cannot be read any more: the process ends");
   };
-  windows_ = std::make_shared<ImageWindows>(pixelBytes, countOf(pixels, "windowBytes"), ask);
+  const Napi::Object tile = objectOf(pixels.Get("tile"), "tile");
+  const ImageTileExtent extent{static_cast<std::int64_t>(countOf(tile, "height")), static_cast<std::int64_t>(countOf(tile, "width"))};
+  windows_ = std::make_shared<ImageWindows>(pixelBytes, countOf(pixels, "windowBytes"), extent, ask);
 }
 
 ReadWindows::~ReadWindows() { read_.Release(); }

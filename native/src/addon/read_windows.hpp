@@ -8,7 +8,7 @@
 
 namespace tilefold::addon {
 
-// Whether the `pixels` of an image are { windowBytes, read }.
+// Whether the `pixels` of an image are { windowBytes, tile, read }.
 bool isReadByWindows(const Napi::Value& pixels);
 
 // Calls read(top, left, height, width, answer), and takes the Uint8Array or the sentence that

@@ -2,6 +2,7 @@
 
 #include "mapped_pixels.hpp"
 #include "network_object.hpp"
+#include "mapped_buffer_object.hpp"
 #include "read_windows.hpp"
 #include "values.hpp"
 
@@ -98,10 +99,15 @@ class Run : public Napi::AsyncWorker {
       : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), session_(std::move(session)) {
     if (!info[0].IsString()) throw Failure("the section is no string");
     section_ = info[0].As<Napi::String>().Utf8Value();
-    if (!info[1].IsArrayBuffer()) throw Failure("the exchange buffer is no ArrayBuffer");
-    requireFixed(info[1], "the exchange");
-    exchange_ = static_cast<std::byte*>(info[1].As<Napi::ArrayBuffer>().Data());
-    exchangeBytes_ = info[1].As<Napi::ArrayBuffer>().ByteLength();
+    if (const MappedBuffer* mapped = mappedBufferOf(info[1])) {
+      exchange_ = static_cast<std::byte*>(mapped->data());
+      exchangeBytes_ = mapped->bytes();
+    } else {
+      if (!info[1].IsArrayBuffer()) throw Failure("the exchange buffer is no ArrayBuffer");
+      requireFixed(info[1], "the exchange");
+      exchange_ = static_cast<std::byte*>(info[1].As<Napi::ArrayBuffer>().Data());
+      exchangeBytes_ = info[1].As<Napi::ArrayBuffer>().ByteLength();
+    }
     const Napi::Object parameters = objectOf(info[2], "parameters");
     step_.learningRate = numberOf(parameters, "learningRate");
     step_.step = countOf(parameters, "step");

@@ -23,24 +23,32 @@ Layout firstSupported(KernelKind kind, Convolution c, const std::vector<Layout>&
   return hasStrips<T> && fitsStrips(kind, c) ? c.weightLayout : Layout::plain;
 }
 
-// oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another: over 1024 x 1024
-// pixels it keeps four digits, ours all, and ours is faster from 32 x 32 on. Groups would leave our
-// matrices half empty, and few channels few matrices to share among the threads; but where four
-// blocks of an image are over 2 GiB oneDNN's addresses overflow (2.6.3).
+// Where four blocks of an image are over 2 GiB, addresses of oneDNN's weight gradients overflow
+// (2.6.3).
+bool overflows(const Convolution& c) {
+  constexpr std::int64_t overflowing = std::int64_t{1} << 23;
+  return std::max(c.inHeight * c.inWidth, c.outHeight * c.outWidth) >= overflowing;
+}
+
+// oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
+// kernels: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all. Groups would
+// leave our matrices half empty, and few channels few matrices to share among the threads. Of bf16
+// it has instructions that are twice as fast as ours.
 template <class T>
-bool prefersBlocks(KernelKind kind, const Convolution& c, int threads) {
-  if (kind != KernelKind::convolutionBackwardWeights) return false;
-  constexpr std::int64_t worthwhile = 32 * 32, overflowing = std::int64_t{1} << 23;
+bool sumsTooLong(const Convolution& c, const Recipe& recipe, int threads) {
+  constexpr std::int64_t longest = 64 * 64;
   const std::int64_t block = channelBlock(c.destinationLayout), in = roundUp(c.inChannels, block) / block;
   const std::int64_t matrices = roundUp(c.outChannels, block) / block * in * c.kernelHeight * c.kernelWidth;
-  if (std::max(c.inHeight * c.inWidth, c.outHeight * c.outWidth) >= overflowing) return true;
-  // Of bf16 it has instructions that are twice as fast as ours.
-  return std::is_same_v<T, float> && c.groups == 1 && c.batch * c.outHeight * c.outWidth >= worthwhile && matrices >= threads;
+  const bool isPointwise = recipe.name().rfind("jit_1x1", 0) == 0;
+  return std::is_same_v<T, float> && !isPointwise && c.groups == 1 && c.batch * c.outHeight * c.outWidth > longest && matrices >= threads;
 }
 
 template <class T>
 std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int threads) {
-  return prefersBlocks<T>(kind, c, threads) ? std::nullopt : findDirectConvolution<T>(kind, c);
+  const bool isGradient = kind == KernelKind::convolutionBackwardWeights;
+  if (isGradient && overflows(c)) return std::nullopt;
+  std::optional<Recipe> recipe = findDirectConvolution<T>(kind, c);
+  return isGradient && recipe && sumsTooLong<T>(c, *recipe, threads) ? std::nullopt : recipe;
 }
 
 void requireOurs(const Convolution& c) {
@@ -93,8 +101,10 @@ Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
   const Layout forward =
       firstSupported<T>(KernelKind::convolutionForward, c, {Layout::OIhw8i16o2i, Layout::Ohwi16o2i, Layout::Goihw16g});
   c.sourceLayout = blocked;
-  const Layout backwardData =
-      firstSupported<T>(KernelKind::convolutionBackwardData, c, {Layout::IOhw8o16i2o, Layout::OIhw8o16i2o, Layout::Goihw16g});
+  // With strides the first has kernels for even extents alone, and the second is as fast.
+  const bool strided = c.strideHeight > 1 || c.strideWidth > 1;
+  const Layout first = strided ? Layout::OIhw8o16i2o : Layout::IOhw8o16i2o, second = strided ? Layout::IOhw8o16i2o : Layout::OIhw8o16i2o;
+  const Layout backwardData = firstSupported<T>(KernelKind::convolutionBackwardData, c, {first, second, Layout::Goihw16g});
   return {written, forward, backwardData};
 }
 

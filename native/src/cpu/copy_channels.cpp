@@ -36,11 +36,15 @@ struct Run {
   std::int64_t channel, lanes;
 };
 
-std::vector<Run> runsOf(const Side& source, const Side& destination, std::int64_t count) {
-  std::vector<Run> runs;
-  for (std::int64_t channel = 0; channel < count; channel += runs.back().lanes)
-    runs.push_back({channel, std::min({count - channel, source.together(channel), destination.together(channel)})});
-  return runs;
+// The runs of each block of the destination.
+std::vector<std::vector<Run>> runsByBlock(const Side& source, const Side& destination, std::int64_t count) {
+  std::vector<std::vector<Run>> blocks;
+  for (std::int64_t channel = 0; channel < count;) {
+    std::vector<Run>& runs = blocks.emplace_back();
+    for (const std::int64_t end = std::min(count, channel + destination.together(channel)); channel < end; channel += runs.back().lanes)
+      runs.push_back({channel, std::min(end - channel, source.together(channel))});
+  }
+  return blocks;
 }
 
 }  // namespace
@@ -50,17 +54,21 @@ Launch copyChannels(const CopyChannels& c) {
   constexpr std::int64_t grain = 1024;  // pixels
   const Side from(c, sourceRange(c)), to(c, destinationRange(c));
   const std::int64_t pixels = c.height * c.width, ranges = (pixels + grain - 1) / grain, padding = c.add ? 0 : to.padding(c.count);
-  // By ranges of pixels: runs that share a block of the destination are one thread's.
-  return [=, runs = runsOf(from, to, c.count)](const std::vector<Operand>& operands, const StepParameters&) {
+  const std::vector<std::vector<Run>> blocks = runsByBlock(from, to, c.count);
+  const auto count = static_cast<std::int64_t>(blocks.size());
+  // A range of pixels of a block of the destination is one thread's.
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
     const T* source = elements<const T>(operands, 0);
     T* destination = elements<T>(operands, 1);
-    parallelFor(c.batch * ranges, [&](std::int64_t index) {
-      const std::int64_t image = index / ranges, begin = index % ranges * grain, count = std::min(grain, pixels - begin);
-      for (const Run& run : runs)
+    parallelFor(c.batch * count * ranges, [&](std::int64_t index) {
+      const std::int64_t image = index / ranges / count, block = index / ranges % count;
+      const std::int64_t begin = index % ranges * grain, length = std::min(grain, pixels - begin);
+      for (const Run& run : blocks[static_cast<std::size_t>(block)])
         copyLanes<T>({source + from.at(image, run.channel) + begin * from.step(), from.step()},
-                  {destination + to.at(image, run.channel) + begin * to.step(), to.step()}, run.lanes, count, c.add);
+                  {destination + to.at(image, run.channel) + begin * to.step(), to.step()}, run.lanes, length, c.add);
+      if (padding == 0 || block + 1 < count) return;
       T* last = destination + to.at(image, c.count - 1) + begin * to.step() + 1;
-      for (std::int64_t p = 0; padding > 0 && p < count; ++p) std::fill_n(last + p * to.step(), padding, T(0.0F));
+      for (std::int64_t p = 0; p < length; ++p) std::fill_n(last + p * to.step(), padding, T(0.0F));
     });
   };
 }

@@ -6,6 +6,7 @@
 
 #include "../reference/device.hpp"
 #include "../reference/pooling.hpp"
+#include "average_pool.hpp"
 #include "bias.hpp"
 #include "clipping.hpp"
 #include "convolution.hpp"
@@ -69,6 +70,10 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::maxPoolForward:
     case KernelKind::maxPoolBackward:
       return cpu::compileMaxPool<T>(kernel.kind, decode<Pool>(kernel));
+    case KernelKind::averagePoolForward:
+      return inBlocks<AveragePool, T>(kernel, cpu::averagePoolForward<T>);
+    case KernelKind::averagePoolBackward:
+      return inBlocks<AveragePool, T>(kernel, cpu::averagePoolBackward<T>);
     case KernelKind::reorderWeights:
       return {cpu::reorderWeights(decode<WeightReorder>(kernel)), "tilefold"};
     case KernelKind::rectifierForward:

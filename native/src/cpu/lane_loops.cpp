@@ -1,5 +1,6 @@
 #include "lane_loops.hpp"
 
+#include <cstring>
 #include <limits>
 
 #include "lanes.hpp"
@@ -24,16 +25,22 @@ template <int Block, bool Sum, class T>
 TILEFOLD_INLINE void copyPixels(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t count) {
   for (std::int64_t p = 0; p < count; ++p) {
     T* pixel = to.first + p * to.step;
-    const typename Lanes<Block>::Floats value = Lanes<Block>::at(from.first + p * from.step);
-    Lanes<Block>::put(pixel, Sum ? Lanes<Block>::at(pixel) + value : value);
+    if constexpr (Sum)
+      Lanes<Block>::put(pixel, Lanes<Block>::at(pixel) + Lanes<Block>::at(from.first + p * from.step));
+    else
+      std::memcpy(static_cast<void*>(pixel), from.first + p * from.step, Block * sizeof(T));
   }
 }
 
 template <bool Sum, class T>
 TILEFOLD_INLINE void copyLanesAs(const PixelsFrom<T>& from, const PixelsTo<T>& to, std::int64_t lanes, std::int64_t count) {
   if (lanes == from.step && lanes == to.step) {
+    if constexpr (Sum) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < lanes * count; ++i) to.first[i] = Sum ? static_cast<T>(to.first[i] + from.first[i]) : from.first[i];
+      for (std::int64_t i = 0; i < lanes * count; ++i) to.first[i] += from.first[i];
+    } else {
+      std::memcpy(static_cast<void*>(to.first), from.first, static_cast<std::size_t>(lanes * count) * sizeof(T));
+    }
     return;
   }
   std::int64_t lane = 0;

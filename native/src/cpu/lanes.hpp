@@ -53,13 +53,15 @@ struct Lanes {
     std::memcpy(&halves, address, sizeof(halves));
     return reinterpret_cast<Floats>(Halves<Block>::widened(halves) << 16);
   }
-  // As Bfloat16 rounds.
-  TILEFOLD_INLINE static void put(Bfloat16* address, const Floats& value) {
+  // As Bfloat16 rounds; the lower half of each is what is left over.
+  TILEFOLD_INLINE static Bits rounded(const Floats& value) {
     constexpr std::int32_t infinity = 0x7F800000;
     const Bits bits = reinterpret_cast<Bits>(value);
     const Bits isNone = reinterpret_cast<Bits>((infinity - reinterpret_cast<Integers>(bits & 0x7FFFFFFFU)) >> 31);
-    const Bits rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16, none = bits >> 16 | 0x40U;
-    const typename Halves<Block>::Type halves = Halves<Block>::narrowed((rounded & ~isNone) | (none & isNone));
+    return (bits + ((0x7FFFU + (bits >> 16 & 1U)) & ~isNone)) | (isNone & 0x400000U);
+  }
+  TILEFOLD_INLINE static void put(Bfloat16* address, const Floats& value) {
+    const typename Halves<Block>::Type halves = Halves<Block>::narrowed(rounded(value) >> 16);
     std::memcpy(static_cast<void*>(address), &halves, sizeof(halves));
   }
 };

@@ -31,22 +31,97 @@ TILEFOLD_INLINE void store(T* address, const Floats& value, std::int64_t lanes) 
 
 TILEFOLD_INLINE Doubles widened(const Floats& value) { return __builtin_convertvector(value, Doubles); }
 
-// One coefficient of each lane.
+typedef std::uint32_t Bits __attribute__((vector_size(width * sizeof(std::uint32_t))));
+using Integers = Lanes<width>::Integers;
+
+// The lanes of a pixel in vectors: one after another, but of two vectors of bf16 the even lanes in
+// the first and the odd ones in the second, so that each is half of a word and nothing is shuffled.
+template <int Vectors, class T>
+constexpr bool inWords = Vectors == 2 && std::is_same_v<T, Bfloat16>;
+
+template <int Vectors, class T>
+constexpr std::int64_t laneOf(std::int64_t vector, std::int64_t i) {
+  return inWords<Vectors, T> ? 2 * i + vector : vector * width + i;
+}
+
 template <int Vectors>
+struct Pixel {
+  Floats values[Vectors];
+};
+
+template <int Vectors, bool Whole, class T>
+TILEFOLD_INLINE Pixel<Vectors> loadPixel(const T* address, std::int64_t lanes) {
+  Pixel<Vectors> pixel;
+  if constexpr (inWords<Vectors, T>) {
+    Bits words;
+    std::memcpy(&words, address, sizeof(words));
+    pixel.values[0] = reinterpret_cast<Floats>(words << 16);
+    pixel.values[1] = reinterpret_cast<Floats>(words & 0xFFFF0000U);
+  } else {
+    for (int v = 0; v < Vectors; ++v) pixel.values[v] = load<Whole>(address + v * width, lanes);
+  }
+  return pixel;
+}
+
+template <int Vectors, bool Whole, class T>
+TILEFOLD_INLINE void storePixel(T* address, const Pixel<Vectors>& pixel, std::int64_t lanes) {
+  if constexpr (inWords<Vectors, T>) {
+    const Bits words = Lanes<width>::rounded(pixel.values[0]) >> 16 | (Lanes<width>::rounded(pixel.values[1]) & 0xFFFF0000U);
+    std::memcpy(static_cast<void*>(address), &words, sizeof(words));
+  } else {
+    for (int v = 0; v < Vectors; ++v) store<Whole>(address + v * width, pixel.values[v], lanes);
+  }
+}
+
+// One coefficient of each lane.
+template <int Vectors, class T>
 struct Coefficients {
   TILEFOLD_INLINE explicit Coefficients(const float* lanes) {
-    for (int v = 0; v < Vectors; ++v) values[v] = Lanes<width>::at(lanes + v * width);
+    for (int v = 0; v < Vectors; ++v) {
+      float own[width];
+      for (std::int64_t i = 0; i < width; ++i) own[i] = lanes[laneOf<Vectors, T>(v, i)];
+      values[v] = Lanes<width>::at(own);
+    }
   }
   Floats values[Vectors];
 };
 
-template <int Vectors>
+// Of floats in double; of bf16, which has fewer digits, a run of pixels in float and the runs in
+// double.
+template <int Vectors, class T>
 struct Sums {
-  TILEFOLD_INLINE void addTo(LaneSums& sums, std::int64_t lane) const {
-    for (std::int64_t i = 0; i < Vectors * width; ++i) {
-      sums.first[lane + i] += first[i / width][i % width];
-      sums.second[lane + i] += second[i / width][i % width];
+  static constexpr std::int64_t run = std::is_same_v<T, Bfloat16> ? 16 : 1;
+  using Sum = std::conditional_t<std::is_same_v<T, Bfloat16>, Floats, Doubles>;
+
+  TILEFOLD_INLINE static Sum converted(const Floats& value) {
+    if constexpr (std::is_same_v<T, Bfloat16>)
+      return value;
+    else
+      return widened(value);
+  }
+  // add(p, first, second) over the pixels of a strip.
+  template <class Add>
+  TILEFOLD_INLINE void over(std::int64_t count, const Add& add) {
+    if constexpr (run == 1) {
+      for (std::int64_t p = 0; p < count; ++p) add(p, first, second);
+    } else {
+      for (std::int64_t begin = 0; begin < count; begin += run) {
+        Sum ownFirst[Vectors] = {}, ownSecond[Vectors] = {};
+        const std::int64_t end = begin + run < count ? begin + run : count;
+        for (std::int64_t p = begin; p < end; ++p) add(p, ownFirst, ownSecond);
+        for (int v = 0; v < Vectors; ++v) {
+          first[v] += widened(ownFirst[v]);
+          second[v] += widened(ownSecond[v]);
+        }
+      }
     }
+  }
+  TILEFOLD_INLINE void addTo(LaneSums& sums, std::int64_t lane) const {
+    for (std::int64_t v = 0; v < Vectors; ++v)
+      for (std::int64_t i = 0; i < width; ++i) {
+        sums.first[lane + laneOf<Vectors, T>(v, i)] += first[v][i];
+        sums.second[lane + laneOf<Vectors, T>(v, i)] += second[v][i];
+      }
   }
   Doubles first[Vectors] = {}, second[Vectors] = {};
 };
@@ -67,9 +142,6 @@ TILEFOLD_INLINE void forVectors(const Strip& strip, const Body& body) {
 
 // As Normaliser of ../normalisation.hpp.
 TILEFOLD_INLINE Floats normalised(const Floats& fromMean, const Floats& scale, const Floats& shift) { return fromMean * scale + shift; }
-
-typedef std::uint32_t Bits __attribute__((vector_size(width * sizeof(std::uint32_t))));
-using Integers = Lanes<width>::Integers;
 
 // All bits where a float is above 0, which its bits are then as a signed number. (GCC 12 fails over
 // comparisons of vectors here, whose masks differ between clones.)
@@ -112,15 +184,19 @@ struct AddDeviations {
 
   template <int Vectors, bool Whole>
   TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
-    Sums<Vectors> own;
-    Doubles from[Vectors];
-    for (int v = 0; v < Vectors; ++v) from[v] = widened(load<true>(origin + lane + v * width, lanes));
-    for (std::int64_t p = 0; p < strip.count; ++p)
+    using Own = Sums<Vectors, T>;
+    Own own;
+    const Coefficients<Vectors, T> origins(origin + lane);
+    typename Own::Sum from[Vectors];
+    for (int v = 0; v < Vectors; ++v) from[v] = Own::converted(origins.values[v]);
+    own.over(strip.count, [&](std::int64_t p, typename Own::Sum(&first)[Vectors], typename Own::Sum(&second)[Vectors]) TILEFOLD_INLINED {
+      const Pixel<Vectors> x = loadPixel<Vectors, Whole>(source + p * strip.step + lane, lanes);
       for (int v = 0; v < Vectors; ++v) {
-        const Doubles apart = widened(load<Whole>(source + p * strip.step + lane + v * width, lanes)) - from[v];
-        own.first[v] += apart;
-        own.second[v] += apart * apart;
+        const typename Own::Sum apart = Own::converted(x.values[v]) - from[v];
+        first[v] += apart;
+        second[v] += apart * apart;
       }
+    });
     own.addTo(sums, lane);
   }
 };
@@ -134,14 +210,15 @@ struct NormaliseStrip {
 
   template <int Vectors, bool Whole>
   TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
-    const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
+    const Coefficients<Vectors, T> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
     const Rectify rectified(n.slope);
-    for (std::int64_t p = 0; p < strip.count; ++p)
-      for (int v = 0; v < Vectors; ++v) {
-        const std::int64_t at = p * strip.step + lane + v * width;
-        const Floats y = normalised(load<Whole>(source + at, lanes) - mean.values[v], scale.values[v], shift.values[v]);
-        store<Whole>(destination + at, rectified(y), lanes);
-      }
+    for (std::int64_t p = 0; p < strip.count; ++p) {
+      const std::int64_t at = p * strip.step + lane;
+      Pixel<Vectors> pixel = loadPixel<Vectors, Whole>(source + at, lanes);
+      for (int v = 0; v < Vectors; ++v)
+        pixel.values[v] = rectified(normalised(pixel.values[v] - mean.values[v], scale.values[v], shift.values[v]));
+      storePixel<Vectors, Whole>(destination + at, pixel, lanes);
+    }
   }
 };
 
@@ -154,18 +231,20 @@ struct AddGradients {
 
   template <int Vectors, bool Whole>
   TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
-    const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
+    using Own = Sums<Vectors, T>;
+    const Coefficients<Vectors, T> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
     const Rectify rectified(n.slope);
-    Sums<Vectors> own;
-    for (std::int64_t p = 0; p < strip.count; ++p)
+    Own own;
+    own.over(strip.count, [&](std::int64_t p, typename Own::Sum(&first)[Vectors], typename Own::Sum(&second)[Vectors]) TILEFOLD_INLINED {
+      const std::int64_t at = p * strip.step + lane;
+      const Pixel<Vectors> x = loadPixel<Vectors, Whole>(source + at, lanes), dy = loadPixel<Vectors, Whole>(gradient + at, lanes);
       for (int v = 0; v < Vectors; ++v) {
-        const std::int64_t at = p * strip.step + lane + v * width;
-        const Floats fromMean = load<Whole>(source + at, lanes) - mean.values[v];
-        const Floats dy = load<Whole>(gradient + at, lanes);
-        const Doubles passed = widened(rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy));
-        own.first[v] += passed;
-        own.second[v] += passed * widened(fromMean);
+        const Floats fromMean = x.values[v] - mean.values[v];
+        const typename Own::Sum passed = Own::converted(rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy.values[v]));
+        first[v] += passed;
+        second[v] += passed * Own::converted(fromMean);
       }
+    });
     own.addTo(sums, lane);
   }
 };
@@ -188,19 +267,24 @@ struct NormaliseGradient {
 
   template <int Vectors, bool Whole, bool Add>
   TILEFOLD_INLINE void runAs(std::int64_t lane, std::int64_t lanes) const {
-    const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
-    const Coefficients<Vectors> ofGradient(g.gradient + lane), ofSource(g.source + lane), constant(g.constant + lane);
+    const Coefficients<Vectors, T> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
+    const Coefficients<Vectors, T> ofGradient(g.gradient + lane), ofSource(g.source + lane), constant(g.constant + lane);
     const Rectify rectified(n.slope);
-    for (std::int64_t p = 0; p < strip.count; ++p)
+    for (std::int64_t p = 0; p < strip.count; ++p) {
+      const std::int64_t at = p * strip.step + lane;
+      const Pixel<Vectors> x = loadPixel<Vectors, Whole>(source + at, lanes), dy = loadPixel<Vectors, Whole>(gradient + at, lanes);
+      Pixel<Vectors> dx;
       for (int v = 0; v < Vectors; ++v) {
-        const std::int64_t at = p * strip.step + lane + v * width;
-        const Floats fromMean = load<Whole>(source + at, lanes) - mean.values[v];
-        const Floats dy = load<Whole>(gradient + at, lanes);
-        const Floats passed = rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy);
-        Floats dx = ofGradient.values[v] * passed + (fromMean * ofSource.values[v] + constant.values[v]);
-        if constexpr (Add) dx += load<Whole>(sourceGradient + at, lanes);
-        store<Whole>(sourceGradient + at, dx, lanes);
+        const Floats fromMean = x.values[v] - mean.values[v];
+        const Floats passed = rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy.values[v]);
+        dx.values[v] = ofGradient.values[v] * passed + (fromMean * ofSource.values[v] + constant.values[v]);
       }
+      if constexpr (Add) {
+        const Pixel<Vectors> before = loadPixel<Vectors, Whole>(sourceGradient + at, lanes);
+        for (int v = 0; v < Vectors; ++v) dx.values[v] += before.values[v];
+      }
+      storePixel<Vectors, Whole>(sourceGradient + at, dx, lanes);
+    }
   }
 };
 

@@ -3,15 +3,16 @@
 #include <array>
 #include <cstring>
 
-#include "lanes.hpp"
+#include "channel_squares.hpp"
 #include "parallel.hpp"
+#include "vector_loops.hpp"
 #include "winograd.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
 // A square of channels at a time, so that neither side's lines are left and read again.
-constexpr std::int64_t square = 16;
+constexpr std::int64_t square = squareSide;
 
 struct Square {
   std::int64_t out, in, outs, ins;
@@ -37,37 +38,61 @@ void copySquare(const float* source, const WeightStrides& from, T* destination, 
     }
 }
 
-// A whole square from [in][out] to pairs of inputs, or of outputs, that lie together.
-void castSquare(const float* source, Bfloat16* destination, bool pairsOfInputs) {
+// Whole squares, from [in][out].
+void transposeSquare(const float* source, float* destination) {
+  forProcessor([=]() TILEFOLD_INLINED { transposeSquareRows(source, destination, square); });
+}
+
+// Two neighbouring rows make words of two numbers.
+TILEFOLD_INLINE void castPairsOfRows(const float* source, Bfloat16* destination) {
+  using Row = Lanes<square>;
+  for (std::int64_t row = 0; row < square; row += 2) {
+    const Row::Bits first = Row::rounded(Row::at(source + row * square)), second = Row::rounded(Row::at(source + (row + 1) * square));
+    const Row::Bits words = first >> 16 | (second & 0xFFFF0000U);
+    std::memcpy(static_cast<void*>(destination + row * square), &words, sizeof(words));
+  }
+}
+
+void castToPairsOfInputs(const float* source, Bfloat16* destination) {
+  forProcessor([=]() TILEFOLD_INLINED { castPairsOfRows(source, destination); });
+}
+
+void castToPairsOfOutputs(const float* source, Bfloat16* destination) {
   forProcessor([=]() TILEFOLD_INLINED {
-    Bfloat16 rounded[square * square];
-    for (std::int64_t i = 0; i < square; ++i) Lanes<square>::put(rounded + i * square, Lanes<square>::at(source + i * square));
-    if (pairsOfInputs) {
-      for (std::int64_t pair = 0; pair < square * square; pair += 2 * square)
-        for (std::int64_t o = 0; o < square; ++o) {
-          destination[pair + 2 * o] = rounded[pair + o];
-          destination[pair + 2 * o + 1] = rounded[pair + square + o];
-        }
-      return;
-    }
-    for (std::int64_t pair = 0; pair < square / 2; ++pair)
-      for (std::int64_t i = 0; i < square; ++i)
-        std::memcpy(static_cast<void*>(destination + 2 * (pair * square + i)), rounded + i * square + 2 * pair, 2 * sizeof(Bfloat16));
+    float transposed[square * square];
+    transposeSquareRows(source, transposed, square);
+    castPairsOfRows(transposed, destination);
   });
 }
 
-// Whether squares lie together on both sides, [in][out] on the first.
-bool castsSquares(const WeightStrides& from, const WeightStrides& to) {
+// What does whole squares from one layout to the other; null where they do not lie together on
+// both sides, [in][out] on the first.
+template <class T>
+auto squareCopy(const WeightStrides& from, const WeightStrides& to) -> void (*)(const float*, T*) {
   const bool blocks = from.out.block == square && from.in.block == square && to.out.block == square && to.in.block == square;
-  return blocks && from.out.inner == 1 && from.in.inner == square && to.out.pair * to.in.pair == 2;
+  if (!blocks || from.out.inner != 1 || from.in.inner != square) return nullptr;
+  if constexpr (std::is_same_v<T, Bfloat16>)
+    return to.in.pair == 2 ? castToPairsOfInputs : to.out.pair == 2 ? castToPairsOfOutputs : nullptr;
+  else
+    return to.in.inner == 1 && to.out.inner == square ? transposeSquare : nullptr;
 }
 
 template <class T>
 Launch reorderAs(const WeightReorder& r) {
+  if (r.sourceLayout == r.destinationLayout) {
+    const std::int64_t count =
+        weightElements(r.sourceLayout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups);
+    return [=](const std::vector<Operand>& operands, const StepParameters&) {
+      const float* source = elements<const float>(operands, 0);
+      T* destination = elements<T>(operands, 1);
+      constexpr std::int64_t grain = 16384;  // elements
+      parallelRanges(count, grain, [&](std::int64_t begin, std::int64_t end) { convert(source + begin, destination + begin, end - begin); });
+    };
+  }
   const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;
   const WeightStrides from = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, r.groups, taps);
   const WeightStrides to = weightStrides(r.destinationLayout, r.outChannels, r.inChannels, r.groups, taps);
-  const bool squares = std::is_same_v<T, Bfloat16> && castsSquares(from, to);
+  const auto copyWhole = squareCopy<T>(from, to);
   const bool padded = to.elements != r.outChannels * ins * taps;
   const std::int64_t rows = (outs + square - 1) / square, columns = (ins + square - 1) / square, groups = r.groups;
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
@@ -77,14 +102,12 @@ Launch reorderAs(const WeightReorder& r) {
     parallelFor(groups * rows * columns, [&](std::int64_t index) {
       const std::int64_t group = index / (rows * columns), row = index / columns % rows, column = index % columns;
       const Square s{row * square, column * square, std::min(square, outs - row * square), std::min(square, ins - column * square)};
-      if constexpr (std::is_same_v<T, Bfloat16>)
-        if (squares && s.outs == square && s.ins == square) {
-          const float* first = source + from.group(group) + from.out(s.out) + from.in(s.in);
-          T* written = destination + to.group(group) + to.out(s.out) + to.in(s.in);
-          for (std::int64_t tap = 0; tap < taps; ++tap)
-            castSquare(first + tap * from.tapStride, written + tap * to.tapStride, to.in.pair == 2);
-          return;
-        }
+      if (copyWhole != nullptr && s.outs == square && s.ins == square) {
+        const float* first = source + from.group(group) + from.out(s.out) + from.in(s.in);
+        T* written = destination + to.group(group) + to.out(s.out) + to.in(s.in);
+        for (std::int64_t tap = 0; tap < taps; ++tap) copyWhole(first + tap * from.tapStride, written + tap * to.tapStride);
+        return;
+      }
       copySquare(source + from.group(group), from, destination + to.group(group), to, s, taps);
     });
   };

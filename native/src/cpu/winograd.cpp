@@ -1,5 +1,6 @@
 #include "winograd.hpp"
 
+#include "channel_squares.hpp"
 #include "parallel.hpp"
 #include "winograd_correlation.hpp"
 #include "winograd_gradient.hpp"
@@ -33,21 +34,50 @@ void require(bool holds, const char* what) {
 }
 
 // 16 x 16 pairs of channels: operand channel by operand channel, the result's lie together.
-struct TapReader {
-  const float* weights;
-  WeightStrides strides;
-  bool forward;
+class TapReader {
+ public:
+  TapReader(const float* weights, const WeightStrides& strides, bool forward)
+      : weights_(weights),
+        tapStride_(strides.tapStride),
+        result_(forward ? strides.out : strides.in),
+        operand_(forward ? strides.in : strides.out),
+        forward_(forward) {}
 
-  // taps[tap][16]; backward, the taps go back.
-  void read(std::int64_t operandChannel, std::int64_t resultBlock, float* vectors) const {
-    const BlockedAxis &result = forward ? strides.out : strides.in, &operand = forward ? strides.in : strides.out;
-    const float* base = weights + operand(operandChannel);
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      const float* from = base + result(resultBlock * lanes + lane);
-      for (std::int64_t tap = 0; tap < taps; ++tap)
-        vectors[(forward ? tap : taps - 1 - tap) * lanes + lane] = from[tap * strides.tapStride];
-    }
+  // vectors[operand channel][tap][16] of both blocks; backward, the taps go back.
+  void read(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors) const {
+    if (!isSquare()) return readEach(operandBlock, resultBlock, vectors);
+    const float* first = weights_ + operand_(operandBlock * lanes) + result_(resultBlock * lanes);
+    forProcessor([=]() TILEFOLD_INLINED {
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        float* to = vectors + placeOf(tap) * lanes;
+        if (result_.inner == 1)
+          copySquareRows(first + tap * tapStride_, to, taps * lanes);
+        else
+          transposeSquareRows(first + tap * tapStride_, to, taps * lanes);
+      }
+    });
   }
+
+ private:
+  std::int64_t placeOf(std::int64_t tap) const { return forward_ ? tap : taps - 1 - tap; }
+  // Whether the channels of both blocks lie together.
+  bool isSquare() const {
+    return result_.block == lanes && operand_.block == lanes && result_.inner * operand_.inner == lanes &&
+           (result_.inner == 1 || operand_.inner == 1);
+  }
+  void readEach(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors) const {
+    for (std::int64_t channel = 0; channel < lanes; ++channel)
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        const float* from = weights_ + operand_(operandBlock * lanes + channel) + result_(resultBlock * lanes + lane);
+        for (std::int64_t tap = 0; tap < taps; ++tap)
+          vectors[(channel * taps + placeOf(tap)) * lanes + lane] = from[tap * tapStride_];
+      }
+  }
+
+  const float* weights_;
+  std::int64_t tapStride_;
+  BlockedAxis result_, operand_;
+  bool forward_;
 };
 
 }  // namespace
@@ -101,18 +131,18 @@ Launch transformWeights(const WeightReorder& r) {
   const std::int64_t operandChannels = forward ? r.inChannels : r.outChannels, resultChannels = forward ? r.outChannels : r.inChannels;
   const WeightStrides strides = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, 1, taps);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    const TapReader reader{elements<const float>(operands, 0), strides, forward};
+    const TapReader reader(elements<const float>(operands, 0), strides, forward);
     float* transformed = elements(operands, 1);
     const std::int64_t blocks = operandChannels / lanes;
     parallelFor(weightChunks(resultChannels) * blocks, [&](std::int64_t index) {
-      const std::int64_t chunk = index / blocks, first = index % blocks * lanes, vectors = chunkVectors(resultChannels, chunk);
+      const std::int64_t chunk = index / blocks, block = index % blocks, vectors = chunkVectors(resultChannels, chunk);
       float* to = transformed + chunkOffset(operandChannels, chunk);
-      alignas(64) float read[taps * lanes];
-      for (std::int64_t channel = first; channel < first + lanes; ++channel)
-        for (std::int64_t v = 0; v < vectors; ++v) {
-          reader.read(channel, chunk * maxVectors + v, read);
-          transformTaps(read, to + (channel * vectors + v) * lanes, operandChannels * vectors * lanes);
-        }
+      alignas(64) float read[maxVectors][lanes * taps * lanes];
+      for (std::int64_t v = 0; v < vectors; ++v) reader.read(block, chunk * maxVectors + v, read[v]);
+      for (std::int64_t channel = 0; channel < lanes; ++channel)
+        for (std::int64_t v = 0; v < vectors; ++v)
+          transformTaps(read[v] + channel * taps * lanes, to + ((block * lanes + channel) * vectors + v) * lanes,
+                        operandChannels * vectors * lanes);
     });
   };
 }

@@ -97,12 +97,13 @@ std::vector<std::size_t> StepInput::placePixels(const std::vector<Image>& images
 void StepInput::setByWindows(std::size_t index, const Image& image, std::uint8_t* to) {
   const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
   const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
-  const std::int64_t most = image.windows->mostRows(width);
-  for (std::int64_t row = 0; row < height; row += most) {
-    const std::int64_t rows = std::min(most, height - row);
-    const std::optional<ImageWindows::Pixels> pixels = image.windows->take({image.cropTop + row, image.cropLeft, rows, width});
+  const std::int64_t pixelBytes = image.pixelBytes();
+  for (const ImageWindow& window : image.windows->split({image.cropTop, image.cropLeft, height, width})) {
+    const std::optional<ImageWindows::Pixels> pixels = image.windows->take(window);
     if (!pixels) return;
-    std::memcpy(to + row * width * image.pixelBytes(), pixels->data(), pixels->size());
+    for (std::int64_t row = 0; row < window.height; ++row)
+      std::memcpy(to + ((window.top - image.cropTop + row) * width + window.left - image.cropLeft) * pixelBytes,
+                  pixels->data() + row * window.width * pixelBytes, static_cast<std::size_t>(window.width * pixelBytes));
   }
   images_.get()[index] = blockOf(image, to, height, width);
 }

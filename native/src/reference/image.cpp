@@ -51,7 +51,19 @@ struct Crop {
     return {std::min(one.row, other.row), std::min(one.column, other.column), std::abs(one.row - other.row) + 1,
             std::abs(one.column - other.column) + 1};
   }
+  // Which of the crop's rows and columns a part of the image is.
+  ImageWindow inCrop(const ImageWindow& part) const {
+    const Place one = cropPlace(part.top, part.left), other = cropPlace(part.top + part.height - 1, part.left + part.width - 1);
+    return {std::min(one.row, other.row), std::min(one.column, other.column), std::abs(one.row - other.row) + 1,
+            std::abs(one.column - other.column) + 1};
+  }
   Place origin{}, down{1, 0}, right{0, 1};
+
+ private:
+  Place cropPlace(std::int64_t row, std::int64_t column) const {
+    const Place from{row - origin.row, column - origin.column};
+    return {from.row * down.row + from.column * down.column, from.row * right.row + from.column * right.column};
+  }
 };
 
 // The channel `c` of a pixel after its colours were mixed, within 0 .. 1.
@@ -91,16 +103,16 @@ class ImageTile {
   bool load(std::int64_t number, const Image& image) const {
     const Crop crop(l_, image);
     if (image.windows == nullptr) {
-      loadRows(number, image, crop, {image.pixels, {0, 0, image.height, image.width}}, 0, l_.height);
+      loadPart(number, image, crop, {image.pixels, {0, 0, image.height, image.width}}, {0, 0, l_.height, l_.width});
       return true;
     }
-    const std::int64_t most = image.windows->mostRows(l_.width);
-    for (std::int64_t from = 0; from < l_.height; from += most) {
-      const std::int64_t rows = std::min(most, l_.height - from);
-      const ImageWindow window = crop.window(origin_.row + from, origin_.column, rows, l_.width);
+    for (const ImageWindow& window : image.windows->split(crop.window(origin_.row, origin_.column, l_.height, l_.width))) {
       const std::optional<ImageWindows::Pixels> pixels = image.windows->take(window);
       if (!pixels) return false;
-      loadRows(number, image, crop, {pixels->data(), window}, from, from + rows);
+      ImageWindow part = crop.inCrop(window);
+      part.top -= origin_.row;
+      part.left -= origin_.column;
+      loadPart(number, image, crop, {pixels->data(), window}, part);
     }
     return true;
   }
@@ -108,18 +120,19 @@ class ImageTile {
  private:
   T normalised(double value, std::size_t c) const { return static_cast<T>((value - meanOf(l_, c)) / deviationOf(l_, c)); }
 
-  void loadRows(std::int64_t number, const Image& image, const Crop& crop, const Pixels& pixels, std::int64_t from, std::int64_t to) const {
+  // The part of the tile that lies in the pixels.
+  void loadPart(std::int64_t number, const Image& image, const Crop& crop, const Pixels& pixels, const ImageWindow& part) const {
     const std::int64_t step = (crop.right.row * pixels.window.width + crop.right.column) * image.pixelBytes();
     const std::int64_t block = planes_.block;
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t plane = number * planes_.blocks; plane < (number + 1) * planes_.blocks; ++plane) {
-      for (std::int64_t y = from; y < to; ++y) {
-        const Place place = crop.at(origin_.row + y, origin_.column);
+      for (std::int64_t y = part.top; y < part.top + part.height; ++y) {
+        const Place place = crop.at(origin_.row + y, origin_.column + part.left);
         const std::uint8_t* first =
             pixels.first + ((place.row - pixels.window.top) * pixels.window.width + place.column - pixels.window.left) * image.pixelBytes();
-        T* out = destination_ + (plane * l_.height + y) * l_.width * block;
+        T* out = destination_ + ((plane * l_.height + y) * l_.width + part.left) * block;
         const auto fill = [&](const auto& valueOf) {
-          for (std::int64_t x = 0; x < l_.width; ++x)
+          for (std::int64_t x = 0; x < part.width; ++x)
             for (std::int64_t lane = 0; lane < block; ++lane) {
               const std::int64_t c = planes_.firstChannel(plane) + lane;
               out[x * block + lane] = c < l_.channels ? valueOf(first + x * step, static_cast<std::size_t>(c)) : T(0);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../kernels/average_window.hpp"
 #include "../kernels/maxima.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
@@ -10,26 +11,6 @@
 
 namespace tilefold::reference {
 namespace {
-
-// The part of an average window that lies inside the input, and what its sum is divided by.
-struct AverageAxis {
-  std::int64_t from, to, size;
-};
-
-AverageAxis averageAxis(std::int64_t out, std::int64_t stride, std::int64_t kernel, std::int64_t in, std::int64_t padBefore,
-                        std::int64_t countedPadAfter, bool countPadding) {
-  const std::int64_t start = out * stride - padBefore, end = start + kernel;
-  const std::int64_t from = std::max<std::int64_t>(start, 0), to = std::min(end, in);
-  return {from, to, countPadding ? std::min(end, in + countedPadAfter) - start : std::max<std::int64_t>(to - from, 0)};
-}
-
-AverageAxis rowsOf(const AveragePool& p, std::int64_t y) {
-  return averageAxis(y, p.strideHeight, p.kernelHeight, p.inHeight, p.padTop, p.padBottom - p.overhangBottom, p.countPadding);
-}
-
-AverageAxis columnsOf(const AveragePool& p, std::int64_t x) {
-  return averageAxis(x, p.strideWidth, p.kernelWidth, p.inWidth, p.padLeft, p.padRight - p.overhangRight, p.countPadding);
-}
 
 // The places of a window that begins at `start` which lie inside the input: [from, to).
 struct Places {
@@ -40,7 +21,7 @@ Places inside(std::int64_t start, std::int64_t dilation, std::int64_t kernel, st
   return {start >= 0 ? 0 : (-start + dilation - 1) / dilation, start >= in ? 0 : std::min(kernel, (in - 1 - start) / dilation + 1)};
 }
 
-double share(const AverageAxis& rows, const AverageAxis& columns) {
+double share(const AverageWindow& rows, const AverageWindow& columns) {
   // In double: a window far larger than its input has more places than 64 bits count.
   const double size = static_cast<double>(rows.size) * static_cast<double>(columns.size);
   return size > 0 ? 1.0 / size : 0.0;
@@ -134,6 +115,7 @@ Pool countableMaxPool(const Kernel& kernel) {
 template <class T>
 void averagePoolForward(const AveragePool& p, const T* source, T* destination) {
   const Planes planes(p.layout, p.batch, p.inChannels);
+  const AverageAxis rowAxis = averageRows(p), columnAxis = averageColumns(p);
   const std::int64_t block = planes.block;
 #pragma omp parallel for schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
@@ -141,9 +123,9 @@ void averagePoolForward(const AveragePool& p, const T* source, T* destination) {
     T* out = destination + plane * p.outHeight * p.outWidth * block;
     std::vector<double> sums(static_cast<std::size_t>(block));
     for (std::int64_t y = 0; y < p.outHeight; ++y) {
-      const AverageAxis rows = rowsOf(p, y);
+      const AverageWindow rows = rowAxis.window(y);
       for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
-        const AverageAxis columns = columnsOf(p, x);
+        const AverageWindow columns = columnAxis.window(x);
         std::fill(sums.begin(), sums.end(), 0.0);
         for (std::int64_t row = rows.from; row < rows.to; ++row)
           for (std::int64_t column = columns.from; column < columns.to; ++column)
@@ -159,6 +141,7 @@ void averagePoolForward(const AveragePool& p, const T* source, T* destination) {
 template <class T>
 void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* sourceGradient) {
   const Planes planes(p.layout, p.batch, p.inChannels);
+  const AverageAxis rowAxis = averageRows(p), columnAxis = averageColumns(p);
   const std::int64_t block = planes.block, pixels = p.inHeight * p.inWidth;
 #pragma omp parallel for schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
@@ -166,9 +149,9 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
     const T* out = destinationGradient + plane * p.outHeight * p.outWidth * block;
     std::fill(gradient, gradient + pixels * block, T(0));
     for (std::int64_t y = 0; y < p.outHeight; ++y) {
-      const AverageAxis rows = rowsOf(p, y);
+      const AverageWindow rows = rowAxis.window(y);
       for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
-        const AverageAxis columns = columnsOf(p, x);
+        const AverageWindow columns = columnAxis.window(x);
         const auto scale = static_cast<ParameterOf<T>>(share(rows, columns));
         for (std::int64_t row = rows.from; row < rows.to; ++row)
           for (std::int64_t column = columns.from; column < columns.to; ++column)

@@ -17,10 +17,13 @@ namespace {
 constexpr std::byte surrounding{0xA7};
 constexpr std::size_t alignment = 256;
 
+std::size_t pageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+std::size_t guardBytes() { return 16 * pageBytes(); }
+
 std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
-// From `first` on pages that may be touched, of which [memory, memory + bytes) are given away; a
-// page before and one behind that may not.
+// From `first` on pages that may be touched, of which [memory, memory + bytes) are given away;
+// before and behind them lie pages that may not.
 struct Block {
   std::byte *first, *memory;
   std::size_t pages, bytes;
@@ -32,13 +35,12 @@ std::map<void*, Block> blocks;
 }  // namespace
 
 void* takeGuarded(std::size_t bytes) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t pages = roundedUp(std::max<std::size_t>(bytes, 1), page);
-  void* const mapped = mmap(nullptr, pages + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const std::size_t pages = roundedUp(std::max<std::size_t>(bytes, 1), pageBytes()), guard = guardBytes();
+  void* const mapped = mmap(nullptr, pages + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
-  std::byte* const first = static_cast<std::byte*>(mapped) + page;
+  std::byte* const first = static_cast<std::byte*>(mapped) + guard;
   if (mprotect(first, pages, PROT_READ | PROT_WRITE) != 0) {
-    munmap(mapped, pages + 2 * page);
+    munmap(mapped, pages + 2 * guard);
     return nullptr;
   }
   std::byte* const memory = first + pages - roundedUp(bytes, alignment);
@@ -65,8 +67,7 @@ void giveBackGuarded(void* memory) {
     std::fprintf(stderr, "emulated CUDA: something was written beside memory of %zu bytes\n", block.bytes);
     std::abort();
   }
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  munmap(block.first - page, block.pages + 2 * page);
+  munmap(block.first - guardBytes(), block.pages + 2 * guardBytes());
 }
 
 }  // namespace tilefold::emulated

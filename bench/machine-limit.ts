@@ -1,0 +1,93 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { createKernelTimer, deviceModel, type DeviceError } from '../native'
+import { isConvolution, productFlops, roofline, type Kernel, type Program } from '../staging'
+import { layoutCode } from '../staging/kernels/layout'
+import { elementSizes } from '../staging/kernels/precision'
+import { launchCounts } from '../src/plans/program-statistics'
+
+/** What a machine does at its best. */
+export const machineRates = t.readonly(
+  t.type({
+    /** Floating-point operations a second of a large matrix product, by oneDNN. */
+    float32: t.number,
+    bf16: t.number,
+    /** Bytes a second that a copy reads and writes, of more than any cache holds. */
+    bytes: t.number
+  })
+)
+type Precision = 'float32' | 'bf16'
+export type MachineRates = t.TypeOf<typeof machineRates>
+
+const least = (kernel: Kernel, precision: Precision, threads: number): E.Either<DeviceError, number> =>
+  pipe(
+    createKernelTimer({ device: 'cpu', precision, threads }),
+    E.chain(({ milliseconds }) => milliseconds(Array.from({ length: 5 }, () => kernel))),
+    E.map((times) => Math.min(...times.map(Number)))
+  )
+
+/** A kernel of 1x1 is the product of two matrices, here of 1024 x 1024. */
+const side = 1024
+const productOf = (precision: Precision, threads: number): E.Either<DeviceError, Kernel> =>
+  pipe(
+    deviceModel('cpu', precision, threads),
+    E.map((device): Kernel => {
+      const layout = device.activationLayout(side, false)
+      const shape = {
+        ...{ inChannels: side, outChannels: side, groups: 1, sourceLayout: layout },
+        ...({ kernel: [1, 1], stride: [1, 1], dilation: [1, 1], padding: { top: 0, bottom: 0, left: 0, right: 0 } } as const)
+      }
+      const extent = Math.sqrt(side)
+      return {
+        kind: 'convolutionForward',
+        ...{ batch: 1, inChannels: side, inHeight: extent, inWidth: extent, outHeight: extent, outWidth: extent },
+        ...{ kernelHeight: 1, kernelWidth: 1, strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1 },
+        ...{ padTop: 0, padBottom: 0, padLeft: 0, padRight: 0, outChannels: side, groups: 1 },
+        ...{ sourceLayout: layoutCode(layout), destinationLayout: layoutCode(layout) },
+        ...{ weightLayout: layoutCode(device.weightLayouts(shape).forward), algorithm: 0, slope: 1 }
+      }
+    })
+  )
+
+const flopsPerSecond = (precision: Precision, threads: number): E.Either<DeviceError, number> =>
+  pipe(
+    productOf(precision, threads),
+    E.chain((kernel) => E.map((milliseconds: number) => (1000 * productFlops(kernel)) / milliseconds)(least(kernel, precision, threads)))
+  )
+
+const copied = 2 ** 25 // floats
+const copy: Kernel = {
+  ...{ kind: 'copyBox', n0: 1, n1: 1, n2: 1, n3: copied, add: 0, ofParameters: 1 },
+  ...{ sourceStride0: copied, sourceStride1: copied, sourceStride2: copied },
+  ...{ destinationStride0: copied, destinationStride1: copied, destinationStride2: copied }
+}
+
+/** Measures them, on otherwise idle cores, in about a second. */
+export const measureRates = (threads: number): E.Either<DeviceError, MachineRates> =>
+  pipe(
+    E.Do,
+    E.bind('float32', () => flopsPerSecond('float32', threads)),
+    E.bind('bf16', () => flopsPerSecond('bf16', threads)),
+    E.bind('bytes', () => E.map((milliseconds: number) => (1000 * 8 * copied) / milliseconds)(least(copy, 'float32', threads)))
+  )
+
+/** F(4x4, 3x3) multiplies a quarter as often, in float32 whatever it reads. */
+const winogradSaving = 4
+
+/**
+ * Milliseconds of a step on a machine that multiplies and copies at its best in every kernel, each
+ * of which is either busy multiplying or with memory. Transforms of Winograd's are not counted, and
+ * a cache may be faster than memory.
+ */
+export const limitMilliseconds = (program: Program, precision: Precision, rates: MachineRates): number => {
+  const memory = { flopsPerSecond: Infinity, bytesPerSecond: rates.bytes, launchSeconds: 0 }
+  const ofKernel = (kernel: Kernel): number => {
+    const byWinograd = isConvolution(kernel) && kernel.algorithm === 1
+    const multiplying = byWinograd ? productFlops(kernel) / winogradSaving / rates.float32 : productFlops(kernel) / rates[precision]
+    return Math.max(1000 * multiplying, roofline(kernel, elementSizes(precision), memory))
+  }
+  return [program.step, program.update]
+    .flatMap((section) => (section === undefined ? [] : [...launchCounts(section)]))
+    .reduce((sum, [kernel, launches]) => sum + launches * ofKernel(program.kernels[kernel]!), 0)
+}

@@ -1,0 +1,13 @@
+// Average pools in blocked layouts, of T: float or Bfloat16. Sums are formed in float, the
+// gradients of pixels that several windows hold too.
+#pragma once
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+template <class T>
+Launch averagePoolForward(const AveragePool& p);
+template <class T>
+Launch averagePoolBackward(const AveragePool& p);
+
+}  // namespace tilefold::cpu

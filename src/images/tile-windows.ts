@@ -1,0 +1,48 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type ImageWindow, freePixels } from '../../native'
+import type { Outcome } from '../failure'
+import type { Extent2 } from './resolution'
+
+/** Of a window that is read while a section runs, and of what goes through an image at a time. */
+export const windowBytes = 2 ** 23
+
+const cut = (whole: number, step: number): readonly (readonly [from: number, count: number])[] =>
+  Array.from({ length: Math.ceil(whole / step) }, (_, index) => [index * step, Math.min(step, whole - index * step)])
+
+/**
+ * Windows of all of an image, from the top and the left, of whole tiles, so that each is decoded
+ * once: rows of tiles, or else some tiles of one row, so many as `windowBytes` holds, but one.
+ */
+const tileWindows = ({ height, width }: Extent2, tile: Extent2, pixelBytes: number): readonly ImageWindow[] => {
+  const most = windowBytes / (pixelBytes * tile.height)
+  const rows = Math.max(1, Math.floor(most / width)) * tile.height
+  const columns = most >= width ? width : Math.max(1, Math.floor(most / tile.width)) * tile.width
+  return cut(height, rows).flatMap(([top, held]) =>
+    cut(width, columns).map(([left, across]) => ({ top, left, height: held, width: across }))
+  )
+}
+
+/** An image that is gone through by windows of its tiles. */
+interface TiledPixels extends Extent2 {
+  readonly tile: Extent2
+  /** Bytes of a pixel. */
+  readonly pixelBytes: number
+  readonly read: (window: ImageWindow) => Outcome<Uint8Array>
+}
+
+/** Takes the pixels of each window of a whole image in turn, which are freed then. */
+export const forEachTileWindow = (
+  { tile, pixelBytes, read, ...extent }: TiledPixels,
+  take: (pixels: Uint8Array, window: ImageWindow) => void
+): Outcome<void> =>
+  pipe(
+    tileWindows(extent, tile, pixelBytes),
+    TE.traverseSeqArray((window) =>
+      TE.map((pixels: Uint8Array) => {
+        take(pixels, window)
+        freePixels(pixels)
+      })(read(window))
+    ),
+    TE.map(() => undefined)
+  )
