@@ -5,6 +5,7 @@
 #include "lanes.hpp"
 
 namespace tilefold::cpu {
+
 template <class T>
 void rectify(const T* source, T* destination, std::int64_t count, float slope) {
   forProcessor([=]() TILEFOLD_INLINED {
