@@ -8,7 +8,7 @@ interface BuiltTables {
 }
 
 /** A kernel as an addon tells it. */
-const kernelEntry = (kind: KernelKind): unknown => {
+export const kernelEntry = (kind: KernelKind): unknown => {
   const { fields, operands, optional = [], inPlace = [] } = rowOf(kind)
   return {
     name: kind,

@@ -5,7 +5,8 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { loadAddon } from '../../native/addon/addon'
 import { addonFile } from '../../native/addon/addon-file'
-import { kernelKinds, rowOf } from '../../staging/kernels/kernels'
+import { kernelEntry } from '../../native/addon/built-tables'
+import { kernelKinds } from '../../staging/kernels/kernels'
 import { channelBlock, layouts, weightElements } from '../../staging/kernels/layout'
 import { must } from '../must'
 import { root } from '../src/command-line'
@@ -15,22 +16,7 @@ const tilefold = join(root, 'src', 'tilefold.js')
 
 test('kernels, their fields and operands are the same in both languages', () => {
   const { value } = must(loadAddon()).kernelTable() as { readonly value: unknown }
-  assert.equal(
-    value,
-    kernelKinds.map((kind) => {
-      const { fields, operands, optional = [], inPlace = [] } = rowOf(kind)
-      return {
-        name: kind,
-        fields: Object.keys(fields),
-        operands: Object.entries(operands).map(([name, use]) => ({
-          name,
-          use,
-          optional: optional.includes(name),
-          inPlace: inPlace.includes(name)
-        }))
-      }
-    })
-  )
+  assert.equal(value, kernelKinds.map(kernelEntry))
 })
 
 test('layouts and their blocks are the same in both languages', () => {

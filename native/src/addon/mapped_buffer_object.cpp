@@ -16,10 +16,11 @@ Napi::Value partOf(const Napi::CallbackInfo& info, const Held& mapped) {
   const Napi::Object options = objectOf(info[0], "options");
   const std::size_t offset = countOf(options, "offset"), bytes = countOf(options, "bytes");
   if (offset > mapped->bytes() || bytes > mapped->bytes() - offset) throw Failure("a part of a buffer lies beyond its end");
-  auto* const held = new Held(mapped);
+  Held* const held = std::make_unique<Held>(mapped).release();
   // It is released too where no ArrayBuffer comes of it.
   return Napi::ArrayBuffer::New(
-      info.Env(), static_cast<std::byte*>(mapped->data()) + offset, bytes, [](Napi::Env, void*, Held* ended) { delete ended; }, held);
+      info.Env(), static_cast<std::byte*>(mapped->data()) + offset, bytes, [](Napi::Env, void*, Held* ended) { std::unique_ptr<Held>{ended}; },
+      held);
 }
 
 }  // namespace
