@@ -60,6 +60,11 @@ struct Lanes {
     const Bits isNone = reinterpret_cast<Bits>((infinity - reinterpret_cast<Integers>(bits & 0x7FFFFFFFU)) >> 31);
     return (bits + ((0x7FFFU + (bits >> 16 & 1U)) & ~isNone)) | (isNone & 0x400000U);
   }
+  // Two numbers of bf16 a word, `low` in the lower halves, at any bf16's address.
+  TILEFOLD_INLINE static void putWords(Bfloat16* address, const Floats& low, const Floats& high) {
+    const Bits words = rounded(low) >> 16 | (rounded(high) & 0xFFFF0000U);
+    std::memcpy(static_cast<void*>(address), &words, sizeof(words));
+  }
   TILEFOLD_INLINE static void put(Bfloat16* address, const Floats& value) {
     const typename Halves<Block>::Type halves = Halves<Block>::narrowed(rounded(value) >> 16);
     std::memcpy(static_cast<void*>(address), &halves, sizeof(halves));

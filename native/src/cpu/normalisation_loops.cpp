@@ -31,7 +31,7 @@ TILEFOLD_INLINE void store(T* address, const Floats& value, std::int64_t lanes) 
 
 TILEFOLD_INLINE Doubles widened(const Floats& value) { return __builtin_convertvector(value, Doubles); }
 
-typedef std::uint32_t Bits __attribute__((vector_size(width * sizeof(std::uint32_t))));
+using Bits = Lanes<width>::Bits;
 using Integers = Lanes<width>::Integers;
 
 // The lanes of a pixel in vectors: one after another, but of two vectors of bf16 the even lanes in
@@ -66,8 +66,7 @@ TILEFOLD_INLINE Pixel<Vectors> loadPixel(const T* address, std::int64_t lanes) {
 template <int Vectors, bool Whole, class T>
 TILEFOLD_INLINE void storePixel(T* address, const Pixel<Vectors>& pixel, std::int64_t lanes) {
   if constexpr (inWords<Vectors, T>) {
-    const Bits words = Lanes<width>::rounded(pixel.values[0]) >> 16 | (Lanes<width>::rounded(pixel.values[1]) & 0xFFFF0000U);
-    std::memcpy(static_cast<void*>(address), &words, sizeof(words));
+    Lanes<width>::putWords(address, pixel.values[0], pixel.values[1]);
   } else {
     for (int v = 0; v < Vectors; ++v) store<Whole>(address + v * width, pixel.values[v], lanes);
   }

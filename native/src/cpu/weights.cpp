@@ -46,11 +46,8 @@ void transposeSquare(const float* source, float* destination) {
 // Two neighbouring rows make words of two numbers.
 TILEFOLD_INLINE void castPairsOfRows(const float* source, Bfloat16* destination) {
   using Row = Lanes<square>;
-  for (std::int64_t row = 0; row < square; row += 2) {
-    const Row::Bits first = Row::rounded(Row::at(source + row * square)), second = Row::rounded(Row::at(source + (row + 1) * square));
-    const Row::Bits words = first >> 16 | (second & 0xFFFF0000U);
-    std::memcpy(static_cast<void*>(destination + row * square), &words, sizeof(words));
-  }
+  for (std::int64_t row = 0; row < square; row += 2)
+    Row::putWords(destination + row * square, Row::at(source + row * square), Row::at(source + (row + 1) * square));
 }
 
 void castToPairsOfInputs(const float* source, Bfloat16* destination) {
