@@ -12,6 +12,7 @@ import { type NetworkOptions, type RunningNetwork, withAbort, withNetwork } from
 import { centreCrop } from '../training/batches'
 import { type Input, readInput } from './input'
 import type { Prediction } from './prediction'
+import { withReadAhead } from './read-ahead'
 
 /** An image whose prediction is there, on a network that still holds it. */
 export interface PredictedImage<S> {
@@ -54,7 +55,13 @@ const predictImage = <S extends Opened>(
     TE.bindTo('input'),
     TE.let('before', () => network.repeatedTiles()),
     TE.bind('milliseconds', ({ input }) =>
-      withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...input, ...centreCrop(input)(input) }]))
+      withAbort(
+        signal,
+        network,
+        network.step({ learningRate: 0, step: 0, seed: 0 }, [
+          { ...withReadAhead(input, planned.staged.program), ...centreCrop(input)(input) }
+        ])
+      )
     ),
     TE.bind('prediction', ({ input }) => TE.fromEither(predictionOf(input, planned, network))),
     TE.map(({ before, ...rest }) => ({ image, network, ...rest, repeatedTiles: network.repeatedTiles() - before }))

@@ -142,6 +142,6 @@ test('what cannot have bands of probabilities is refused before anything runs', 
   assert.is(images.message, 'pooled scores whole images, whose probabilities are told with the scores: leave out --probabilities')
 })
 
-test.before(() => writeFileSync(at('labels.csv'), 'path,label\nslide.tif,a\nslide.tif,b\n'))
+test.before(() => writeFileSync(at('labels.csv'), 'path,label\nslide.tif,0\nslide.tif,1\n'))
 
 test.run()

@@ -51,6 +51,16 @@ std::optional<Bytes> planesOf(const CopyChannels& copy, const Bytes& destination
   return Bytes{destination.space, destination.from + range.first / block * planeBytes, destination.from + (end + block - 1) / block * planeBytes};
 }
 
+// Whether a box that is copied has nothing between its rows.
+bool isDense(const CopyBox& box) {
+  std::int64_t elements = box.n[3];
+  for (std::size_t i = 3; i-- > 0;) {
+    if (box.n[i] > 1 && box.destinationStride[i] != elements) return false;
+    elements *= box.n[i];
+  }
+  return true;
+}
+
 class Toucher {
  public:
   Toucher(const CodeLimits& limits, const OpenLoops& loops) : limits_(limits), loops_(loops) {}
@@ -82,8 +92,10 @@ class Toucher {
     if (!isOnePlace) return;
     // Classes of a tile have the image's other columns between their rows.
     if (use == Use::write && kernel.kind != KernelKind::argmaxChannels) touched.fills.push_back(bytes);
-    if (use != Use::accumulate || kernel.kind != KernelKind::copyChannels || !copies) return;
-    if (const auto planes = planesOf(decode<CopyChannels>(kernel), bytes, elementBytes)) touched.fills.push_back(*planes);
+    if (use != Use::accumulate || !copies) return;
+    if (kernel.kind == KernelKind::copyBox) {
+      if (isDense(decode<CopyBox>(kernel))) touched.fills.push_back(bytes);
+    } else if (const auto planes = planesOf(decode<CopyChannels>(kernel), bytes, elementBytes)) touched.fills.push_back(*planes);
   }
 
   const CodeLimits& limits_;
