@@ -123,7 +123,7 @@ interface Run extends PreparedPrediction {
   readonly progress: Progress
 }
 
-/** A plan, and the graph of what the model predicts: of probabilities the plan's own ends otherwise. */
+/** A plan, and the graph of what the model predicts: a plan of probabilities ends otherwise. */
 interface PlannedForward {
   readonly planned: Planned
   readonly graph: Graph

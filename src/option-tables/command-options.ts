@@ -186,7 +186,7 @@ export const predictOptions = {
   background: optional(textKind('class', textCodec, E.right), 'name or number of a class of which a *.geojson has no polygons', {
     otherwise: 'none'
   }),
-  /** Writes the probabilities of the classes of pixels, a band each of a *.tif, instead of the classes. */
+  /** Instead of the classes of pixels their probabilities are written, a band each of a *.tif. */
   probabilities: optional(
     oneOf<ProbabilityType>('type', probabilityTypes),
     'of a model that scores pixels, write to *.tif the probabilities of the classes, a band each: from 0 to 1, or in uint8 from 0 to 255',

@@ -12,7 +12,7 @@ import { decodeInMemory } from './read-windows'
 /** Pixels [rows, width, 3] from row `top` on. */
 export type ReadRows = (top: number, rows: number) => Outcome<Uint8Array>
 
-/** An image by rows: from its tiles, or from the whole that is decoded now, of which they are views. */
+/** An image by rows: from its tiles, or views of the whole, which is decoded now. */
 export const rowReader = (source: ImageSource, reading: Reading): Outcome<ReadRows> => {
   const { header, read } = source
   if (read === undefined) {

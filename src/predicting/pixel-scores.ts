@@ -50,7 +50,7 @@ export const pixelScoresOf = ({ staged }: Planned, { io }: RunningNetwork): Pixe
   }
 }
 
-/** The class of the highest score of each pixel, counted, once all scores are known to be finite. */
+/** How many pixels have their highest score for each class, once all are known to be finite. */
 export const countClasses = ({ classes, height, width, rows, leave, mostRows }: PixelScores): E.Either<Failure, Prediction> => {
   // A single score tells class 1 from class 0.
   const counted = new Array<number>(Math.max(2, classes)).fill(0)

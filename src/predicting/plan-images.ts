@@ -58,6 +58,6 @@ export const planScores = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, 
     : TE.left(inputFailure('--probabilities runs another model than the plan is of: leave out --plan'))
 }
 
-/** The graph of a forward pass over an image of such an extent, which says what the model predicts. */
+/** The graph of a forward pass over such an image, which says what the model predicts. */
 export const forwardGraph = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source): E.Either<Failure, Graph> =>
   E.map(({ graph }: { readonly graph: Graph }) => graph)(buildSetupGraph(setupFor(setup, extent), evaluation, source))

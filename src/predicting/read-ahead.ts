@@ -7,7 +7,7 @@ import type { Input } from './input'
 
 type Code = Program['step']['code']
 
-/** The parts of the first image that code loads, in its order; unflipped, from the image's corner. */
+/** The parts that code loads of an image that is all of the input, not flipped, in its order. */
 function* loadedParts(code: Code, kernels: Program['kernels'], tile: readonly number[] = [0, 0, 0]): Generator<ImageWindow> {
   for (const instruction of code)
     if (instruction.kind === 'loop')
@@ -34,7 +34,7 @@ const spansOf = (from: number, count: number, step: number): readonly (readonly 
   return spans
 }
 
-/** The windows by which a part of an image is asked for, as native/src/files/image_windows.cpp cuts it. */
+/** The windows by which a part is asked for, as native/src/files/image_windows.cpp cuts it. */
 export const splitPart = (part: ImageWindow, tile: Extent2, mostPixels: number): readonly ImageWindow[] => {
   const most = Math.max(1, Math.floor(mostPixels))
   const rowsOfTiles = Math.floor(most / (Math.max(tile.width, part.width) * tile.height))

@@ -24,7 +24,7 @@ export const decodeInMemory = ({ path, header }: ImageSource, reading: Reading, 
     )
   )
 
-/** Reads windows of an image: of its tiles, or of the whole, which is decoded now. Fails as `decodeInMemory`. */
+/** Reads windows of an image: of its tiles, or as `decodeInMemory` of the whole. */
 export const openWindows = (source: ImageSource, reading: Reading, what: string): Outcome<ReadWindow> => {
   const { header, read } = source
   if (read !== undefined) return TE.right(read)

@@ -1,6 +1,6 @@
 import type { Extent2 } from '../images/resolution'
 
-/** What is written of pixels, of so many samples each, interleaved, in bands of rows from the top. */
+/** Pixels of so many samples, interleaved, in bands of rows from the top. */
 interface Rows<A> extends Extent2 {
   readonly samples: number
   /** [rows, width, samples] from row `top` on; what was given before may be overwritten. */

@@ -19,7 +19,7 @@ interface Scores extends Extent2 {
   readonly mostRows: number
 }
 
-/** The probabilities of the classes at one place, in place of their scores: softmax, or of one score its sigmoid. */
+/** Scores at one place become probabilities: softmax, or of a single one its sigmoid. */
 const intoProbabilities = (scores: Float64Array): void => {
   if (scores.length === 1) {
     scores[0] = 1 / (1 + Math.exp(-scores[0]!))
@@ -58,8 +58,8 @@ export interface ProbabilityMapOptions {
 }
 
 /**
- * Writes the probabilities of the classes as a pyramid, a band a class, with the image's micrometres
- * a pixel and place on the ground; of a single score one band, the probability of class 1.
+ * Writes the probabilities of the classes as a pyramid, a band a class, with the image's
+ * micrometres a pixel and place on the ground; of a single score one band, that of class 1.
  */
 export const writeProbabilities = (path: string, { header, scores, elementType, onNotice }: ProbabilityMapOptions): Outcome<void> => {
   const { view, ground } = header

@@ -122,7 +122,7 @@ for (const [name, layers] of Object.entries({ segmenting, enlarging }))
         const { length } = execution.graph.nodes
         const white = { ...execution, draw: () => 0 }
         const found = await repeatedTiles(device, white, [{ from: 0, to: length, grid, recompute: true, reorder: 'once' }])
-        // But for those at the border, and the first of each row or column of others, in the evaluation alone.
+        // But for those at the border, and the first of each row of others: of the evaluation.
         assert.ok(found >= least, `${found}`)
       })
 

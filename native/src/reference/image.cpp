@@ -160,8 +160,8 @@ class ImageTile {
   }
 
  private:
-  // Takes the windows of the image's part of the tile in turn, each with the part of the tile that it
-  // is; false where the run ended first.
+  // Takes the windows of the image's part of the tile in turn, each with the part of the tile that
+  // it is; false where the run ended first.
   template <class Take>
   bool forEachWindow(const Image& image, const Take& take) const {
     const Crop crop(l_, image);
