@@ -3,7 +3,7 @@ import { axisTile, ownedParts, type AxisTile } from './axis-tile'
 import { axisIndex, type Graph, type Node } from './graph'
 import { ownedExtent } from './grid'
 import { partition, type Interval } from './interval'
-import { readInterval, type Reading } from './region'
+import { readInterval, type Reading } from './axis-access'
 import type { Grid, Span } from './span'
 
 /**
