@@ -79,6 +79,16 @@ test('ranks that exchange other bytes, or none, hear of it', async () => {
   assert.is(left(await waiting).message, 'rank 1 has ended')
 })
 
+test('a rank that the others wait for too long is said to hang, on all of them', async () => {
+  const networks = must(localNetworks(4))
+  for (const network of networks) network.limitWaits(1500)
+  const [first, second, third] = networks.map(({ gather }) => gather)
+  assert.is(must(await Promise.all(networks.map(({ gather }) => gather(Uint8Array.of(1))())).then(([answer]) => answer!)).length, 4)
+  const ended = await Promise.all([second!(new Uint8Array(1))(), third!(new Uint8Array(1))()])
+  for (const one of ended) assert.is(left(one).message, 'rank 0 and rank 3 hang: the others have waited for more than 2 seconds')
+  assert.match(left(await first!(new Uint8Array(1))()).message, /^rank 0 and rank 3 hang/)
+})
+
 test('a rank that waits for others can be interrupted', async () => {
   const [network] = must(localNetworks(2))
   const session = must(

@@ -215,13 +215,15 @@ const trainOf = (...more: readonly string[]): readonly string[] => [
 const launch = (
   size: number,
   args: readonly string[],
-  onStart: (launcher: ChildProcess) => void = () => undefined
+  onStart: (launcher: ChildProcess) => void = () => undefined,
+  environment: Readonly<Record<string, string>> = {}
 ): Promise<Ended & { readonly milliseconds: number }> =>
   new Promise((resolve, reject) => {
     const started = performance.now()
     const asRoot = process.getuid?.() === 0 ? ['--allow-run-as-root'] : []
     const child = spawn(mpirun!, [...asRoot, '--oversubscribe', '--bind-to', 'none', '-n', `${size}`, process.execPath, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe']
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment }
     })
     let [stdout, stderr] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
@@ -296,6 +298,32 @@ withLauncher('a rank that is killed ends all within seconds, and its training go
   const again = await launch(1, trainOf('--steps', `${steps + 2}`, '--state', state, '--resume'))
   assert.is(again.status, 0, again.stderr)
   assert.is(JSON.parse(again.stdout).steps, steps + 2)
+})
+
+withLauncher('a rank that hangs ends all within seconds, and is named', async () => {
+  const state = at('hanging')
+  let hangs = 0
+  const ended = await launch(
+    3,
+    trainOf('--accumulate', '3', '--steps', '100000', '--state', state, '--state-every', '2'),
+    () => {
+      void reaches(state, 4).then(() => {
+        hangs = performance.now()
+        process.kill(ranksWith(state)[1]!, 'SIGSTOP')
+      })
+    },
+    { TILEFOLD_RANK_TIMEOUT: '3' }
+  )
+  assert.is(ended.status, 1, ended.stderr)
+  assert.match(`${ended.stdout}${ended.stderr}`, /rank [012] hangs: the others have waited for more than 3 seconds/)
+  assert.ok(performance.now() - hangs < 20_000)
+  assert.equal(ranksWith(state), [])
+})
+
+withLauncher('a time that ranks are to wait must be one', async () => {
+  const ended = await launch(1, trainOf('--steps', '1'), undefined, { TILEFOLD_RANK_TIMEOUT: 'soon' })
+  assert.is(ended.status, 2, ended.stderr)
+  assert.match(ended.stderr, /TILEFOLD_RANK_TIMEOUT is soon: give the seconds that ranks wait for one that hangs/)
 })
 
 withLauncher('SIGTERM to one rank ends all after the same step, with a state', async () => {
