@@ -62,7 +62,7 @@ export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, ty
 export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
 export type { Objective, Optimizer, ParameterGroup, Training } from './graph/objective'
 export type { Source, StepGraph } from './graph/step-graph'
-export { verify, type Verified, type VerifierFault } from './verify'
+export { verify, verifyRanks, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusibleTileAxes } from './graph/grid'
 export { tileCount, type Grid } from './graph/span'

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstring>
 
+#include "failure.hpp"
 #include "network/network.hpp"
 
 namespace tilefold::test {
@@ -16,8 +17,10 @@ class MirrorNetwork : public Network {
   int size() const override { return size_; }
 
   bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>&) override {
-    for (const Exchange& part : parts)
+    for (const Exchange& part : parts) {
+      if (part.sendBytes != part.receiveBytes) throw Failure("a rank sends other bytes than are received");
       if (part.receiveBytes > 0) std::memcpy(part.receive, part.send, part.receiveBytes);
+    }
     return true;
   }
   void leave(int) override {}

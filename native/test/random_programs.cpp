@@ -1,6 +1,7 @@
 #include "random_programs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mirror_network.hpp"
 
@@ -43,7 +44,7 @@ class Maker {
       std::vector<double> code;
       for (std::size_t i = 0; i < kernels.size(); ++i) {
         append(code, loop(number(random_, 0, 2) == 0 ? swap() : launch(i, kernels[i])));
-        if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, allToAll());
+        if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, number(random_, 0, 1) == 0 ? allToAll() : messages());
       }
       encoded.sections.push_back({name, code, static_cast<double>(exchange_)});
     }
@@ -112,6 +113,21 @@ class Maker {
     for (const double value : {9.0, double(mirrorRanks), double(bytes), double(sendStride), double(stride)}) code.push_back(value);
     append(code, place(arena_, (mirrorRanks - 1) * sendStride + bytes));
     append(code, place(arena_, (mirrorRanks - 1) * stride + bytes));
+    append(code, {4, 3, event, 5, 0, event});
+    return code;
+  }
+
+  // With some ranks, other bytes with each, between two events.
+  std::vector<double> messages() {
+    turns_ = 1;
+    const auto event = static_cast<double>(number(random_, 4, 7));
+    std::vector<std::pair<std::int64_t, std::int64_t>> bytes;
+    for (std::int64_t rank = 0; rank < mirrorRanks; ++rank)
+      if (number(random_, 0, 2) > 0) bytes.emplace_back(rank, number(random_, 1, 100));
+    const auto count = static_cast<double>(bytes.size());
+    std::vector<double> code{4, 0, event, 5, 3, event, 10, double(mirrorRanks), count, count};
+    for (int side = 0; side < 2; ++side)
+      for (const auto& [rank, size] : bytes) append(code, {double(rank), double(size), place(arena_, size)[0]});
     append(code, {4, 3, event, 5, 0, event});
     return code;
   }

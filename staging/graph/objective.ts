@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
-import { hasTarget, isNormalised, isTrainable, type Graph } from './graph'
+import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './graph'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -42,6 +42,12 @@ export interface Training {
    */
   readonly ranks?: number
   /**
+   * The processes that share the rows of each image, in place of micro-batches, and which of them
+   * this one is: each runs all micro-batches, and leaves the gradients of its rows to the section
+   * `reduce`, which adds those of all ranks in the order of rows.
+   */
+  readonly shard?: Shard
+  /**
    * The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013,
    * as torch.nn.utils.clip_grad_norm_).
    */
@@ -73,18 +79,27 @@ export const microBatches = (objective: Objective): number => (objective.kind ==
 
 /** Whether gradients are kept over the step and parameters updated in a section of their own. */
 export const hasSeparateUpdate = (objective: Objective): boolean =>
-  objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || objective.ranks !== undefined)
+  objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || reducingRanks(objective) !== undefined)
+
+/** The rank of a process that shares the rows of each image with others; undefined where it does not. */
+export const shardIn = (objective: Objective): Shard | undefined => (objective.kind === 'train' ? objective.shard : undefined)
 
 /**
- * Ranks among which a section `reduce` adds the gradients of micro-batches; undefined without it.
+ * Ranks among which a section `reduce` adds the gradients of micro-batches, or of rows; undefined
+ * without it.
  */
-export const reducingRanks = (objective: Objective): number | undefined => (objective.kind === 'train' ? objective.ranks : undefined)
+export const reducingRanks = (objective: Objective): number | undefined =>
+  objective.kind === 'train' ? (objective.shard?.count ?? objective.ranks) : undefined
+
+/** Equal slices into which every gradient can be cut, where ranks add gradients. */
+export const gradientSlices = (objective: Objective): number => shardIn(objective)?.count ?? microBatches(objective)
 
 /** Whether steps add their gradients to those of the steps before. */
 export const stepsAdd = (objective: Objective): boolean => microBatches(objective) > 1 && reducingRanks(objective) === undefined
 
 /** Steps that one process runs for an update. */
-export const stepsOfUpdate = (objective: Objective): number => microBatches(objective) / (reducingRanks(objective) ?? 1)
+export const stepsOfUpdate = (objective: Objective): number =>
+  microBatches(objective) / (shardIn(objective) === undefined ? (reducingRanks(objective) ?? 1) : 1)
 
 /** Tells whether a parameter's name has a prefix, which is whole dotted parts; '' is any name's. */
 export const hasPrefix = (parameter: string, prefix: string): boolean =>

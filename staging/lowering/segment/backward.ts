@@ -12,6 +12,7 @@ import type { HostGradient } from '../tile/host-gradients'
 import { finishOverlaps, updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
+import { exchangeGradients } from './exchange-rows'
 import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
 import { zeroInputGradients } from './zero-input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
@@ -92,6 +93,7 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   // A last segment without tiles runs forward first.
   if (isTiled || !isLast) scope.builder.timepoint(2 * scope.graph.nodes.length - segment.to)
   if (isLast) zeroMoments(scope, segment)
+  exchangeGradients(scope, code)
   zeroParameterSums(backward)
   const weights = prepareWeights(backward, kept !== undefined)
   const reductions = prepareReductions(backward)

@@ -8,6 +8,7 @@ import type { Pass } from '../tile/bound-segment'
 import { emitTileForward } from '../tile/forward'
 import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
+import { exchangeOutputs } from './exchange-rows'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { createSegmentScope } from './segment-scope'
 
@@ -67,6 +68,7 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
   })
   completeSums(scope, code, pass, sums)
+  exchangeOutputs(scope, code, pass.writes)
   if (pass.mode === 'evaluate') finishOverlaps(scope, segment)
   if (pass.mode !== 'evaluate' && pass.mode !== 'rematerialize') updateRunning(scope, segment)
   return pass.mode === 'keep' ? kept : undefined
