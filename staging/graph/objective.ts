@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
 import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './graph'
+import { gathersStatistics } from './statistics'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -136,9 +137,23 @@ const isNegative = (value: number | undefined): boolean => value !== undefined &
 const firstAndLast = (names: readonly string[]): string =>
   names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
 
+/** Why ranks cannot share the rows of images of a graph; undefined where they can. */
+const reasonAgainstShard = ({ nodes, input }: Graph, { count, index }: Shard): string | undefined => {
+  if (!(Number.isSafeInteger(count) && count >= 1 && Number.isSafeInteger(index) && index >= 0 && index < count))
+    return `there is no rank ${index} of ${count} that share rows; count ranks from 0`
+  if (count > Math.min(mostRanks, input[2])) return `${count} ranks cannot share the ${input[2]} rows of an image; start fewer`
+  const gathering = nodes.find(gathersStatistics)
+  if (gathering !== undefined)
+    return `${gathering.name} (${gathering.op}) needs statistics of whole images, which ranks that share rows do not gather yet; share micro-batches instead, or freeze its statistics`
+  const pool = nodes.find(({ op }) => op === 'globalMaxPool')
+  return pool === undefined
+    ? undefined
+    : `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`
+}
+
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
   if (objective.kind !== 'train') return undefined
-  const { accumulate = 1, ranks = 1, clipNorm = 1, groups = [], rowWeights } = objective
+  const { accumulate = 1, ranks = 1, shard, clipNorm = 1, groups = [], rowWeights } = objective
   const names = graph.parameters.filter(isTrainable).map(({ name }) => name)
   const loss = graph.nodes[graph.nodes.length - 1]!
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
@@ -146,6 +161,8 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   if (ranks > mostRanks) return `${ranks} ranks are more than the ${mostRanks} that can share an update; start fewer`
   if (!Number.isSafeInteger(ranks) || ranks < 1 || accumulate % ranks !== 0)
     return `${ranks} ranks cannot share ${accumulate} micro-batches of an update alike; accumulate a multiple of ${ranks}`
+  const unshared = shard && reasonAgainstShard(graph, shard)
+  if (unshared !== undefined) return unshared
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
   if (rowWeights === true && !hasTarget(loss, 'labels') && !(hasTarget(loss, 'values') && isNormalised(loss)))
     return `rows are not weighted in the loss ${loss.op}; leave out the weights`

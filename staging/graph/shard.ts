@@ -1,5 +1,5 @@
 import { reduces, type Graph, type Shard } from './graph'
-import { fusibleTileAxes } from './grid'
+import { fusibleTileAxes, isSliced } from './grid'
 import type { Span } from './span'
 
 const knownBeginnings = new WeakMap<readonly unknown[], number>()
@@ -13,7 +13,7 @@ const endOfRows = ({ nodes }: Graph): number => {
     knownBeginnings.get(nodes) ??
     nodes.findIndex((node, position) => {
       const before = position === 0 ? undefined : nodes[position - 1]!
-      return (before !== undefined && reduces(before, 'H')) || node.access.H.kind === 'whole'
+      return (before !== undefined && reduces(before, 'H')) || (!reduces(node, 'H') && !isSliced(node.access.H))
     })
   const end = found === -1 ? nodes.length : found
   knownBeginnings.set(nodes, end)

@@ -18,8 +18,10 @@ export interface SharedTensor {
   readonly rows: readonly RankRows[]
   /** Whether each rank has a part of every element of a sum over its rows. */
   readonly isSummed: boolean
-  /** Whether every rank reads all of it, and computes alike from there on. */
+  /** Whether what runs on all ranks alike reads all of it. */
   readonly isGathered: boolean
+  /** The segments that read it of which each rank runs its rows. */
+  readonly readInRows: readonly Span[]
 }
 
 const hull = (runs: readonly TileRun[], of: (run: TileRun) => Interval, tensor: number): Interval =>
@@ -57,13 +59,14 @@ export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tenso
   const made = runsOfRanks(graph, producer, shard.count)
   if (reduces(node, 'H')) {
     const owned = made.map((runs) => hull(runs, (run) => run.owned.get(node.inputs[0]!)!, node.inputs[0]!))
-    return { rows: owned.map((rows) => ({ owned: rows, held: single! })), isSummed: true, isGathered: true }
+    return { rows: owned.map((rows) => ({ owned: rows, held: single! })), isSummed: true, isGathered: true, readInRows: [] }
   }
   const owned = made.map((runs) => hull(runs, (run) => run.owned.get(tensor)!, tensor))
   const readers = segments.filter((segment) => segment.from >= producer.to && boundaryTensors(graph, segment).inputs.includes(tensor))
-  const isGathered = readers.some((reader) => shardOf(graph, reader) === undefined)
-  const read = isGathered ? [] : readers.map((reader) => runsOfRanks(graph, reader, shard.count))
+  const inRows = readers.filter((reader) => shardOf(graph, reader) !== undefined)
+  const isGathered = inRows.length < readers.length
+  const read = isGathered ? [] : inRows.map((reader) => runsOfRanks(graph, reader, shard.count))
   const heldBy = (rank: number): Interval =>
     isGathered ? all! : read.map((ranks) => hull(ranks[rank]!, (run) => run.held.get(tensor)!, tensor)).reduce(unionInterval, owned[rank]!)
-  return { rows: owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) })), isSummed: false, isGathered }
+  return { rows: owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) })), isSummed: false, isGathered, readInRows: inRows }
 }

@@ -177,11 +177,8 @@ export type RowShare =
       readonly own: Rows
       /** Rows of the tensor in all. */
       readonly of: number
-      /**
-       * Whether all that reads it runs on every rank alike; else what others read is sent forward,
-       * and sent back to be added.
-       */
-      readonly isGathered: boolean
+      /** Whether each rank leaves gradients of rows that it holds for others, to be sent to those. */
+      readonly isSent: boolean
     }
   /** A sum over rows, to which each rank adds its own. */
   | { readonly kind: 'sum'; readonly own: Rows; readonly of: number }

@@ -134,7 +134,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   /** Tells whether an access packs what is another rank's of a gradient. */
   const isSent = ({ kind }: Kernel, access: Access): boolean => {
     const { share } = stores[access.store]!
-    if (kind !== 'copyBox' || share?.kind !== 'rows' || share.isGathered) return false
+    if (kind !== 'copyBox' || share?.kind !== 'rows' || !share.isSent) return false
     const { own } = ownBoxes(stores[access.store]!, coordinates[access.store]!)
     return accessBoxes(coordinates[access.store]!, access).boxes.every((box) => !own.some((other) => overlap(box, other)))
   }
@@ -205,7 +205,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
       fail(partFault(section.name, stores[store]!.name, `${seeding} leaves out all of "${stores[store]!.name}"`))
   for (const store of touched) {
     const { role, share, name } = stores[store]!
-    if (role !== 'output-gradient' || share?.kind !== 'rows' || share.isGathered) continue
+    if (role !== 'output-gradient' || share?.kind !== 'rows' || !share.isSent) continue
     const isHeld = share.held[0] < share.own[0] || share.own[1] < share.held[1]
     if (isHeld && ![...parts.values()].some((part) => part.store === store && part.reader === sending))
       fail(partFault(section.name, name, `${sending} leaves out all of "${name}" that is not this rank's`))

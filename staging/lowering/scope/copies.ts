@@ -119,7 +119,7 @@ const shareOf = (
   const rowBytes = width * channelBlock(layouts[tensor]!, channels) * activationBytes
   return shared.isSummed
     ? { kind: 'sum', own: pairOf(owned), of }
-    : { kind: 'rows', held: pairOf(held), rowBytes, own: pairOf(owned), of, isGathered: shared.isGathered }
+    : { kind: 'rows', held: pairOf(held), rowBytes, own: pairOf(owned), of, isSent: shared.readInRows.length > 0 }
 }
 
 /** A place for all of a tensor of the graph, or for the rows of it that a rank has. */

@@ -12,7 +12,7 @@ import type { HostGradient } from '../tile/host-gradients'
 import { finishOverlaps, updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
-import { exchangeGradients } from './exchange-rows'
+import { exchangeGradients, leaveGradientsToFirstRank } from './exchange-rows'
 import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
 import { zeroInputGradients } from './zero-input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
@@ -94,6 +94,7 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   if (isTiled || !isLast) scope.builder.timepoint(2 * scope.graph.nodes.length - segment.to)
   if (isLast) zeroMoments(scope, segment)
   exchangeGradients(scope, code)
+  leaveGradientsToFirstRank(scope, code)
   zeroParameterSums(backward)
   const weights = prepareWeights(backward, kept !== undefined)
   const reductions = prepareReductions(backward)

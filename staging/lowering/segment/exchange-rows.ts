@@ -1,11 +1,12 @@
 import { intersect, type Interval } from '../../graph/interval'
+import { shardOf } from '../../graph/shard'
 import type { SharedTensor } from '../../graph/shared-tensor'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile } from '../scope/copies'
 import { allOf, regionExtents } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
-import type { SegmentCode } from './segment-code'
+import { zeroBuffer, type SegmentCode } from './segment-code'
 
 /** A part of a tensor that goes to a rank, or comes from it. */
 interface Sent {
@@ -92,6 +93,20 @@ export const exchangeOutputs = (scope: ModelScope, code: SegmentCode, writes: (t
 }
 
 /**
+ * Before the backward of the last segment that reads a tensor in rows: what ran on all ranks alike
+ * has made all of its gradient on each, of which the first rank's counts.
+ */
+export const leaveGradientsToFirstRank = (scope: ModelScope, { segment, ends, boundaries }: SegmentCode): void => {
+  const { graph } = scope
+  if (graph.shard === undefined || graph.shard.index === 0 || shardOf(graph, segment) === undefined) return
+  for (const tensor of ends.inputs) {
+    const { gradient, shared } = boundaries.get(tensor) ?? {}
+    if (gradient !== undefined && shared?.isGathered === true && shared.readInRows.at(-1)?.from === segment.from)
+      zeroBuffer(scope, gradient.buffer)
+  }
+}
+
+/**
  * Before a segment's backward: what the readers of its outputs on other ranks have contributed to
  * the gradients of rows is added by the rank that owns those, in the order of ranks. Readers that
  * run on all ranks alike have made all of a gradient on each.
@@ -100,7 +115,7 @@ export const exchangeGradients = (scope: ModelScope, code: SegmentCode): void =>
   const { shard } = scope.graph
   for (const tensor of code.ends.outputs) {
     const { gradient, shared } = code.boundaries.get(tensor) ?? {}
-    if (shard === undefined || gradient === undefined || shared === undefined || shared.isGathered) continue
+    if (shard === undefined || gradient === undefined || shared === undefined || shared.readInRows.length === 0) continue
     const { count, index } = shard
     const pairs = crossing(shared)
     if (pairs.length === 0) continue

@@ -17,7 +17,7 @@ const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly S
   const [, , height, width] = loss.input
   const { from, to } = ownedRows(graph, last, loss.inputs[0]!, shard)
   const rowBytes = width * (hasTarget(loss, 'pixel-labels') ? labelBytes : parameterBytes)
-  return { kind: 'rows', held: [0, height], rowBytes, own: [from, to], of: height, isGathered: true }
+  return { kind: 'rows', held: [0, height], rowBytes, own: [from, to], of: height, isSent: false }
 }
 
 /** What the verifier is told of the rank whose Program is lowered. */
