@@ -74,8 +74,6 @@ const addOpTimes = (sums: Times, place: number, { other, loads, convolution, wei
   sums.weights[place]! += weights
 }
 
-const sumOf = (all: Float64Array): number => all.reduce((sum, one) => sum + one, 0)
-
 /**
  * What ops take in tiles that are alike for them, whatever the grid: by pass, direction and how
  * convolutions run; then by place, and by how the tile lies there.
@@ -178,25 +176,36 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling, k
     emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile })
   }
   const count = to - from
+  const positions = Array.from({ length: count }, (_, place) => from + place)
+  const owners = new Set(places.values())
   const record = (winograd: readonly number[], reorder: Reorder): Recorded => {
     const { builder, into } = createTimesBuilder(scope.device, places, transformable)
     const all = noTimes(count)
     const tiles = new Map<string, TileTimes>()
+    const own = noTimes(count)
     /** What one op launches in a tile by itself. */
     const timeOp = ({ runOp }: TileCode, direction: Direction, place: number): OpTimes => {
-      const own = noTimes(count)
       into(own)
       runOp(direction, from + place)
       into(all)
-      return { other: own.other, loads: own.loads, convolution: sumOf(own.convolutions), weights: sumOf(own.weights) }
+      const { other, loads, convolutions, weights } = own
+      const op = { other, loads, convolution: convolutions[place]!, weights: weights[place]! }
+      own.other = own.loads = convolutions[place] = weights[place] = 0
+      return op
     }
+    /** By place; what decides of weights tells apart only ops that have any. */
+    const opsOf = (mode: TileCode['mode'], direction: Direction): ReturnType<KnownOps> =>
+      positions.map((_, place) => {
+        const isTransformed = winograd.length > 0 && transformable.has(place)
+        return known([isTransformed, owners.has(place) ? reorder : '', mode, direction].join())[place]!
+      })
     into(all)
     emit(builder, { winograd, reorder }, (tile) => {
       const { runs } = tile.body
       const times = noTimes(count)
       const [batch, rows, columns] = runs.map((run, axis) => shapesOf(first, axis, run))
       for (const direction of tile.directions) {
-        const ops = known([winograd.length > 0, reorder, tile.mode, direction].join())
+        const ops = opsOf(tile.mode, direction)
         for (let place = 0; place < count; place++) {
           const shape = (batch![place]! * shapeLimit + rows![place]!) * shapeLimit + columns![place]!
           let op = ops[place]!.get(shape)
