@@ -194,18 +194,21 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling, k
       return op
     }
     /** By place; what decides of weights tells apart only ops that have any. */
-    const opsOf = (mode: TileCode['mode'], direction: Direction): ReturnType<KnownOps> =>
-      positions.map((_, place) => {
-        const isTransformed = winograd.length > 0 && transformable.has(place)
-        return known([isTransformed, owners.has(place) ? reorder : '', mode, direction].join())[place]!
-      })
+    const opsOf = memoize(
+      (pass: string) => pass,
+      (pass): ReturnType<KnownOps> =>
+        positions.map((_, place) => {
+          const isTransformed = winograd.length > 0 && transformable.has(place)
+          return known([isTransformed, owners.has(place) ? reorder : '', pass].join())[place]!
+        })
+    )
     into(all)
     emit(builder, { winograd, reorder }, (tile) => {
       const { runs } = tile.body
       const times = noTimes(count)
       const [batch, rows, columns] = runs.map((run, axis) => shapesOf(first, axis, run))
       for (const direction of tile.directions) {
-        const ops = opsOf(tile.mode, direction)
+        const ops = opsOf(`${tile.mode} ${direction}`)
         for (let place = 0; place < count; place++) {
           const shape = (batch![place]! * shapeLimit + rows![place]!) * shapeLimit + columns![place]!
           let op = ops[place]!.get(shape)
