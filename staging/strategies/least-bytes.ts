@@ -55,7 +55,8 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
  * lie: when a segment's backward begins, all that it reads of what the segment makes is there; in
- * it a layer's gradient and weights are; and all that is still to be computed again is computed from.
+ * it a layer's gradient and weights are; and what all is computed of that is still to be computed
+ * again.
  */
 export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, residentBytes: number): ((segments: Segmentation) => number) => {
   const scope = createModelScope(graph, device, createPool())

@@ -62,7 +62,7 @@ export interface SegmentationSearch {
    * micro-batch, perhaps none.
    */
   readonly within: (target: number, slowest?: number) => readonly Segmentation[]
-  /** Whether it is likely to find any: known at a fraction of what looking for the fastest costs. */
+  /** Whether it is likely to find any, which costs a fraction of looking for the fastest. */
   readonly mayFit: (target: number) => boolean
 }
 
