@@ -17,7 +17,7 @@ import { runShards, stageShards } from './run-shards'
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
 
 test('ranks that share rows train as one does, of random networks in random segments', async () => {
-  let sharded = 0
+  let [sharded, all] = [0, 0]
   await fc.assert(
     fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), async (seed, count) => {
       const { draw, execution, batches } = randomTraining(seed, { dropout: true })
@@ -26,6 +26,7 @@ test('ranks that share rows train as one does, of random networks in random segm
       const onRanks = { ...graph, shard: { count, index: 0 } }
       const segments = randomSegments(draw, onRanks)
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
+      all++
       if (segments.some((segment) => shardOf(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
       const running = { ...micro, segments }
@@ -50,7 +51,7 @@ test('ranks that share rows train as one does, of random networks in random segm
     }),
     propertyRuns(60)
   )
-  console.log(sharded)
+  assert.ok(3 * sharded > all, `${sharded} networks of ${all} with shared rows are few`)
 })
 
 test.run()
