@@ -341,6 +341,15 @@ withLauncher('mpirun trains to the same bytes as this process alone, and one ran
   assert.ok(readFileSync(at('alone.safetensors')).equals(one))
 })
 
+withLauncher('mpirun trains on shared rows as this process does on whole images', async () => {
+  const more = ['--steps', '3', '--device', 'reference', '--budget', '70%']
+  const alone = spawnSync(process.execPath, trainOf(...more), { encoding: 'utf8' })
+  assert.is(alone.status, 0, alone.stderr)
+  const { status, stdout, stderr } = await launch(2, trainOf(...more, '--shard-rows'))
+  assert.is(status, 0, stderr)
+  assertCloseLosses(JSON.parse(stdout).loss, JSON.parse(alone.stdout).loss)
+})
+
 withLauncher('under mpirun all ranks end with what one of them fails with, said once', async () => {
   const refused = await launch(3, trainOf('--steps', '2'))
   assert.is(refused.status, 2, refused.stderr)
