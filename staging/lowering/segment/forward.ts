@@ -6,6 +6,7 @@ import { isMixedPrecision, type ModelScope } from '../scope/scope'
 import { accumulates, isSummedByTiles, sumTensor } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
 import { emitTileForward } from '../tile/forward'
+import { emitForwardAlone } from '../tile/op-alone'
 import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
 import { zeroBuffer, type SegmentCode } from './segment-code'
@@ -63,8 +64,12 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     runs: pass.runs
   })
   let kept: readonly Step[] | undefined
-  emitTiles(scope, code, pass, (body, slot) => {
-    kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
+  emitTiles(scope, code, pass, {
+    tile: (body, slot) => {
+      kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
+    },
+    op: (body, _, position) => emitForwardAlone({ scope: { ...inside, slot: undefined }, bound: code, body, pass }, position),
+    directions: ['forward']
   })
   completeSums(scope, code, pass, sums)
   if (pass.mode === 'evaluate') finishOverlaps(scope, segment)
