@@ -19,8 +19,8 @@ export interface Network {
   /** What every rank gives, by rank. Every rank calls it as often, in the same order. */
   readonly gather: (bytes: Uint8Array) => TE.TaskEither<DeviceError, readonly Uint8Array[]>
   /**
-   * The most milliseconds that this rank waits for others from now on: then it fails, and says which
-   * of them hang. 0: for ever, as at first.
+   * The most milliseconds that this rank waits for others from now on: then it fails, and says
+   * which of them hang. 0: for ever, as at first.
    */
   readonly limitWaits: (milliseconds: number) => void
   /**

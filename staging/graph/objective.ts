@@ -82,7 +82,7 @@ export const microBatches = (objective: Objective): number => (objective.kind ==
 export const hasSeparateUpdate = (objective: Objective): boolean =>
   objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || reducingRanks(objective) !== undefined)
 
-/** The rank of a process that shares the rows of each image with others; undefined where it does not. */
+/** The rank of a process that shares rows of images with others; undefined where it does not. */
 export const shardIn = (objective: Objective): Shard | undefined => (objective.kind === 'train' ? objective.shard : undefined)
 
 /**

@@ -69,8 +69,8 @@ const advancesEvenly = (nodes: readonly Node[], axis: TileAxis, advanceOf: (inde
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
  * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see
- * `effectiveTileCount`). Where ranks share rows, each has as many of the tiles along H, those of one
- * rank after those of the one before; undefined too when some rank would have none.
+ * `effectiveTileCount`). Where ranks share rows, each has as many of the tiles along H, those of
+ * one rank after those of the one before; undefined too when some rank would have none.
  */
 export const tileRuns = (
   graph: Graph,

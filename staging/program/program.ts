@@ -177,7 +177,7 @@ export type RowShare =
       readonly own: Rows
       /** Rows of the tensor in all. */
       readonly of: number
-      /** Whether each rank leaves gradients of rows that it holds for others, to be sent to those. */
+      /** Whether the rank leaves gradients of the rows of others, to be sent to those. */
       readonly isSent: boolean
     }
   /** A sum over rows, to which each rank adds its own. */

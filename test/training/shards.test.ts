@@ -1,4 +1,4 @@
-/** Ranks that share the rows of each image train as one process does, in the memory of their plans. */
+/** Ranks that share the rows of each image train as one process does, in their plans' memory. */
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -23,8 +23,8 @@ class Group {
   void post(int rank, const std::vector<Exchange>& parts) { posted_[static_cast<std::size_t>(rank)] = &parts; }
   const std::vector<Exchange>& of(std::size_t rank) const { return *posted_[rank]; }
 
-  // Until all ranks are here. False when `ended` said so first. `refuseLate` looks at those that are
-  // missing, and may throw.
+  // Until all ranks are here. False when `ended` said so first. `refuseLate` looks at those that
+  // are missing, and may throw.
   bool meet(int rank, const std::function<bool()>& ended, const std::function<void(const std::vector<int>&)>& refuseLate) {
     std::unique_lock<std::mutex> lock(mutex_);
     refuseAfterEnd();

@@ -187,8 +187,8 @@ class Library : public MpiLibrary {
 std::unique_ptr<MpiLibrary> openMpiLibrary(MpiKind kind, const std::string& path) {
   const bool isMpich = kind == MpiKind::mpich;
   if (isMpich) {
-    // UCX watches allocations and signals by itself, which ends processes that have a virtual machine
-    // with many threads (docs/ranks.md).
+    // UCX watches allocations and signals by itself, which ends processes that have a virtual
+    // machine with many threads (docs/ranks.md).
     setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 0);
     setenv("UCX_ERROR_SIGNALS", "", 0);
   }

@@ -51,7 +51,7 @@ const exchange = (scope: ModelScope, ranks: number, sends: readonly Sent[], rece
   return received
 }
 
-/** Rows that one rank owns and another holds, by pairs of ranks, where they are not the same rank. */
+/** Rows that one rank owns and another one holds, by pairs of ranks. */
 const crossing = ({ rows }: SharedTensor): readonly { readonly owner: number; readonly holder: number; readonly rows: Interval }[] =>
   rows.flatMap(({ owned }, owner) =>
     rows.flatMap(({ held }, holder) => {
