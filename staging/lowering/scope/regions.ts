@@ -83,7 +83,9 @@ const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0]
 /** Returns the address at which a region of a tensor begins, in bytes. */
 export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
   const strides = elementStrides(whole)
-  return offsetBy(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+  const [batch, row, column] = region.from
+  const from: Strides = [batch, row - (whole.firstRow ?? 0), column]
+  return offsetBy(whole.address, dot(from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
 }
 
 /**
@@ -122,7 +124,7 @@ export const boxStrides = ({ layout, extents: [, channels, height, width] }: Til
 
 export const allOf = (tensor: TileTensor): Part => {
   const [batch, , height, width] = tensor.extents
-  return { tensor, region: { from: zeroStrides, size: [batch, height, width], advance: zeroStrides } }
+  return { tensor, region: { from: [0, tensor.firstRow ?? 0, 0], size: [batch, height, width], advance: zeroStrides } }
 }
 
 export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({
