@@ -106,8 +106,9 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
   const missing = subtract(reader === sending ? others : own, touched.of(store))
   if (missing.length > 0)
     fail(partFault(section, name, `${reader} leaves out ${rangeText(bytesOfBox(coordinates[store]!, missing[0]!))} of "${name}"`))
-  const ofRows = share?.kind === 'sum' && times > 1 ? (share.own[1] - share.own[0]) / share.of : 1
-  const excess = bytes - (reader === sending ? held - ownBytes : ownBytes * times * ofRows)
+  // Of all pixels a rank sums those of its rows.
+  const ownTimes = share?.kind === 'sum' && times > 1 ? (times * (share.own[1] - share.own[0])) / share.of : times
+  const excess = bytes - (reader === sending ? held - ownBytes : ownBytes * ownTimes)
   const each = times === 1 ? '' : `, over ${times} pixels`
   if (excess > 0) fail(partFault(section, name, `${reader} takes ${excess} bytes of "${name}" more than once${each}`))
   if (excess < 0) fail(partFault(section, name, `${reader} takes ${-excess} bytes of "${name}" too few${each}`))

@@ -127,6 +127,19 @@ const rowClassifier = model({
 const rowOptions = (more: Partial<TrainOptions> = {}): TrainOptions =>
   options({ model: rowClassifier, device: 'reference', accumulate: 2, budget: '60%', clipNorm: 0.5, ...more })
 
+const rowSegmenter = model({
+  name: 'pixels',
+  input: [1, 3, 24, 16],
+  layers: [
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 3, s: 1, p: 1 }),
+    conv2d({ out: 8, k: 5, p: 2 }),
+    relu,
+    conv2d({ out: 3, k: 1 })
+  ]
+})
+
 const assertCloseLosses = (losses: readonly number[], expected: readonly number[]): void => {
   assert.is(losses.length, expected.length)
   losses.forEach((loss, step) =>
@@ -143,6 +156,15 @@ test('ranks that share rows train as one process does, in a part of its memory',
       assertCloseLosses(loss, one.loss)
       assert.ok(predictedPeakBytes < one.predictedPeakBytes, `${predictedPeakBytes} is not less than ${one.predictedPeakBytes}`)
     }
+  }
+})
+
+test('ranks that share rows train on masks as one process does', async () => {
+  const more = { model: rowSegmenter, data: at('masks/masks.csv'), classWeights: 'balanced', steps: 3, budget: '100%' }
+  const one = must(await train(rowOptions(more))())
+  for (const size of [2, 4]) {
+    const [report] = (await trainOnRanks(size, () => rowOptions({ ...more, shardRows: true }))).map(must)
+    assertCloseLosses(report!.loss, one.loss)
   }
 })
 

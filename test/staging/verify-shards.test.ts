@@ -41,6 +41,19 @@ const sentenceOf = (programs: readonly Program[]): string => {
 for (const count of [1, 2, 3, 4, 7])
   test(`Programs of ${count} ranks are sound as they come`, () => assert.is(sentenceOf(programsOf(count)), 'nothing is wrong'))
 
+test('a sum over rows is counted exactly, whatever their number', () => {
+  for (const rows of [7, 11, 13, 29])
+    for (const count of [2, 3]) {
+      const programs = Array.from({ length: count }, (_, index) => {
+        const request = requestFor([conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })], [segment(0, 2), segment(2, 4)], {
+          shard: { count, index }
+        })
+        return must(stage({ ...request, input: [1, 3, rows, 20] })).program
+      })
+      assert.is(sentenceOf(programs), 'nothing is wrong', `${rows} rows on ${count} ranks`)
+    }
+})
+
 test('the memory of a rank falls with their number', () => {
   const peaks = [1, 2, 4].map((count) => Math.max(...programsOf(count).map(({ peakBytes }) => peakBytes)))
   assert.ok(peaks[1]! < 0.6 * peaks[0]!, peaks.join())

@@ -42,7 +42,8 @@ test('ranks that share rows train as one does, of random networks in random segm
       const outcomes = await runShards(running, staged, updates)
       for (const { tensors, staged, measuredPeakBytes } of outcomes) {
         assertTensorsClose(tensors, alone.tensors, 1e-11)
-        assert.ok(measuredPeakBytes <= staged.program.peakBytes)
+        const unused = staged.program.peakBytes - measuredPeakBytes
+        assert.ok(unused >= 0 && unused < 4096, `${unused} bytes below the peak were not used`)
       }
       alone.losses.forEach((loss, step) => {
         const sum = outcomes.reduce((all, { losses }) => all + losses[step]!, 0)
