@@ -1,7 +1,7 @@
 import type { SegmentTiling } from '../../graph/tiling'
 import type { Segment } from '../../plans/plan'
 import type { ModelScope } from '../scope/scope'
-import { emitBackward } from '../segment/backward'
+import { emitBackward, type FinishGradient } from '../segment/backward'
 import { bindAlone } from '../segment/bind'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type AroundTile } from '../segment/segment-code'
@@ -12,6 +12,8 @@ interface Watch {
   readonly aroundTile?: AroundTile
   /** Told when forward is done. */
   readonly turn?: () => void
+  /** What complete gradients are for; nothing where absent. */
+  readonly finish?: FinishGradient
 }
 
 /**
@@ -23,11 +25,11 @@ export const emitSegment = (
   segment: Segment,
   tiling: SegmentTiling,
   streamed: ReadonlySet<number>,
-  { aroundTile, turn }: Watch = {}
+  { aroundTile, turn, finish = () => undefined }: Watch = {}
 ): void => {
   const code = { ...bindAlone(scope, segment, tiling, streamed), ...(aroundTile !== undefined && { aroundTile }) }
   const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
   turn?.()
   if (segment.rematerialize === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
-  emitBackward(scope, code, kept, () => undefined)
+  emitBackward(scope, code, kept, finish)
 }
