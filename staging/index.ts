@@ -28,7 +28,7 @@ export { explain, explainGraph, type Explanation, type LiveBytes, type OtherBudg
 export { buildGraph, withClassWeights } from './ops/build-graph'
 export { earlierGraphHash, graphHash } from './ops/graph-hash'
 export { ignoredLabelOf, labelsOf, targetWeightOf, uncountedTarget } from './ops/target-weight'
-export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter } from './graph/graph'
+export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter, type Shard } from './graph/graph'
 export {
   encodeKernel,
   isConvolution,
@@ -60,9 +60,9 @@ export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
 export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
 export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
-export type { Objective, Optimizer, ParameterGroup, Training } from './graph/objective'
+export { checkObjective, type Objective, type Optimizer, type ParameterGroup, type Training } from './graph/objective'
 export type { Source, StepGraph } from './graph/step-graph'
-export { verify, type Verified, type VerifierFault } from './verify'
+export { verify, verifyRanks, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusibleTileAxes } from './graph/grid'
 export { tileCount, type Grid } from './graph/span'

@@ -94,6 +94,8 @@ export const trainOptions = {
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
   skipBad: withDefault(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
+  /** Whether ranks share the rows of each image, in place of micro-batches. */
+  shardRows: withDefault(flag, 'ranks share the rows of each image, in place of micro-batches (docs/ranks.md)', false),
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
   /** Instead of steps: times through the data; 1 where both are absent. */

@@ -1,7 +1,7 @@
 import { nanoseconds, simulatedTimes } from '../../devices/simulate'
 import type { DeviceModel } from '../../devices/device-model'
 import type { Interval } from '../../graph/interval'
-import { readInterval } from '../../graph/region'
+import { readInterval } from '../../graph/axis-access'
 import type { Span } from '../../graph/span'
 import type { StepGraph } from '../../graph/step-graph'
 import { lazy, memoize } from '../../memoize'

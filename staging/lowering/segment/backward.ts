@@ -13,6 +13,7 @@ import type { HostGradient } from '../tile/host-gradients'
 import { finishOverlaps, updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
+import { exchangeGradients, leaveGradientsToFirstRank } from './exchange-rows'
 import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
 import { zeroInputGradients } from './zero-input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
@@ -93,6 +94,8 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   // A last segment without tiles runs forward first.
   if (isTiled || !isLast) scope.builder.timepoint(2 * scope.graph.nodes.length - segment.to)
   if (isLast) zeroMoments(scope, segment)
+  exchangeGradients(scope, code)
+  leaveGradientsToFirstRank(scope, code)
   zeroParameterSums(backward)
   const weights = prepareWeights(backward, kept !== undefined)
   const reductions = prepareReductions(backward)

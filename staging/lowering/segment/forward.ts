@@ -9,6 +9,7 @@ import { emitTileForward } from '../tile/forward'
 import { emitForwardAlone } from '../tile/op-alone'
 import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
+import { exchangeOutputs } from './exchange-rows'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { createSegmentScope } from './segment-scope'
 
@@ -72,6 +73,7 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     directions: ['forward']
   })
   completeSums(scope, code, pass, sums)
+  exchangeOutputs(scope, code, pass.writes)
   if (pass.mode === 'evaluate') finishOverlaps(scope, segment)
   if (pass.mode !== 'evaluate' && pass.mode !== 'rematerialize') updateRunning(scope, segment)
   return pass.mode === 'keep' ? kept : undefined
