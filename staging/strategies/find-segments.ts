@@ -80,9 +80,9 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
 
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a
- * checkpoint: the union of Listing 3's boundaries, without those that the next position dominates,
- * and inside blocks of branches without those that no statistics ask for, nor a sum over pixels,
- * which ends a tiled segment, nor the length of the block. Tensors on the host are as small as one likes.
+ * checkpoint: the union of Listing 3's boundaries, without those that the next position dominates.
+ * Inside blocks of branches those alone for which statistics ask, a sum over pixels, which ends a
+ * tiled segment, or the length of the block. Tensors on the host are as small as one likes.
  */
 export const checkpointPositions = (
   graph: Graph,
