@@ -145,7 +145,7 @@ const reasonAgainstShard = ({ nodes, input }: Graph, { count, index }: Shard): s
   const gathering = nodes.find(gathersStatistics)
   if (gathering !== undefined)
     return `${gathering.name} (${gathering.op}) needs statistics of whole images, which ranks that share rows do not gather yet; share micro-batches instead, or freeze its statistics`
-  const pool = nodes.find(({ op }) => op === 'globalMaxPool')
+  const pool = nodes.find(({ gathersMaxima }) => gathersMaxima)
   return pool === undefined
     ? undefined
     : `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`
