@@ -68,6 +68,8 @@ export interface TrainReport {
   readonly weights?: StartingWeights
   /** With `skipBad`: crops that could not be read and were drawn anew. */
   readonly skippedCrops?: number
+  /** With `skipBad`: images that could not be read and were left out of validations. */
+  readonly skippedImages?: readonly string[]
   /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
@@ -128,8 +130,8 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
   )
 
 /** What is replaced whole, in the end or as the training goes. */
-const replacedFiles = ({ save, best, report, trace }: DecodedTrainOptions): readonly string[] =>
-  [save, best, report, trace].filter((path) => path !== undefined)
+const replacedFiles = ({ save, best, perImage, report, trace }: DecodedTrainOptions): readonly string[] =>
+  [save, best, perImage, report, trace].filter((path) => path !== undefined)
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
@@ -144,7 +146,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, weights } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedImages, weights } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -152,7 +154,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ weights, cropBytes, skippedCrops }),
+    ...present({ weights, cropBytes, skippedCrops, skippedImages }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

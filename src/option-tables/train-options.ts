@@ -11,6 +11,7 @@ import { type ClassWeights, parseClassWeights } from '../options/class-weights'
 import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
+import type { ValidateOn } from '../training/whole-validation'
 import type { StartingWeights } from '../weights/weights'
 import {
   predicateCodec,
@@ -92,8 +93,15 @@ export const trainOptions = {
   ...dataOptions,
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
-  /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
-  skipBad: withDefault(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
+  /**
+   * Whether a crop that cannot be read is drawn anew somewhere else, and an image that cannot be
+   * read left out of the validation; both are counted.
+   */
+  skipBad: withDefault(
+    flag,
+    'draw a crop that cannot be read anew somewhere else, leave such images out of validation, and count them',
+    false
+  ),
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
   /** Instead of steps: times through the data; 1 where both are absent. */
@@ -142,8 +150,16 @@ export const trainOptions = {
   /** Images like `data`, or the share of the data (above 0, below 1) that is set aside for it. */
   validation: optional(
     validation,
-    'images like --data, or a share of its own such as 0.2, drawn by class from the seed; the middle crop of each counts'
+    'images like --data, or a share of its own such as 0.2, drawn by class from the seed; of those with masks all pixels count, of others the middle crop'
   ),
+  /** All of each image, or the crop in its middle; of images with masks. */
+  validateOn: optional(
+    oneOf<ValidateOn>('what', ['image', 'crop']),
+    'what of an image with a mask is validated: all of it, or the crop in its middle',
+    { otherwise: 'image, or crop where that cannot be' }
+  ),
+  /** A CSV file of the measures of each image with a mask, as of the latest validation. */
+  perImage: optional(path('file'), 'CSV to write with the measures of each validated image with a mask, as of the latest validation'),
   /**
    * Steps between validations; an epoch's where absent. The last step is always followed by one.
    */

@@ -35,6 +35,7 @@ const ofFirstRank = [
   'stateEvery',
   'save',
   'best',
+  'perImage',
   'metrics',
   'report',
   'trace',
