@@ -6,12 +6,12 @@ import type * as DatasetCodec from '../images/dataset-codec'
 import type { Planned } from '../plans/plan-network'
 import { type HeatMapKind, heatMapKinds } from '../results/formats'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
-import type { BestBy, Validation } from '../training/best'
+import { type BestBy, type Validation, bestBys } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../options/class-weights'
 import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
-import type { ValidateOn } from '../training/whole-validation'
+import { type ValidateOn, validateOns } from '../training/validate-on'
 import type { StartingWeights } from '../weights/weights'
 import {
   predicateCodec,
@@ -154,7 +154,7 @@ export const trainOptions = {
   ),
   /** All of each image, or the crop in its middle; of images with masks. */
   validateOn: optional(
-    oneOf<ValidateOn>('what', ['image', 'crop']),
+    oneOf<ValidateOn>('what', validateOns),
     'what of an image with a mask is validated: all of it, or the crop in its middle',
     { otherwise: 'image, or crop where that cannot be' }
   ),
@@ -166,8 +166,10 @@ export const trainOptions = {
   validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch' }),
   /** Path of the safetensors file to write with the weights of the best validation. */
   best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
-  /** Lowest `loss` (where absent), highest `accuracy`, `auc` of labels or `iou` of masks. */
-  bestBy: optional(oneOf<BestBy>('measure', ['loss', 'accuracy', 'auc', 'iou']), 'what is best', { otherwise: 'loss' }),
+  /**
+   * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice` too.
+   */
+  bestBy: optional(oneOf<BestBy>('measure', bestBys), 'what is best', { otherwise: 'loss' }),
   /** Stops after that many validations in a row without a better one. */
   earlyStop: optional(whole(1), 'stop after so many validations in a row without a better one'),
   /** A JSON-lines file: an object a step and a validation. */

@@ -9,10 +9,12 @@ import type { Extent2 } from '../images/resolution'
 import type { SeenImage } from '../images/image-notices'
 import { maxSteps } from '../options/limits'
 import { present } from '../options/present'
+import { alternatives } from '../text/alternatives'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
+import { type BestBy, bestBys } from './best'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { mostChannels } from '../images/samples'
@@ -29,7 +31,7 @@ import type { StepIo } from '../running/step-io'
 import { restoreState } from './state'
 import type { TrainingRecord } from './record'
 import { type Split, splitForValidation } from './validation-split'
-import type { ValidationGroup } from '../validation/plan-validation'
+import type { ValidationGroup } from './plan-validation'
 import { checkValidateOn, planWholeValidation } from './whole-validation'
 
 /** What a model must end in for labels of a kind, and whether it does. */
@@ -141,14 +143,14 @@ export const planAlone: PlanTraining = (built, options) =>
   )
 
 /** Refuses a measure of the best that such data do not have. */
-const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training, validation }: Split): E.Either<Failure, void> => {
+const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { training, validation }: Split): E.Either<Failure, void> => {
   const kind = labelKind(training)
   if (validation !== undefined && (kind === 'values' || kind === 'class-set'))
     return E.left(inputFailure(`--validation does not measure ${labelNames[kind]}: leave it out`))
-  const [absent, instead] = kind === 'mask' ? ['auc', 'iou'] : ['iou', 'auc']
-  return bestBy === absent
-    ? E.left(inputFailure(`--best-by ${absent} is not measured on such data; take loss, accuracy or ${instead}`))
-    : E.right(undefined)
+  const absent: readonly BestBy[] = kind !== 'mask' ? ['iou', 'dice'] : validateOn === 'crop' ? ['auc'] : []
+  if (bestBy === undefined || !absent.includes(bestBy)) return E.right(undefined)
+  const measured = bestBys.filter((measure) => !absent.includes(measure))
+  return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
 }
 
 /** The size of the crop that a step sees of each image. */

@@ -23,9 +23,9 @@ import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import type { Quality } from './scores'
 import { type ValidationRun, validate } from './validation'
-import { writeImageTable } from '../validation/image-table'
-import { pixelMeasureOf } from '../validation/pixel-tally'
-import { validateImages } from '../validation/validate-images'
+import { writeImageTable } from './image-table'
+import { pixelMeasureOf } from './pixel-tally'
+import { validateImages } from './validate-images'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {

@@ -8,11 +8,8 @@ import type { SeenImage } from '../images/image-notices'
 import type { Extent2 } from '../images/resolution'
 import type { Planned, SetupGraph } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
-import { type ValidatedImage, type ValidationGroup, planValidation } from '../validation/plan-validation'
+import { type ValidatedImage, type ValidationGroup, planValidation } from './plan-validation'
 import type { TrainingRequest } from './request'
-
-/** What is validated of an image with a mask: all of it, or the crop in its middle. */
-export type ValidateOn = 'image' | 'crop'
 
 /** Fails where what is asked for is not measured on such data. */
 export const checkValidateOn = (
@@ -61,7 +58,7 @@ export const planWholeValidation = (
   trained: Trained
 ): Outcome<readonly ValidationGroup[] | undefined> => {
   const { options, setup, notify } = request
-  const { validateOn, perImage } = options
+  const { validateOn, perImage, bestBy } = options
   const { planned, built } = trained
   if (validation === undefined || labelKind(validation) !== 'mask' || validateOn === 'crop') return TE.right(undefined)
   return pipe(
@@ -78,7 +75,8 @@ export const planWholeValidation = (
     ),
     TE.map((groups): readonly ValidationGroup[] | undefined => groups),
     TE.orElse((failure) => {
-      if (failure.code !== 'input' || validateOn === 'image' || perImage !== undefined) return TE.left(failure)
+      // Crops have neither a table nor areas under curves.
+      if (failure.code !== 'input' || validateOn === 'image' || perImage !== undefined || bestBy === 'auc') return TE.left(failure)
       notify(`${failure.message}: the crop in the middle of each is validated in its place; give a larger --budget, or --validate-on crop`)
       return TE.right(undefined)
     })

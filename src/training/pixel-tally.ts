@@ -1,9 +1,9 @@
 import { type LossFunctions, type Node, ignoredLabelOf, labelsOf, lossFunctions, runExpression, targetWeightOf } from '../../staging'
 import type { ImageWindow } from '../../native'
 import type { Extent2 } from '../images/resolution'
-import { measureConfusion, rowsOf } from '../training/confusion'
-import type { Quality } from '../training/scores'
-import { meanIntersectionOverUnion } from '../training/segmentation-scores'
+import { measureConfusion, rowsOf } from './confusion'
+import type { Quality } from './scores'
+import { meanIntersectionOverUnion } from './segmentation-scores'
 import { type ScoreCounts, countScore, emptyScoreCounts } from './score-areas'
 
 /** How the scores of pixels are measured, by the loss that the network is trained by. */

@@ -1,19 +1,18 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Model, meanSquaredError } from '../../dsl'
-import { isLoss } from '../../dsl/internal'
+import { type AnyLayer, type Model, meanSquaredError } from '../../dsl'
+import { type Op, flatLayers, isLoss } from '../../dsl/internal'
 import { type Graph, type Source, buildGraph, receptiveField } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { Example } from '../images/dataset'
 import { type Extent2, extentText } from '../images/resolution'
 import { frozenModel, mapOps } from '../model/model-layers'
-import type { Planned } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
-import { evaluation, planSetup } from '../predicting/plan-images'
 import { partBytes } from '../running/step-io'
-import { type ReceptiveFields, windowExtent } from './image-windows'
+import { type ReceptiveFields, windowExtent } from './window-spans'
 
 /** An image that is validated whole, and its place in the list. */
 export interface ValidatedImage {
@@ -46,14 +45,16 @@ export interface ValidationRequest {
 /** More extents than this are evaluated by windows of one, where these are exact. */
 const mostExtents = 8
 
+const isLossLayer = ({ op }: Pick<AnyLayer, 'op'>): boolean => isLoss(op as Op)
+
 /**
  * The model by its running statistics, whose scores are handed out in place of its loss. Layers
  * keep their names.
  */
 const scoringModel = ({ name, layers }: Model): Model => {
-  const compared = mapOps(layers, (layer) => (isLoss(layer.op as Parameters<typeof isLoss>[0]) ? meanSquaredError : layer))
-  const own = compared.at(-1)?.op === meanSquaredError.op ? compared : [...compared, meanSquaredError]
-  return frozenModel({ name, layers: own })
+  const ends = flatLayers(layers).some(isLossLayer)
+  const compared = mapOps(layers, (layer) => (isLossLayer(layer) ? meanSquaredError : layer))
+  return frozenModel({ name, layers: ends ? compared : [...compared, meanSquaredError] })
 }
 
 const setupFor = ({ setup, arenaBytes, input }: ValidationRequest, { height, width }: Extent2): RunnableSetup => {
@@ -95,7 +96,9 @@ const sameFields = (one: ReceptiveFields, other: ReceptiveFields | undefined): b
 /** Plans a window; fails with code `budget` where it does not fit, or its scores are too many. */
 const planWindow = (request: ValidationRequest, window: Extent2): Outcome<Planned> =>
   pipe(
-    planSetup(setupFor(request, window), evaluation, request.source, request.watching),
+    buildSetupGraph(setupFor(request, window), { kind: 'evaluate' }, request.source),
+    E.chain((built) => planNetwork(built, request.watching)),
+    TE.fromEither,
     TE.filterOrElse(
       ({ staged }) => staged.program.step.exchangeBytes <= partBytes,
       ({ staged }): Failure => ({
