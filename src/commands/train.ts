@@ -68,6 +68,8 @@ export interface TrainReport {
   readonly weights?: StartingWeights
   /** With `skipBad`: crops that could not be read and were drawn anew. */
   readonly skippedCrops?: number
+  /** With `skipBad`: the images that these were of. */
+  readonly skippedCropsOf?: readonly string[]
   /** With `skipBad`: images that could not be read and were left out of validations. */
   readonly skippedImages?: readonly string[]
   /** Results of the validations, where validation was asked for. */
@@ -146,7 +148,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedImages, weights } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, weights } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -154,7 +156,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ weights, cropBytes, skippedCrops, skippedImages }),
+    ...present({ weights, cropBytes, skippedCrops, skippedCropsOf, skippedImages }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

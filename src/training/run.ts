@@ -22,7 +22,8 @@ import type { TrainingRequest } from './request'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import type { Quality } from './scores'
-import { type ValidationRun, validate } from './validation'
+import type { ValidationRun } from './validation'
+import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
 import { pixelMeasureOf } from './pixel-tally'
 import { validateImages } from './validate-images'
@@ -36,10 +37,10 @@ const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batch
 
 /** What could not be read and was passed over, where that is asked for. */
 interface Skipped {
-  readonly onSkipped?: (failure: Failure) => void
+  readonly onSkipped?: (failure: Failure, image: string) => void
   readonly onSkippedImage?: ((failure: Failure, image: string) => void) | undefined
   /** Crops that were drawn anew, and images that were left out of validations. */
-  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedImages'>
+  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages'>
 }
 
 /** Counts what is passed over, and tells of each file once. */
@@ -49,17 +50,16 @@ const countSkipped = ({ options: { skipBad }, notify }: TrainingRequest): Skippe
   const left = new Set<string>()
   let skipped = 0
   return {
-    onSkipped: ({ message }) => {
+    onSkipped: ({ message }, image) => {
       skipped += 1
-      const [file = ''] = message.split(' cannot be read')
-      if (!told.has(file)) notify(`${message}; another crop is drawn`)
-      told.add(file)
+      if (!told.has(image)) notify(`${message}; another crop is drawn`)
+      told.add(image)
     },
     onSkippedImage: ({ message }, image) => {
       if (!left.has(image)) notify(`${message}; ${image} is left out of validation`)
       left.add(image)
     },
-    counts: () => ({ skippedCrops: skipped, skippedImages: [...left] })
+    counts: () => ({ skippedCrops: skipped, skippedCropsOf: [...told], skippedImages: [...left] })
   }
 }
 
@@ -73,7 +73,8 @@ const validationOf = (
   const { signal, perImage } = request.options
   const { ranks } = request
   if (validation === undefined || evaluate === undefined) return undefined
-  if (validationGroups === undefined) return validate({ ...running, loss, section: evaluate, dataset: validation, classes, signal, ranks })
+  if (validationGroups === undefined)
+    return validateReadable({ ...running, loss, section: evaluate, dataset: validation, classes, signal, ranks }, running.onSkippedImage)
   return pipe(
     validateImages({
       ...running,
