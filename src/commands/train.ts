@@ -46,6 +46,7 @@ import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
 import { splitForValidation } from '../training/validation-split'
+import { withHubWeights } from '../weights/hub-weights'
 import type { StartingWeights } from '../weights/weights'
 
 export interface TrainReport {
@@ -245,10 +246,12 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
 
 /** A request for which there is all that it names, and room for its results. */
 const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
-  pipe(
-    resolveRequest(options),
-    TE.chainFirstTaskK(() => removeLeftovers),
-    TE.chainFirst(checkPlaces)
+  withHubWeights(options, (local) =>
+    pipe(
+      resolveRequest(local),
+      TE.chainFirstTaskK(() => removeLeftovers),
+      TE.chainFirst(checkPlaces)
+    )
   )
 
 /** Trains as one of several ranks, which share the micro-batches of each update. */

@@ -167,7 +167,7 @@ export const trainOptions = {
   /** Path of the safetensors file to write with the weights of the best validation. */
   best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
   /**
-   * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice` too.
+   * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice`.
    */
   bestBy: optional(oneOf<BestBy>('measure', bestBys), 'what is best', { otherwise: 'loss' }),
   /** Stops after that many validations in a row without a better one. */
@@ -187,8 +187,13 @@ export const trainOptions = {
   mlflow: optional(httpAddress, 'tell this MLflow server of it, such as http://127.0.0.1:5000'),
   /** A port of 127.0.0.1 on which the report is served while the training runs; 0 is any. */
   live: optional(whole(0, 65_535), 'serve the report on this port of 127.0.0.1 while it runs; 0 is any that is free'),
-  /** A safetensors file, or one of torch.save, to start from; drawn from the seed where absent. */
-  weights: optional(path('file'), 'safetensors, or a file of torch.save, to start from', { otherwise: 'drawn from the seed' }),
+  /**
+   * A safetensors file, one of torch.save, or `hf:owner/name[@revision][/file]` of Hugging Face's
+   * hub, to start from; drawn from the seed where absent.
+   */
+  weights: optional(path('file'), 'safetensors, a file of torch.save, or hf:owner/name[/file], to start from', {
+    otherwise: 'drawn from the seed'
+  }),
   /**
    * Whether the last layer's weights are drawn anew: those in `weights` may be of other classes.
    */

@@ -5,7 +5,7 @@ export interface Validation extends Quality {
   readonly step: number
 }
 
-/** The measures by which one validation is better than another: a lower loss, a higher other one. */
+/** Measures by which one validation is better than another: a lower loss, a higher other one. */
 export const bestBys = ['loss', 'accuracy', 'auc', 'iou', 'dice', 'kappa'] as const satisfies readonly (keyof Quality)[]
 export type BestBy = (typeof bestBys)[number]
 

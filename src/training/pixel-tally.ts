@@ -19,12 +19,13 @@ export interface PixelMeasure {
   readonly areas: readonly number[]
 }
 
-/** All that is counted of one image, or of several; `overlap` is the mean loss of Dice and the like. */
+/** All that is counted of one image, or of several. */
 export interface PixelCounts {
   /** Row-major [classes of the mask, classes of the network]. */
   readonly confusion: Float64Array
   lossSum: number
   lossWeight: number
+  /** Of Dice and Tversky: the mean over classes, summed over images. */
   overlapLoss: number
   /** Images in which a pixel counts. */
   images: number

@@ -1,4 +1,4 @@
-/** Log-odds are counted in bins of this width; what is farther from 0 than all bins, in the last ones. */
+/** Log-odds are counted in bins of this width, those that are farther from 0 in the last ones. */
 const [binWidth, farthest] = [1 / 512, 16]
 const bins = (2 * farthest) / binWidth
 

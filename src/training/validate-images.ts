@@ -44,7 +44,7 @@ export interface WholeValidation {
   readonly crop: Extent2
   readonly signal: AbortSignal | undefined
   readonly ranks?: Ranks | undefined
-  /** Told of an image that cannot be read, which is left out; it ends the validation where absent. */
+  /** Told of an image that cannot be read and is left out; it ends the validation where absent. */
   readonly onSkipped?: ((failure: Failure, image: ValidatedImage) => void) | undefined
   /** Told of some crops, where they are to be seen. */
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
