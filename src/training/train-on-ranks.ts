@@ -8,6 +8,7 @@ import type { Program } from '../../staging/program/program'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import { type SetupGraph, planNetwork } from '../plans/plan-network'
+import { extentText } from '../images/resolution'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, type PreparedTraining, planAlone, prepareTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
@@ -87,7 +88,14 @@ const hashOf = ({ kernels, buffers, ...program }: Program): string =>
     .slice(0, 12)
 
 /** All that must be the same on all ranks, by its name in a sentence. */
-const choicesOf = ({ request: { options }, planned, fingerprint, rates, steps }: PreparedTraining): E.Either<Failure, object> =>
+const choicesOf = ({
+  request: { options },
+  planned,
+  fingerprint,
+  rates,
+  steps,
+  validationGroups
+}: PreparedTraining): E.Either<Failure, object> =>
   pipe(
     versions(),
     E.bimap(deviceFailure, ({ library, version, instructionSet }) => {
@@ -103,7 +111,8 @@ const choicesOf = ({ request: { options }, planned, fingerprint, rates, steps }:
         library: `${library} ${version}`,
         instructions: instructionSet,
         ...named,
-        'program of hash': hashOf(staged.program)
+        'program of hash': hashOf(staged.program),
+        'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
       }
     })
   )
