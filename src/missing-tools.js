@@ -34,5 +34,14 @@ const tools = [
   { name: 'oneDNN 2.6 to 3', package: 'libdnnl-dev', isHere: () => compiles(oneDnn) }
 ]
 
+/** MPICH's has the same name. */
+const hasOpenMpi = () =>
+  ['mpirun.openmpi', 'mpirun'].some((name) => /Open MPI/.test(spawnSync(name, ['--version'], { encoding: 'utf8' }).stdout ?? ''))
+
+const testTools = [{ name: "Open MPI's launcher", package: 'openmpi-bin', isHere: hasOpenMpi }]
+
 /** Those that are not here. */
 exports.missingTools = () => tools.filter(({ isHere }) => !isHere())
+
+/** Those that tests alone need, and that are not here. */
+exports.missingForTests = () => testTools.filter(({ isHere }) => !isHere())

@@ -1,11 +1,11 @@
 'use strict'
 // Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the
-// native addon (not with --no-addon).
+// native addon (not with --no-addon), and with --tests what tests run beside it.
 require('./check-node.js')
 const { spawnSync } = require('node:child_process')
 const { existsSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } = require('node:fs')
 const { join } = require('node:path')
-const { missingTools } = require('./missing-tools.js')
+const { missingForTests, missingTools } = require('./missing-tools.js')
 
 const root = join(__dirname, '..')
 const addon = join(root, 'native', 'build', 'Release', 'tilefold.node')
@@ -41,22 +41,39 @@ const installPackages = () => {
   if (wanted.some(([place, version]) => installed[place] !== version)) run('npm', ['ci', '--no-audit', '--no-fund'])
 }
 
+/** Commands of apt-get for packages; undefined where it is not there, or not for this user. */
+const aptCommands = (install) => {
+  const isRoot = process.getuid !== undefined && process.getuid() === 0
+  const canInstall = succeeds('apt-get', ['--version']) && (isRoot || succeeds('sudo', ['-n', 'true']))
+  return canInstall ? [['apt-get', 'update'], install].map((command) => (isRoot ? command : ['sudo', '-n', ...command])) : undefined
+}
+
+const installOf = (packages) => ['apt-get', 'install', '-y', '--no-install-recommends', ...packages]
+
 const installSystem = () => {
   const packages = missingTools().map((tool) => tool.package)
   if (packages.length === 0) return
-  const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...packages]
-  const isRoot = process.getuid !== undefined && process.getuid() === 0
-  const canInstall = succeeds('apt-get', ['--version']) && (isRoot || succeeds('sudo', ['-n', 'true']))
-  if (!canInstall)
+  const install = installOf(packages)
+  const commands = aptCommands(install)
+  if (commands === undefined)
     stop(`These system packages are missing: ${packages.join(' ')}; install them with \`sudo ${install.join(' ')}\` and run this again.`)
-  const as = (command) => (isRoot ? command : ['sudo', '-n', ...command])
-  const [update, ...updateArguments] = as(['apt-get', 'update'])
-  run(update, updateArguments)
-  const [command, ...args] = as(install)
-  run(command, args)
+  for (const [command, ...args] of commands) run(command, args)
   const missing = missingTools().map(({ name }) => name)
   if (missing.length > 0)
     stop(`This system's packages bring no ${missing.join(', no ')}: take a newer system, or install prebuilt packages (docs/install.md).`)
+}
+
+/** What tests run beside Tilefold; they skip what they do not find. */
+const installForTests = () => {
+  const packages = missingForTests().map((tool) => tool.package)
+  if (packages.length === 0) return
+  const install = installOf(packages)
+  const installed = aptCommands(install)?.every(([command, ...args]) => {
+    console.error(`> ${command} ${args.join(' ')}`)
+    return succeeds(command, args)
+  })
+  if (installed !== true)
+    console.error(`Tests that need ${packages.join(' ')} are skipped; \`sudo ${install.join(' ')}\` installs what is missing.`)
 }
 
 const newestSource = (folder) =>
@@ -78,4 +95,5 @@ const buildAddon = () => {
 
 installPackages()
 installSystem()
+if (process.argv.includes('--tests')) installForTests()
 if (!process.argv.includes('--no-addon')) buildAddon()

@@ -66,6 +66,8 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
  */
 export const checkPlan = (graph: Graph, plan: Plan): E.Either<StagingError, Plan> => {
   const { order, segments } = plan
+  if (graph.shard !== undefined && (plan.swapSchedule?.length || segments.some(({ hostTensors }) => hostTensors?.length)))
+    return E.left(inputError('what waits on the host is not shared among ranks yet; leave out hostTensors and swapSchedule.'))
   const misplaced = validateOrder(graph.nodes, order)
   if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
   const running = inOrder(graph, order)
@@ -90,7 +92,11 @@ export const checkPlan = (graph: Graph, plan: Plan): E.Either<StagingError, Plan
     ? E.right(plan)
     : E.left(
         inputError(
-          `segment ${blind.from}..${blind.to}: some of its tiles see nothing but padding; take fewer tiles.`,
+          `segment ${blind.from}..${blind.to}: ${
+            graph.shard === undefined
+              ? 'some of its tiles see nothing but padding; take fewer tiles'
+              : 'some tiles would have no row, or see nothing but padding; take fewer tiles, or fewer ranks'
+          }.`,
           graph.nodes[order[blind.from]!]!.name
         )
       )

@@ -4,7 +4,7 @@ import { budgetError, hostBudgetError, refusedError } from './budget-errors'
 import { planningDevice } from './devices/algorithms'
 import type { DeviceModel } from './devices/device-model'
 import { inputError, type StagingError } from './error'
-import { createStepGraph } from './ops/build-graph'
+import { createStepGraph, withShard } from './ops/build-graph'
 import type { Graph } from './graph/graph'
 import { inOrder, sourceOrder } from './graph/order'
 import type { StepGraph } from './graph/step-graph'
@@ -141,7 +141,7 @@ const decidePrepared = (request: PlanRequest, prepared: Prepared): E.Either<Stag
  */
 export const decideGraph = (graph: Graph, request: PlanRequest): E.Either<StagingError, Decision> =>
   pipe(
-    request.given === undefined ? E.right<StagingError, unknown>(undefined) : checkPlan(graph, request.given),
+    request.given === undefined ? E.right<StagingError, unknown>(undefined) : checkPlan(withShard(graph, request.objective), request.given),
     E.chain(() => decidePrepared(request, prepare(graph, request)))
   )
 

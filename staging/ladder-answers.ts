@@ -1,8 +1,9 @@
 import type { LeastPlan } from './budget-errors'
 import type { KernelKind } from './kernels/kernels'
 import type { Lowered } from './lowering'
+import { lazy } from './memoize'
 import { mayLieIn, type PlanSearch } from './plan-search'
-import type { Search, Segmentation } from './strategies/strategy'
+import type { Segmentation, SegmentationSearch } from './strategies/strategy'
 
 /**
  * The first target leaves so many bytes beside the persistent tensors, and each next one so many
@@ -14,6 +15,23 @@ const targetRatio = 1.02
 /** Targets above the budget that are tried too: what is planned for is seldom all used. */
 const rungsAhead = 4
 
+/** By bisection: the first of these numbers that does, or the last one. */
+const firstWhere = (first: number, last: number, does: (number: number) => boolean): number => {
+  let [low, high] = [first, last]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (does(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** What a strategy finds for targets in bytes, as `SegmentationSearch` has it. */
+interface LadderSearch extends Pick<SegmentationSearch, 'mayFit'> {
+  readonly persistentBytes: number
+  readonly segmentations: (target: number, slowest: number) => readonly Segmentation[]
+}
+
 /**
  * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until
  * something is exactly within the budget. Its answers take no more time for a higher target, and a
@@ -21,14 +39,13 @@ const rungsAhead = 4
  * peaks rise and fall along the ladder. `slowest` is in milliseconds of a step.
  */
 export const ladderAnswers = (
-  search: Search,
-  segmentations: (target: number, slowest: number) => readonly Segmentation[],
+  { persistentBytes, segmentations, mayFit }: LadderSearch,
   lowered: (segments: Segmentation) => Lowered,
   maxBytes: number,
   refusedKernel: () => KernelKind | undefined
 ): PlanSearch => {
   const targets: number[] = []
-  for (let rest = firstTarget; rest < 2 * maxBytes; rest *= targetRatio) targets.push(search.persistentBytes + Math.floor(rest))
+  for (let rest = firstTarget; rest < 2 * maxBytes; rest *= targetRatio) targets.push(persistentBytes + Math.floor(rest))
   const top = targets.length - 1
   const known = new Map<number, readonly Lowered[]>()
   const segmentationsAt = (rung: number, slowest = Infinity): readonly Segmentation[] => segmentations(targets[rung]!, slowest)
@@ -44,6 +61,12 @@ export const ladderAnswers = (
   }
   /** The smallest budget that starts at this rung or above. */
   const reaching = (rung: number): number => (rung <= rungsAhead ? 0 : targets[rung - rungsAhead - 1]! + 1)
+
+  /** The lowest rung for which anything is found; the top one where nothing is. */
+  const lowestRung = lazy(() => {
+    const likely = firstWhere(0, top, (rung) => mayFit(targets[rung]!))
+    return segmentationsAt(likely).length > 0 ? likely : firstWhere(likely, top, (rung) => segmentationsAt(rung).length > 0)
+  })
 
   const within = (budget: number, slowest = Infinity): Lowered | undefined => {
     for (let rung = startFor(budget); rung >= 0; rung--) {
@@ -61,18 +84,13 @@ export const ladderAnswers = (
     within,
     leastHost: (budget) => within(budget)?.hostBytes(),
     refusedKernel,
-    least: () => {
-      let [low, high] = [0, top]
-      while (low < high) {
-        const middle = (low + high) >> 1
-        if (segmentationsAt(middle).length > 0) high = middle
-        else low = middle + 1
-      }
+    least: (below = Infinity) => {
       let least: LeastPlan | undefined
-      for (let rung = low; rung <= top && (least === undefined || reaching(rung) < least.budget); rung++)
+      const isLess = (budget: number): boolean => budget < (least?.budget ?? below)
+      for (let rung = lowestRung(); rung <= top && isLess(reaching(rung)); rung++)
         for (const candidate of candidatesAt(rung)) {
           const budget = Math.max(candidate.peakBytes(), reaching(rung))
-          if (least === undefined || budget < least.budget) least = { budget, lowered: candidate }
+          if (isLess(budget)) least = { budget, lowered: candidate }
         }
       return least
     }

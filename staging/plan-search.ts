@@ -10,8 +10,8 @@ export interface PlanSearch {
    * budget.
    */
   readonly within: (budget: number, slowest?: number) => Lowered | undefined
-  /** The smallest budget for which there is an answer, and that answer. */
-  readonly least: () => LeastPlan | undefined
+  /** The smallest budget below a number of bytes for which there is an answer, and that answer. */
+  readonly least: (below?: number) => LeastPlan | undefined
   /** Where there is no answer to any budget: a kernel that the device refuses, if that is why. */
   readonly refusedKernel: () => KernelKind | undefined
   /**

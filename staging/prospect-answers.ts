@@ -74,13 +74,14 @@ export const prospectAnswers = (hostBudget: number, leastBytes: number, groups: 
       }
       return best
     },
-    least: () => {
+    least: (below = Infinity) => {
+      if (below <= leastBytes) return undefined
       let least: Lowered | undefined
       const fitting = all().filter((one) => mayRun(one) && mayFit(one))
       for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {
-        const below = (least?.peakBytes() ?? Infinity) - 1
-        if (!mayLieIn(below, deviceBytes)) break
-        if (isWithin(below, lowered())) least = lowered()
+        const budget = (least?.peakBytes() ?? below) - 1
+        if (!mayLieIn(budget, deviceBytes)) break
+        if (isWithin(budget, lowered())) least = lowered()
       }
       return least && { budget: least.peakBytes(), lowered: least }
     },

@@ -134,10 +134,9 @@ const createStrategySearch = (
       const [segments] = withVariants(search.variants, wholeGraph(graph))
       const { refusedKernel, liveBytes } = onDevice(segments!)
       const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
-      const within = strategy.within(search)
+      const { mayFit, within } = strategy.within(search)
       return ladderAnswers(
-        search,
-        (target, slowest) => within(target, loadMargin * inNanoseconds(slowest)),
+        { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin * inNanoseconds(slowest)) },
         onDevice,
         maxBytes,
         refusedKernel
@@ -195,10 +194,8 @@ const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number
       }
       return fastestOf(all.flatMap((answers) => found.get(answers) ?? []))
     },
-    least: () =>
-      all
-        .flatMap((answers) => answers.least() ?? [])
-        .reduce<LeastPlan | undefined>((least, one) => (least === undefined || one.budget < least.budget ? one : least), undefined),
+    least: (below) =>
+      searchedFirst.reduce<LeastPlan | undefined>((least, answers) => answers.least(least?.budget ?? below) ?? least, undefined),
     refusedKernel: () => all.map((answers) => answers.refusedKernel()).find((kernel) => kernel !== undefined),
     leastHost: (budget) =>
       all

@@ -19,6 +19,11 @@ export interface Network {
   /** What every rank gives, by rank. Every rank calls it as often, in the same order. */
   readonly gather: (bytes: Uint8Array) => TE.TaskEither<DeviceError, readonly Uint8Array[]>
   /**
+   * The most milliseconds that this rank waits for others from now on: then it fails, and says
+   * which of them hang. 0: for ever, as at first.
+   */
+  readonly limitWaits: (milliseconds: number) => void
+  /**
    * Ends this rank's part, once: with 0 it waits for the others; with any other exit status all
    * ranks end.
    */
@@ -29,7 +34,7 @@ export interface Network {
 export type MpiKind = 'open-mpi' | 'mpich'
 
 const nativeNetwork = t.readonly(
-  t.type({ handle: handleCodec<NetworkHandle>('a network'), rank: t.number, size: t.number, gather: call, leave: call }),
+  t.type({ handle: handleCodec<NetworkHandle>('a network'), rank: t.number, size: t.number, gather: call, limitWaits: call, leave: call }),
   'network'
 )
 const networkAnswer = decodeAnswer(nativeNetwork)
@@ -37,11 +42,12 @@ const networksAnswer = decodeAnswer(t.readonlyArray(nativeNetwork, 'networks'))
 
 const gatherAnswer = decodePromised(t.readonlyArray(bytesCodec('bytes'), 'bytes of all ranks'))
 
-const toNetwork = ({ handle, rank, size, gather, leave }: t.TypeOf<typeof nativeNetwork>): Network => ({
+const toNetwork = ({ handle, rank, size, gather, limitWaits, leave }: t.TypeOf<typeof nativeNetwork>): Network => ({
   handle,
   rank,
   size,
   gather: (own) => () => gatherAnswer(gather(own)),
+  limitWaits: (milliseconds) => void limitWaits(milliseconds),
   leave: (status) => void leave(status)
 })
 

@@ -11,9 +11,11 @@ const lengthOf = (instruction: Instruction): number =>
         ? 14
         : instruction.kind === 'allToAll'
           ? 13
-          : instruction.kind === 'map'
-            ? 4
-            : 3
+          : instruction.kind === 'exchange'
+            ? 4 + 3 * (instruction.sends.length + instruction.receives.length)
+            : instruction.kind === 'map'
+              ? 4
+              : 3
 
 const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + lengthOf(instruction), 0)
 
@@ -42,6 +44,11 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       const { ranks, bytes, sendStride, receiveStride, send, receive } = instruction
       const offsets = [send, receive].flatMap(({ base, strides }) => [base, ...strides])
       numbers.set([opcodes.allToAll, ranks, bytes, sendStride, receiveStride, ...offsets], at)
+      at += lengthOf(instruction)
+    } else if (instruction.kind === 'exchange') {
+      const { ranks, sends, receives } = instruction
+      const messages = [...sends, ...receives].flatMap(({ rank, bytes, at }) => [rank, bytes, at.base])
+      numbers.set([opcodes.exchange, ranks, sends.length, receives.length, ...messages], at)
       at += lengthOf(instruction)
     } else if (instruction.kind === 'map') {
       numbers.set([opcodes.map, instruction.address, instruction.memory, instruction.bytes], at)

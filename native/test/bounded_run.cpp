@@ -5,6 +5,7 @@
 
 #include "address_sanitizer.hpp"
 #include "guarded_buffer.hpp"
+#include "mirror_network.hpp"
 
 namespace tilefold::test {
 namespace {
@@ -64,7 +65,7 @@ bool runBounded(const EncodedProgram& encoded, Device& device, const StepParamet
   try {
     Program program = decodeProgram(encoded, device);
     if (program.arenaBytes > maxBytes || program.hostBytes > maxBytes) return true;
-    interpreter = std::make_unique<Interpreter>(std::move(program), device);
+    interpreter = std::make_unique<Interpreter>(std::move(program), device, 0, Measuring{}, std::make_shared<MirrorNetwork>(mirrorRanks));
   } catch (const Failure&) {
     return false;
   }

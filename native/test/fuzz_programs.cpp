@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "bounded_run.hpp"
+#include "mirror_network.hpp"
 #include "random_programs.hpp"
 #include "tests.hpp"
 
@@ -95,7 +96,7 @@ int fuzzPrograms(const std::string& name, Device& device, int programs) {
     try {
       const RandomProgram sound = randomProgram(device, random);
       // The sentence of a sound program that is refused.
-      Interpreter(decodeProgram(sound.encoded, device), device);
+      Interpreter(decodeProgram(sound.encoded, device), device, 0, {}, std::make_shared<MirrorNetwork>(mirrorRanks));
       if (!run(sound.encoded, device, sound.step.parameters)) throw Failure("a sound program was refused");
       for (int k = 0; k < damagedCopies; ++k) {
         EncodedProgram damaged = sound.encoded;

@@ -35,6 +35,7 @@ int main(int count, char** arguments) {
       failures += test::checkLabels(name, *device);
       failures += test::checkResampledTiles(name, *device, times(200));
     }
+    if (bf16) failures += test::checkPooledSums(name, *device);
     // cuDNN writes even gradients of weights in bf16, half of 2^-8 from what they are.
     const double ofProducts = tf32 ? 2e-2 : bf16 ? 4e-3 : 2e-5;
     // A program takes an emulated GPU ten times as long.

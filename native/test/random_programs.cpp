@@ -1,6 +1,9 @@
 #include "random_programs.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "mirror_network.hpp"
 
 namespace tilefold::test {
 namespace {
@@ -33,11 +36,16 @@ class Maker {
       arena_ = std::max(arena_, largest);
       encoded.workspaces.push_back(static_cast<double>(largest));
     }
+    // Devices with a queue run without ranks.
+    exchangesWithRanks_ = !device_.properties() && number(random_, 0, 1) == 0;
     for (const char* name : {"step", "update", "evaluate"}) {
       exchange_ = 0;
       events_.clear();
       std::vector<double> code;
-      for (std::size_t i = 0; i < kernels.size(); ++i) append(code, loop(number(random_, 0, 2) == 0 ? swap() : launch(i, kernels[i])));
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        append(code, loop(number(random_, 0, 2) == 0 ? swap() : launch(i, kernels[i])));
+        if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, number(random_, 0, 1) == 0 ? allToAll() : messages());
+      }
       encoded.sections.push_back({name, code, static_cast<double>(exchange_)});
     }
     encoded.peakBytes = static_cast<double>(arena_);
@@ -95,6 +103,35 @@ class Maker {
     return code;
   }
 
+  // With each rank, from one place to all of them or from one place each, between two events.
+  std::vector<double> allToAll() {
+    turns_ = 1;
+    const auto event = static_cast<double>(number(random_, 4, 7));
+    const std::int64_t bytes = number(random_, 1, 100), stride = bytes + number(random_, 0, 9);
+    const std::int64_t sendStride = number(random_, 0, 1) * stride;
+    std::vector<double> code{4, 0, event, 5, 3, event};
+    for (const double value : {9.0, double(mirrorRanks), double(bytes), double(sendStride), double(stride)}) code.push_back(value);
+    append(code, place(arena_, (mirrorRanks - 1) * sendStride + bytes));
+    append(code, place(arena_, (mirrorRanks - 1) * stride + bytes));
+    append(code, {4, 3, event, 5, 0, event});
+    return code;
+  }
+
+  // With some ranks, other bytes with each, between two events.
+  std::vector<double> messages() {
+    turns_ = 1;
+    const auto event = static_cast<double>(number(random_, 4, 7));
+    std::vector<std::pair<std::int64_t, std::int64_t>> bytes;
+    for (std::int64_t rank = 0; rank < mirrorRanks; ++rank)
+      if (number(random_, 0, 2) > 0) bytes.emplace_back(rank, number(random_, 1, 100));
+    const auto count = static_cast<double>(bytes.size());
+    std::vector<double> code{4, 0, event, 5, 3, event, 10, double(mirrorRanks), count, count};
+    for (int side = 0; side < 2; ++side)
+      for (const auto& [rank, size] : bytes) append(code, {double(rank), double(size), place(arena_, size)[0]});
+    append(code, {4, 3, event, 5, 0, event});
+    return code;
+  }
+
   // The same addresses with memory behind them in another order, which each section maps anew but
   // for what is resident.
   void putInPages(EncodedProgram& encoded) {
@@ -116,9 +153,11 @@ class Maker {
       }
       // All engines begin once everything is mapped, and are done before it goes.
       append(code, {4, 0, 100, 5, 1, 100, 5, 2, 100});
+      if (exchangesWithRanks_) append(code, {5, 3, 100});
       append(code, section.code);
-      append(code, {4, 1, 101, 5, 0, 101, 4, 2, 102, 5, 0, 102, 8, static_cast<double>(resident * page),
-                    static_cast<double>((count - resident) * page)});
+      append(code, {4, 1, 101, 5, 0, 101, 4, 2, 102, 5, 0, 102});
+      if (exchangesWithRanks_) append(code, {4, 3, 103, 5, 0, 103});
+      append(code, {8, static_cast<double>(resident * page), static_cast<double>((count - resident) * page)});
       section.code = code;
     }
   }
@@ -140,6 +179,7 @@ class Maker {
   std::vector<double> events_;  // recorded so far in the section
   std::size_t axis_ = 0;        // of the loop around the next instruction
   std::int64_t turns_ = 1;
+  bool exchangesWithRanks_ = false;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ enum class Kernels { all, products };
 int compareDevice(const std::string& name, Device& device, int rounds, Kernels compared, double ofProducts);
 int fuzzPrograms(const std::string& name, Device& device, int programs);
 int checkLabels(const std::string& name, Device& device);
+// Of a device that computes in bf16.
+int checkPooledSums(const std::string& name, Device& device);
 int checkHostileKernels(const std::string& name, Device& device);
 // Tiles of resized and pooled tensors against the whole, bit by bit.
 int checkResampledTiles(const std::string& name, Device& device, int rounds);

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Outcome } from '../failure'
+import { type Outcome, inputFailure } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
@@ -254,6 +254,11 @@ const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     )
   )
 
+const trainByItself = (options: DecodedTrainOptions): Outcome<TrainReport> =>
+  options.shardRows
+    ? TE.left(inputFailure('--shard-rows shares rows among the processes that mpirun starts, and this one is alone: start it with mpirun'))
+    : pipe(checkedRequest(options), TE.chain(trainLocked))
+
 /** Trains as one of several ranks, which share the micro-batches of each update. */
 const trainAsRank = (options: DecodedTrainOptions, ranks: Ranks): Outcome<TrainReport> =>
   pipe(
@@ -278,6 +283,6 @@ export const trainOn = (ranks: Ranks): ((options: TrainOptions) => Outcome<Train
 export const train: (options: TrainOptions) => Outcome<TrainReport> = libraryFunction('train', trainOptions, (options) =>
   pipe(
     TE.fromEither(joinRanks()),
-    TE.chain((ranks) => (ranks === undefined ? pipe(checkedRequest(options), TE.chain(trainLocked)) : trainAsRank(options, ranks)))
+    TE.chain((ranks) => (ranks === undefined ? trainByItself(options) : trainAsRank(options, ranks)))
   )
 )

@@ -102,6 +102,8 @@ export const trainOptions = {
     'draw a crop that cannot be read anew somewhere else, leave such images out of validation, and count them',
     false
   ),
+  /** Whether ranks share the rows of each image, in place of micro-batches. */
+  shardRows: withDefault(flag, 'ranks share the rows of each image, in place of micro-batches (docs/ranks.md)', false),
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
   /** Instead of steps: times through the data; 1 where both are absent. */

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { openNetwork } from '../../native'
 import { type Failure, deviceFailure, inputFailure } from '../failure'
-import { type Launcher, findLauncher } from './launcher'
+import { type Environment, type Launcher, findLauncher } from './launcher'
 import { type Ranks, createRanks } from './ranks'
 
 /** Refuses a library that does not know of the processes that the launcher started. */
@@ -16,6 +16,18 @@ const checkSize = ({ library, size }: Launcher, ranks: Ranks): E.Either<Failure,
   )
 }
 
+/**
+ * Reads the most milliseconds that ranks wait for one another; undefined where nothing says it.
+ */
+const readMostWait = ({ TILEFOLD_RANK_TIMEOUT: seconds }: Environment): E.Either<Failure, number | undefined> => {
+  if (seconds === undefined || seconds === '') return E.right(undefined)
+  return /^\d{1,9}$/.test(seconds)
+    ? E.right(1000 * Number(seconds))
+    : E.left(
+        inputFailure(`TILEFOLD_RANK_TIMEOUT is ${seconds}: give the seconds that ranks wait for one that hangs, or 0 to wait for ever`)
+      )
+}
+
 const join = (): E.Either<Failure, Ranks | undefined> =>
   pipe(
     findLauncher(process.env),
@@ -23,8 +35,16 @@ const join = (): E.Either<Failure, Ranks | undefined> =>
       launcher === undefined
         ? E.right(undefined)
         : pipe(
-            openNetwork({ kind: launcher.kind, path: process.env['TILEFOLD_MPI_PATH'] ?? '' }),
-            E.bimap((error) => ({ ...deviceFailure(error), code: 'input' as const }), createRanks),
+            readMostWait(process.env),
+            E.chain((mostWait) =>
+              pipe(
+                openNetwork({ kind: launcher.kind, path: process.env['TILEFOLD_MPI_PATH'] ?? '' }),
+                E.bimap(
+                  (error): Failure => ({ ...deviceFailure(error), code: 'input' }),
+                  (network) => createRanks(network, mostWait)
+                )
+              )
+            ),
             E.chain((ranks) => checkSize(launcher, ranks)),
             E.map((ranks) => {
               // Whatever ends this process: with another status than 0 it ends the others too.

@@ -16,6 +16,11 @@ export interface Ranks {
    * rank calls it as often, in the same order.
    */
   readonly allGather: (given: E.Either<Failure, Uint8Array>) => Outcome<readonly Uint8Array[]>
+  /**
+   * From now on a rank that keeps the others waiting for far longer than an update is predicted to
+   * take, in milliseconds, is said to hang, and all end.
+   */
+  readonly expectUpdates: (predictedMilliseconds: number) => void
   /** Ends this rank's part with the process's exit status. */
   readonly leave: (status: number) => void
 }
@@ -57,8 +62,17 @@ const resultOf = (messages: readonly Uint8Array[]): E.Either<Failure, readonly U
   return E.left({ ...failure, isShared: true, message: first === 0 ? failure.message : `rank ${first}: ${failure.message}` })
 }
 
-/** Ranks over a network. */
-export const createRanks = (network: Network): Ranks => {
+/** What reading and writing of files may take beside an update, in milliseconds. */
+const besideUpdates = 60_000
+
+/** How many times its prediction an update may take. */
+const timesPrediction = 20
+
+/**
+ * Ranks over a network. `mostWait`: milliseconds that they wait for one another while they train; 0
+ * for ever.
+ */
+export const createRanks = (network: Network, mostWait?: number): Ranks => {
   let areAgreed = false
   return {
     rank: network.rank,
@@ -75,6 +89,7 @@ export const createRanks = (network: Network): Ranks => {
           return E.isLeft(result) && E.isLeft(given) ? E.left({ ...given.left, ...result.left }) : result
         })
       ),
+    expectUpdates: (predicted) => network.limitWaits(mostWait ?? Math.ceil(besideUpdates + timesPrediction * predicted)),
     // Where all fail alike, each ends by itself, and none is ended before it has said why.
     leave: (status) => network.leave(areAgreed ? 0 : status)
   }

@@ -68,11 +68,13 @@ interface Updates {
 
 /**
  * Runs update after update; the next micro-batch is decoded while the current one runs. Of ranks
- * each runs every so manyth micro-batch, and losses are added in the order of micro-batches.
+ * each runs every so manyth micro-batch, and losses are added in the order of micro-batches; of
+ * ranks that share rows each runs all of them, and losses are added in the order of rows.
  */
 const createUpdates = ({ request: { options, ranks }, network, batches, steps, weights, record }: TrainingRun): Updates => {
   const { seed, clipNorm, accumulate } = options
-  const { rank, size } = ranks ?? { rank: 0, size: 1 }
+  // Ranks that share rows run every micro-batch, each its part of it.
+  const { rank, size } = ranks === undefined || options.shardRows ? { rank: 0, size: 1 } : ranks
   // Ranks end together: what each was asked is told to all in the end of a step.
   const signal = ranks === undefined ? options.signal : undefined
   let [isBetweenSteps, isStopped] = [true, false]

@@ -155,6 +155,7 @@ const trainOn =
     }))
     if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
+    request.ranks?.expectUpdates(planned.staged.predicted.stepMilliseconds)
     return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
 

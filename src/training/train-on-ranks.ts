@@ -2,21 +2,32 @@ import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { PlanFile } from '../../dsl'
 import { versions } from '../../native'
-import { type Objective, decodePlanFile, toPlanFile } from '../../staging'
+import { type Objective, type Shard, type Training, checkObjective, decodePlanFile, toPlanFile, verifyRanks } from '../../staging'
 import type { Program } from '../../staging/program/program'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
-import { type SetupGraph, planNetwork } from '../plans/plan-network'
 import { extentText } from '../images/resolution'
+import { type Planned, type SetupGraph, planNetwork, stagingFailure } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, type PreparedTraining, planAlone, prepareTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 
+/** What ranks that share rows do not do yet. */
+const reasonAgainstRows = ({ validation, hostBudget, precision }: DecodedTrainOptions): string | undefined => {
+  if (validation !== undefined) return '--validation is not for --shard-rows yet: leave it out, and validate the weights by one process'
+  if (hostBudget !== undefined) return '--host-budget is not for --shard-rows yet: leave it out'
+  return precision === 'bf16' ? '--precision bf16 is not for --shard-rows yet: take another' : undefined
+}
+
 /** Checks that options go with ranks; one sentence where they do not. */
-export const checkRanks = ({ accumulate, device, skipBad }: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
-  if (accumulate % size !== 0)
+export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
+  const { accumulate, device, skipBad, shardRows } = options
+  const reason = shardRows ? reasonAgainstRows(options) : undefined
+  if (reason !== undefined) return E.left(inputFailure(reason))
+  if (!shardRows && accumulate % size !== 0)
     return E.left(
       inputFailure(
         `${size} ranks share the micro-batches of an update: give --accumulate ${size}, or a multiple of it, in place of ${accumulate}`
@@ -54,10 +65,13 @@ export const optionsOfRank = (options: DecodedTrainOptions, { rank }: Ranks): De
   return { ...others, newHead: false, resume: false }
 }
 
-const sharedBy = (built: SetupGraph, ranks: number): SetupGraph => {
-  const objective: Objective = built.objective.kind === 'train' ? { ...built.objective, ranks } : built.objective
+const withObjective = (built: SetupGraph, more: Pick<Training, 'ranks' | 'shard'>): SetupGraph => {
+  const objective: Objective = built.objective.kind === 'train' ? { ...built.objective, ...more } : built.objective
   return { ...built, objective }
 }
+
+/** A training whose micro-batches so many ranks share. */
+const sharedBy = (built: SetupGraph, ranks: number): SetupGraph => withObjective(built, { ranks })
 
 /**
  * The first rank plans, as for one rank, so that the plan is the same however many there are; all
@@ -81,11 +95,73 @@ const planOnRanks =
     )()
   }
 
+/** The plan of one rank of those that share rows, under a budget. */
+const planFor = (built: SetupGraph, shard: Shard, plan: PlanFile | undefined): E.Either<Failure, Planned> =>
+  planNetwork(withObjective({ ...built, setup: { ...built.setup, ...(plan && { plan }) } }, { shard }))
+
 const hashOf = ({ kernels, buffers, ...program }: Program): string =>
   createHash('sha256')
     .update(JSON.stringify([kernels, buffers, program]))
     .digest('hex')
     .slice(0, 12)
+
+/** What the first rank tells the others: the plan, and the Program of each rank by its hash. */
+interface PlanOfRows {
+  readonly file: PlanFile
+  readonly hashes: readonly string[]
+}
+
+/** The Programs that ranks get of a plan, once it is proven that they go together. */
+const proveTogether = (built: SetupGraph, count: number, { staged }: Planned): E.Either<Failure, PlanOfRows> => {
+  const file = toPlanFile(staged)
+  return pipe(
+    Array.from({ length: count }, (_, index) => planFor(built, { count, index }, { ...file, budget: null })),
+    E.sequenceArray,
+    E.map((all) => all.map((planned) => planned.staged.program)),
+    E.chainFirst((programs) =>
+      pipe(
+        verifyRanks(programs),
+        E.mapLeft(({ message }): Failure => ({ code: 'bug', message: `the Programs of ${count} ranks do not go together: ${message}` }))
+      )
+    ),
+    E.map((programs) => ({ file, hashes: programs.map(hashOf) }))
+  )
+}
+
+/**
+ * The first rank plans for a rank in the middle, which has the most rows of others beside its own;
+ * all run what it found, each on its rows.
+ */
+const planRows =
+  ({ rank, size: count, allGather }: Ranks): PlanTraining =>
+  (built, options) =>
+  async () => {
+    const middle = withObjective(built, { shard: { count, index: count >> 1 } })
+    const own: Outcome<Uint8Array> =
+      rank === 0
+        ? pipe(
+            TE.fromEither(E.mapLeft(stagingFailure)(checkObjective(middle.graph, middle.objective))),
+            TE.chain(() => planAlone(middle, options)),
+            TE.chainEitherK((planned) => proveTogether(built, count, planned)),
+            TE.map(encodeJson)
+          )
+        : TE.right(new Uint8Array(0))
+    return pipe(
+      allGather(await own()),
+      TE.map(([told]) => decodeJson(told!) as PlanOfRows),
+      TE.chainEitherK(({ file, hashes }) =>
+        pipe(
+          decodePlanFile(file),
+          E.mapLeft(inputFailure),
+          E.chain(({ plan }) => planFor(built, { count, index: rank }, plan)),
+          E.filterOrElse(
+            ({ staged }) => hashOf(staged.program) === hashes[rank],
+            () => inputFailure(`rank ${rank} makes another Program of the plan than rank 0 does: start all ranks with the same build`)
+          )
+        )
+      )
+    )()
+  }
 
 /** All that must be the same on all ranks, by its name in a sentence. */
 const choicesOf = ({
@@ -111,7 +187,7 @@ const choicesOf = ({
         library: `${library} ${version}`,
         instructions: instructionSet,
         ...named,
-        'program of hash': hashOf(staged.program),
+        ...(options.shardRows ? {} : { 'program of hash': hashOf(staged.program) }),
         'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
       }
     })
@@ -173,7 +249,7 @@ export const prepareOnRanks =
     let hasMet = false
     const plan: PlanTraining = (built, options) => {
       hasMet = true
-      return planOnRanks(ranks)(built, options)
+      return (request.options.shardRows ? planRows : planOnRanks)(ranks)(built, options)
     }
     const prepared = await prepareTraining(request, plan)()
     // The others wait for the plan: they shall hear that there will be none.

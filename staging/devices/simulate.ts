@@ -8,7 +8,7 @@ export type Timed =
   | { readonly kind: 'loop'; readonly count: number; readonly body: readonly Timed[] }
   | ({ readonly kind: 'copy' } & Pick<Copy, 'engine' | 'rows' | 'rowBytes'>)
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
-  | { readonly kind: 'allToAll' }
+  | { readonly kind: 'allToAll' | 'exchange' }
   | { readonly kind: 'map' | 'unmap'; readonly bytes: number }
 
 const synchronises = (code: readonly Timed[]): boolean =>
@@ -71,6 +71,7 @@ const enginesAfter = <T extends Timed>(
           owed += copyNanoseconds(one, device.copyBytesPerSecond)
           break
         case 'allToAll':
+        case 'exchange':
           // How fast the network is, nobody has said: it counts as if it took no time.
           busy(one, 'network', 0, times)
           break

@@ -80,6 +80,16 @@ export interface Graph {
   readonly directives: readonly Directive[]
   /** The parameters of all nodes, in order. */
   readonly parameters: readonly Parameter[]
+  /** Which of the processes that share the rows of each image runs it; absent where none do. */
+  readonly shard?: Shard
+}
+
+/** One of the processes that share the rows of each image. */
+export interface Shard {
+  /** Processes in all. */
+  readonly count: number
+  /** Which of them, from 0. */
+  readonly index: number
 }
 
 export const extentsOfTensor = ({ input, nodes }: Pick<Graph, 'input' | 'nodes'>, tensor: number): Extents =>

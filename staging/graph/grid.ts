@@ -1,5 +1,5 @@
 import { tileAxes, type TileAxis } from '../program/program'
-import type { AxisAccess } from './access'
+import type { AxisAccess } from './axis-access'
 import { axisIndex, reduces, type Graph, type Node } from './graph'
 import { effectiveTileCount } from './interval'
 import type { Grid, Span } from './span'
@@ -33,7 +33,7 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
 }
 
 /** Tells whether an output's slice reads a slice of the input. */
-const isSliced = (access: AxisAccess): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
+export const isSliced = (access: AxisAccess): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**
  * Dimensions along which a segment can be fused-tiled (Xu 2022, Listing 3, FTdimsIntersect): those

@@ -7,6 +7,12 @@ export interface Interval {
 /** The smallest interval that holds both. */
 export const unionInterval = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
 
+/** What two intervals have in common; undefined where that is nothing. */
+export const intersect = (a: Interval, b: Interval): Interval | undefined => {
+  const [from, to] = [Math.max(a.from, b.from), Math.min(a.to, b.to)]
+  return from < to ? { from, to } : undefined
+}
+
 /**
  * Returns the number of tiles that become of `tiles` wanted, since all but the last are equal: 7
  * rows in 5 tiles are 4, of 2, 2, 2 and 1 rows.

@@ -10,12 +10,13 @@ const frozenText = (groups: readonly ParameterGroup[]): readonly string[] =>
       return `${prefix === '' ? 'all' : prefix} frozen${but}`
     })
 
-const trainingText = ({ optimizer, accumulate = 1, ranks, clipNorm, groups = [], rowWeights, evaluate }: Training): string =>
+const trainingText = ({ optimizer, accumulate = 1, ranks, shard, clipNorm, groups = [], rowWeights, evaluate }: Training): string =>
   [
     `train with ${optimizer.kind}${optimizer.kind === 'sgd' && optimizer.momentum === 0 ? ' without momentum' : ''}`,
     ...(accumulate === 1 ? [] : [`${accumulate} micro-batches accumulated`]),
     // How many there are changes nothing.
     ...(ranks === undefined ? [] : ['shared by ranks']),
+    ...(shard === undefined ? [] : [`rows shared by ${shard.count} ranks`]),
     ...(clipNorm === undefined ? [] : [`gradients clipped to norm ${clipNorm}`]),
     ...frozenText(groups),
     ...(rowWeights === undefined ? [] : ['rows weighted']),

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
-import { hasTarget, isNormalised, isTrainable, type Graph } from './graph'
+import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './graph'
+import { gathersStatistics } from './statistics'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -42,6 +43,12 @@ export interface Training {
    */
   readonly ranks?: number
   /**
+   * The processes that share the rows of each image, in place of micro-batches, and which of them
+   * this one is: each runs all micro-batches, and leaves the gradients of its rows to the section
+   * `reduce`, which adds those of all ranks in the order of rows.
+   */
+  readonly shard?: Shard
+  /**
    * The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013,
    * as torch.nn.utils.clip_grad_norm_).
    */
@@ -73,18 +80,27 @@ export const microBatches = (objective: Objective): number => (objective.kind ==
 
 /** Whether gradients are kept over the step and parameters updated in a section of their own. */
 export const hasSeparateUpdate = (objective: Objective): boolean =>
-  objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || objective.ranks !== undefined)
+  objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || reducingRanks(objective) !== undefined)
+
+/** The rank of a process that shares rows of images with others; undefined where it does not. */
+export const shardIn = (objective: Objective): Shard | undefined => (objective.kind === 'train' ? objective.shard : undefined)
 
 /**
- * Ranks among which a section `reduce` adds the gradients of micro-batches; undefined without it.
+ * Ranks among which a section `reduce` adds the gradients of micro-batches, or of rows; undefined
+ * without it.
  */
-export const reducingRanks = (objective: Objective): number | undefined => (objective.kind === 'train' ? objective.ranks : undefined)
+export const reducingRanks = (objective: Objective): number | undefined =>
+  objective.kind === 'train' ? (objective.shard?.count ?? objective.ranks) : undefined
+
+/** Equal slices into which every gradient can be cut, where ranks add gradients. */
+export const gradientSlices = (objective: Objective): number => shardIn(objective)?.count ?? microBatches(objective)
 
 /** Whether steps add their gradients to those of the steps before. */
 export const stepsAdd = (objective: Objective): boolean => microBatches(objective) > 1 && reducingRanks(objective) === undefined
 
 /** Steps that one process runs for an update. */
-export const stepsOfUpdate = (objective: Objective): number => microBatches(objective) / (reducingRanks(objective) ?? 1)
+export const stepsOfUpdate = (objective: Objective): number =>
+  microBatches(objective) / (shardIn(objective) === undefined ? (reducingRanks(objective) ?? 1) : 1)
 
 /** Tells whether a parameter's name has a prefix, which is whole dotted parts; '' is any name's. */
 export const hasPrefix = (parameter: string, prefix: string): boolean =>
@@ -121,9 +137,23 @@ const isNegative = (value: number | undefined): boolean => value !== undefined &
 const firstAndLast = (names: readonly string[]): string =>
   names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
 
+/** Why ranks cannot share the rows of images of a graph; undefined where they can. */
+const reasonAgainstShard = ({ nodes, input }: Graph, { count, index }: Shard): string | undefined => {
+  if (!(Number.isSafeInteger(count) && count >= 1 && Number.isSafeInteger(index) && index >= 0 && index < count))
+    return `there is no rank ${index} of ${count} that share rows; count ranks from 0`
+  if (count > Math.min(mostRanks, input[2])) return `${count} ranks cannot share the ${input[2]} rows of an image; start fewer`
+  const gathering = nodes.find(gathersStatistics)
+  if (gathering !== undefined)
+    return `${gathering.name} (${gathering.op}) needs statistics of whole images, which ranks that share rows do not gather yet; share micro-batches instead, or freeze its statistics`
+  const pool = nodes.find(({ op }) => op === 'globalMaxPool')
+  return pool === undefined
+    ? undefined
+    : `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`
+}
+
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
   if (objective.kind !== 'train') return undefined
-  const { accumulate = 1, ranks = 1, clipNorm = 1, groups = [], rowWeights } = objective
+  const { accumulate = 1, ranks = 1, shard, clipNorm = 1, groups = [], rowWeights } = objective
   const names = graph.parameters.filter(isTrainable).map(({ name }) => name)
   const loss = graph.nodes[graph.nodes.length - 1]!
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
@@ -131,6 +161,8 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   if (ranks > mostRanks) return `${ranks} ranks are more than the ${mostRanks} that can share an update; start fewer`
   if (!Number.isSafeInteger(ranks) || ranks < 1 || accumulate % ranks !== 0)
     return `${ranks} ranks cannot share ${accumulate} micro-batches of an update alike; accumulate a multiple of ${ranks}`
+  const unshared = shard && reasonAgainstShard(graph, shard)
+  if (unshared !== undefined) return unshared
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
   if (rowWeights === true && !hasTarget(loss, 'labels') && !(hasTarget(loss, 'values') && isNormalised(loss)))
     return `rows are not weighted in the loss ${loss.op}; leave out the weights`

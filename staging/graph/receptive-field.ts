@@ -1,4 +1,4 @@
-import type { AxisAccess } from './access'
+import type { AxisAccess } from './axis-access'
 import { axisIndex, type Graph, type Node } from './graph'
 import { type Interval, unionInterval } from './interval'
 

@@ -1,9 +1,10 @@
 import { tileAxes, type TileAxis } from '../program/program'
 import { axisTile, ownedParts, type AxisTile } from './axis-tile'
-import { axisIndex, type Graph, type Node } from './graph'
+import { axisIndex, type Graph, type Node, type Shard } from './graph'
 import { ownedExtent } from './grid'
 import { partition, type Interval } from './interval'
-import { readInterval, type Reading } from './region'
+import { readInterval, type Reading } from './axis-access'
+import { shardOf } from './shard'
 import type { Grid, Span } from './span'
 
 /**
@@ -68,12 +69,22 @@ const advancesEvenly = (nodes: readonly Node[], axis: TileAxis, advanceOf: (inde
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
  * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see
- * `effectiveTileCount`).
+ * `effectiveTileCount`). Where ranks share rows, each has as many of the tiles along H, those of
+ * one rank after those of the one before; undefined too when some rank would have none.
  */
-export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined => {
-  const parts = ownedParts(graph, span, axis, tiles)
+export const tileRuns = (
+  graph: Graph,
+  span: Span,
+  axis: TileAxis,
+  tiles: number,
+  shard: Shard | undefined = axis === 'H' ? shardOf(graph, span) : undefined
+): readonly TileRun[] | undefined => {
+  const { count, index: rank } = shard ?? { count: 1, index: 0 }
+  const parts = ownedParts(graph, span, axis, tiles * count)
   const nodes = graph.nodes.slice(span.from, span.to)
-  const made = partition(ownedExtent(graph.nodes[span.to - 1]!, axis), tiles).length
+  const inAll = partition(ownedExtent(graph.nodes[span.to - 1]!, axis), tiles * count).length
+  if (inAll <= (count - 1) * tiles) return undefined
+  const made = Math.min(inAll, (rank + 1) * tiles)
   const tileAt = (index: number): AxisTile =>
     axisTile(graph, span, axis, new Map([...parts].map(([tensor, list]) => [tensor, list[index]!])))
   const runs: TileRun[] = []
@@ -98,7 +109,7 @@ export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number
   }
   let previous: { readonly tile: AxisTile; readonly key: string } | undefined
   let areEven: boolean | undefined
-  for (let index = 0; index < made; index++) {
+  for (let index = rank * tiles; index < made; index++) {
     const tile = tileAt(index)
     if ([...tile.held.values(), ...tile.owned.values()].some(isEmpty) || tile.readings.some(({ interval }) => isEmpty(interval)))
       return undefined
@@ -127,7 +138,13 @@ export type SegmentTiling = { readonly [A in TileAxis]: readonly TileRun[] }
 
 export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTiling | undefined => {
   const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, span, axis, grid[axis]))
-  return B && H && W ? { B, H, W } : undefined
+  const shard = shardOf(graph, span)
+  const isForAll =
+    shard === undefined ||
+    Array.from({ length: shard.count }, (_, index) => index).every(
+      (index) => tileRuns(graph, span, 'H', grid.H, { ...shard, index }) !== undefined
+    )
+  return B && H && W && isForAll ? { B, H, W } : undefined
 }
 
 /**

@@ -17,6 +17,7 @@ import { createModelScope } from './segment/create-scope'
 import { place, placeBuffers } from './placement/place'
 import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
+import { programShard } from './step/program-shard'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { transferSection } from './step/transfer'
 
@@ -29,9 +30,9 @@ const largestOf = (live: readonly Buffer[]): string => {
 
 const buffersOf = (graph: StepGraph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {
   const layerOf = bufferLayers(graph)
-  return lifetimes.map(({ buffer: { identity, bytes, role } }, index) => {
+  return lifetimes.map(({ buffer: { identity, bytes, role, share } }, index) => {
     const layer = layerOf(identity)
-    const of = { kind: bufferKind(identity), ...(layer === undefined ? {} : { layer }) }
+    const of = { kind: bufferKind(identity), ...(layer === undefined ? {} : { layer }), ...(share && { share }) }
     return { name: bufferText(identity), offset: offsets[index]!, bytes, role, ...of }
   })
 }
@@ -125,6 +126,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       peakBytes,
       ...(pages && { pages }),
       input: graph.input,
+      ...(graph.shard && { shard: programShard(scope, segments) }),
       buffers: buffersOf(graph, lifetimes, offsets),
       hostBuffers: buffersOf(graph, onHost.lifetimes(), hostOffsets),
       persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {

@@ -5,7 +5,7 @@ import { flatLayers, isBroadcast, isLoss, trace, type Op, type TracedLayer } fro
 import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
 import { findReaders, hasTarget, isNormalised, type Graph, type Directive, type Node } from '../graph/graph'
-import type { Objective } from '../graph/objective'
+import { shardIn, type Objective } from '../graph/objective'
 import type { Source, StepGraph } from '../graph/step-graph'
 import { recordOf } from '.'
 
@@ -64,6 +64,12 @@ export const withoutRandomness = (graph: Graph): Graph => ({
   })
 })
 
+/** The graph as the rank of an objective has it. */
+export const withShard = <G extends Graph>(graph: G, objective: Objective): G => ({
+  ...graph,
+  ...(shardIn(objective) && { shard: shardIn(objective)! })
+})
+
 /**
  * The graph of a step from the graph as the model has it: an evaluation changes what its ops are
  * told, and gradients are of one function, so they go without randomness.
@@ -73,7 +79,7 @@ export const createStepGraph = (graph: Graph, objective: Objective, source: Sour
     ? withoutRandomness(graph)
     : objective.kind === 'evaluate'
       ? withoutTarget(forEvaluation(graph))
-      : graph),
+      : withShard(graph, objective)),
   objective,
   source
 })

@@ -82,6 +82,12 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
         `    received ${offsetText(buffers, receive)} + ${receiveStride} a rank`
       ]
     }
+    case 'exchange':
+      return [
+        `network: rows to and from some of ${instruction.ranks} ranks`,
+        ...instruction.sends.map(({ rank, bytes, at }) => `    sent     ${bytesText(bytes)} to rank ${rank}: ${offsetText(buffers, at)}`),
+        ...instruction.receives.map(({ rank, bytes, at }) => `    received ${bytesText(bytes)} of rank ${rank}: ${offsetText(buffers, at)}`)
+      ]
     case 'record':
       return [`${instruction.engine} records event ${instruction.event}`]
     case 'wait':

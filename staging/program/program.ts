@@ -13,12 +13,16 @@ import type { Precision } from '../kernels/precision'
  * engine, event] load    [6, and so on as launch]: of a loadImage, on the engine `to-device` map
  * [7, address, memory, bytes]: with pages alone, outside of loops, as unmap; on the engine
  * `compute` unmap   [8, address, bytes] allToAll [9, ranks, bytes, sendStride,
- * receiveStride, then (base, three strides) of what is sent and of what is received]
+ * receiveStride, then (base, three strides) of what is sent and of what is received] exchange
+ * [10, ranks, sends, receives, then (rank, bytes, base) of each]
  *
  * An `allToAll` runs on the engine `network`: `bytes` from sent + j * sendStride go to rank j, and
  * as many come from it to received + j * receiveStride, for each of the `ranks`, this one included.
  * With a sendStride of 0 all ranks get the same: an all-gather. All ranks run the same Program, so
  * whatever one sends in its n-th, the others receive in theirs.
+ *
+ * An `exchange` too, with those ranks that it names, each once on either side: what one sends to
+ * another in its n-th, that one receives in its own.
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
  * its instructions in program order, and beside the others. `wait` holds its engine until the
@@ -42,7 +46,7 @@ export type Space = (typeof spaces)[number]
 export const tileAxes = ['B', 'H', 'W'] as const
 export type TileAxis = (typeof tileAxes)[number]
 
-export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8, allToAll: 9 } as const
+export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8, allToAll: 9, exchange: 10 } as const
 
 /** The position of a name is its code in a Program. */
 export const engines = ['compute', 'to-device', 'to-host', 'network'] as const
@@ -100,6 +104,24 @@ export interface AllToAll {
   readonly receive: Offset
 }
 
+/** Bytes that go to a rank, or come from it, in the arena. */
+export interface Message {
+  readonly rank: number
+  readonly bytes: number
+  readonly at: Offset
+}
+
+/** Bytes between this rank and others, each of which has as many of them as it says. */
+export interface Exchange {
+  readonly kind: 'exchange'
+  readonly engine: 'network'
+  /** In all, of which it need not name each. */
+  readonly ranks: number
+  /** By rank. */
+  readonly sends: readonly Message[]
+  readonly receives: readonly Message[]
+}
+
 export type Instruction =
   | {
       readonly kind: 'launch'
@@ -116,6 +138,7 @@ export type Instruction =
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
   | Copy
   | AllToAll
+  | Exchange
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
   | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
@@ -139,6 +162,27 @@ export const bufferKinds = [
 ] as const
 export type BufferKind = (typeof bufferKinds)[number]
 
+/** Rows of a tensor, half-open. */
+export type Rows = readonly [from: number, to: number]
+
+/** What a rank has of a tensor whose rows are shared among ranks. */
+export type RowShare =
+  | {
+      /** Rows that the buffer holds. */
+      readonly kind: 'rows'
+      readonly held: Rows
+      /** Bytes of a row of one plane: of an image, and of the channels that lie side by side. */
+      readonly rowBytes: number
+      /** The rank's own rows; each row is one rank's. */
+      readonly own: Rows
+      /** Rows of the tensor in all. */
+      readonly of: number
+      /** Whether the rank leaves gradients of the rows of others, to be sent to those. */
+      readonly isSent: boolean
+    }
+  /** A sum over rows, to which each rank adds its own. */
+  | { readonly kind: 'sum'; readonly own: Rows; readonly of: number }
+
 /**
  * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
  * first use in a section to its last one, through whole loops where it is used both in them and
@@ -152,6 +196,20 @@ export interface ProgramBuffer {
   readonly kind: BufferKind
   /** Whose tensor or parameter it is; absent for what is of all layers, or of none. */
   readonly layer?: string
+  /** Of a tensor between segments whose rows are shared among ranks. */
+  readonly share?: RowShare
+}
+
+/** One of the processes that share the rows of each image. */
+export interface ProgramShard {
+  /** Processes in all. */
+  readonly count: number
+  /** Which of them, from 0. */
+  readonly index: number
+  /** What it compares of the target; absent where it compares all, as every rank does. */
+  readonly target?: RowShare
+  /** Parameters whose gradients all ranks compute alike: the first rank's are taken. */
+  readonly alike: readonly string[]
 }
 
 /**
@@ -230,6 +288,8 @@ export interface Program {
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
   readonly buffers: readonly ProgramBuffer[]
+  /** Absent where ranks share no rows. */
+  readonly shard?: ProgramShard
   /** Buffers of the host pool, as `buffers` of the arena. */
   readonly hostBuffers: readonly ProgramBuffer[]
   readonly persistentTensors: readonly PersistentTensor[]

@@ -10,6 +10,7 @@ import { alignUp } from '../placement/placement'
 import { boundaryTensors, isLiveAfter } from '../graph/boundary-tensors'
 import { segmentTiling } from '../graph/tiling'
 import { untiled, type Span } from '../graph/span'
+import { leastWeights } from './sft/least-weights'
 import type { Segmentation } from './strategy'
 
 /**
@@ -53,21 +54,22 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
 
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
- * lie: when a segment's backward begins, all that it reads of what the segment makes is there, and
- * all that is still to be computed again is computed from.
+ * lie: when a segment's backward begins, all that it reads of what the segment makes is there; in
+ * it a layer's gradient and weights are; and what all is computed of that is still to be computed
+ * again.
  */
 export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, residentBytes: number): ((segments: Segmentation) => number) => {
   const scope = createModelScope(graph, device, createPool())
   const sizes = heldBytes(scope)
   const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + alignUp(sizes[tensor]!), 0)
-  const readBytes = readBytesEstimator(scope)
+  const [readBytes, weightsOf] = [readBytesEstimator(scope), leastWeights(scope)]
   return (segments) => {
     const again = new Set<number>()
     let least = 0
     for (const segment of segments) {
       const { from, to, recompute } = segment
       const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
-      least = Math.max(least, sum(again) + readBytes(segment).all)
+      least = Math.max(least, sum(again) + Math.max(readBytes(segment).all, weightsOf(segment, segment).inStep))
       if (recompute)
         for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
     }

@@ -83,7 +83,7 @@ export const sftOffload: Strategy = {
         withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => () => noWait(seen, seen.tensors, target)))
     )
     return [...sets.values()].flatMap((onHost) => {
-      const segmentsWithin = fastestWithin(search, onHost)
+      const { within: segmentsWithin } = fastestWithin(search, onHost)
       const nanosecondsOf = (segments: Segmentation): number =>
         segments.reduce((sum, segment) => sum + estimate(segment, onHost)!.nanoseconds(), 0)
       const tried: Tried[] = []

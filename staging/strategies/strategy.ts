@@ -53,6 +53,19 @@ export interface PlanGroup {
   readonly estimates: (slowest: number) => readonly PlanEstimate[]
 }
 
+/** What a strategy finds for numbers of bytes. */
+export interface SegmentationSearch {
+  /**
+   * The segmentations of least time that it believes to fit `target` bytes, the one to prefer
+   * first; all take the same time, and never more than for a smaller target. None where it finds
+   * none; then there is none for a smaller target either. Beyond `slowest` nanoseconds, of one
+   * micro-batch, perhaps none.
+   */
+  readonly within: (target: number, slowest?: number) => readonly Segmentation[]
+  /** Whether it is likely to find any, which costs a fraction of looking for the fastest. */
+  readonly mayFit: (target: number) => boolean
+}
+
 /**
  * A strategy only makes plans, for the model in the order that it wants; staging lowers them and
  * takes the fastest that fits.
@@ -77,13 +90,7 @@ export type Strategy = {
       readonly groups: (search: Search) => readonly PlanGroup[]
     }
   | {
-      /**
-       * The segmentations of least time that it believes to fit `target` bytes, the one to prefer
-       * first; all take the same time, and never more than for a smaller target. None where it
-       * finds none; then there is none for a smaller target either. Beyond `slowest` nanoseconds,
-       * of one micro-batch, perhaps none.
-       */
       readonly kind: 'targeted'
-      readonly within: (search: Search) => (target: number, slowest?: number) => readonly Segmentation[]
+      readonly within: (search: Search) => SegmentationSearch
     }
 )

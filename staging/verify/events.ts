@@ -1,5 +1,5 @@
 import type { Kernel } from '../kernels/kernels'
-import type { BufferRole, Engine } from '../program/program'
+import type { BufferRole, Engine, RowShare } from '../program/program'
 import type { Coordinates } from './boxes'
 import type { Place } from './fault'
 import type { Repeat } from './regions/region'
@@ -15,6 +15,7 @@ export interface Store {
   readonly offset: number
   readonly bytes: number
   readonly role?: BufferRole
+  readonly share?: RowShare
 }
 
 /** A loop around an instruction. */

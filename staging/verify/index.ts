@@ -14,6 +14,7 @@ import { proveSeeds } from './seeds'
 import { proveAllRead } from './unread'
 
 export type { FaultKind, VerifierFault } from './fault'
+export { verifyRanks } from './ranks'
 
 /** The figures that are proven of a Program. */
 export interface Verified {

@@ -1,5 +1,14 @@
 import { isOptional } from '../kernels/kernels'
-import { tileAxes, type AllToAll, type Copy, type Instruction, type Offset, type Program } from '../program/program'
+import {
+  tileAxes,
+  type AllToAll,
+  type Copy,
+  type Exchange,
+  type Instruction,
+  type Message,
+  type Offset,
+  type Program
+} from '../program/program'
 import { arenaBytes, isCount, locateAccess, movement, type SectionStores } from './accesses'
 import type { Access, Event, OpenLoop } from './events'
 import { fail, instructionFault, operandFault, rangeText, type Place } from './fault'
@@ -84,6 +93,26 @@ const readAllToAll = (section: ReadSection, one: AllToAll, path: readonly number
   return { kind: 'access', place, engine: 'network', accesses }
 }
 
+const readExchange = (section: ReadSection, one: Exchange, path: readonly number[], loops: readonly OpenLoop[]): Event => {
+  const place: Place = { section: section.name, path, kernel: one.kind }
+  if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
+  const side = (messages: readonly Message[], name: string, use: 'read' | 'write'): readonly Access[] =>
+    messages.map(({ rank, bytes, at }, position) => {
+      const before = messages[position - 1]?.rank ?? -1
+      if (!isCount(bytes) || !(rank > before && rank < one.ranks))
+        fail(
+          instructionFault('form', place, `has a message of ${bytes} bytes for rank ${rank} of ${one.ranks} after that for rank ${before}`)
+        )
+      return locateAccess(section, place, loops, 'arena', at, { name, use, region: { kind: 'bytes', repeats: [], run: bytes } })
+    })
+  return {
+    kind: 'access',
+    place,
+    engine: 'network',
+    accesses: [...side(one.sends, 'send', 'read'), ...side(one.receives, 'receive', 'write')]
+  }
+}
+
 /** Fails unless a map or unmap stands outside of loops and names whole pages. */
 const checkMapping = (
   { pages }: Program,
@@ -120,6 +149,8 @@ export const readInstructions = (
         return readCopy(section, one, here, loops)
       case 'allToAll':
         return readAllToAll(section, one, here, loops)
+      case 'exchange':
+        return readExchange(section, one, here, loops)
       case 'record':
       case 'wait':
         return { ...one, place: { section: name, path: here, kernel: one.kind } }

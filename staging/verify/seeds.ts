@@ -1,7 +1,7 @@
 import type { Kernel, KernelKind } from '../kernels/kernels'
-import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents } from './events'
+import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents, type Store } from './events'
 import { accessBoxes } from './access-boxes'
-import { bytesOfBox, subtract, type Box } from './boxes'
+import { bytesOfBox, overlap, subtract, type Box, type Coordinates } from './boxes'
 import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'
 import { WrittenBytes } from './initialised'
 
@@ -29,12 +29,14 @@ const targetReaders: { readonly [K in KernelKind]?: TargetReader } = {
 
 /** In words, who reads the gradients that tiles begin with. */
 const seeding = "the tiles' backward"
+/** In words, who reads those that are another rank's to begin with. */
+const sending = 'what goes to other ranks'
 
 /** Accesses to one store that must touch each of its elements once. */
 interface Parts {
   readonly store: number
   /** Whose accesses they are, in words: a kernel's, or the seeds'. */
-  readonly reader: KernelKind | typeof seeding
+  readonly reader: KernelKind | typeof seeding | typeof sending
   readonly touched: WrittenBytes
   /** Number of times that each element of a sum is touched where tiles sum pixels. */
   readonly times: number
@@ -80,12 +82,33 @@ const partFault = (section: string, buffer: string, sentence: string): VerifierF
   buffer
 })
 
+/** The bytes of a store that are this rank's own, and those that it holds of others. */
+const ownBoxes = (
+  { bytes, share }: Store,
+  system: Coordinates
+): { readonly own: readonly Box[]; readonly ownBytes: number; readonly others: readonly Box[] } => {
+  const all = accessBoxes(system, { base: 0, repeats: [], run: bytes }).boxes
+  if (share?.kind !== 'rows') return { own: all, ownBytes: bytes, others: [] }
+  const { held, own, rowBytes } = share
+  const planeBytes = (held[1] - held[0]) * rowBytes
+  const run = (own[1] - own[0]) * rowBytes
+  const boxes = accessBoxes(system, {
+    base: (own[0] - held[0]) * rowBytes,
+    repeats: [{ count: bytes / planeBytes, stride: planeBytes }],
+    run
+  }).boxes
+  return { own: boxes, ownBytes: (bytes / planeBytes) * run, others: subtract(all, boxes) }
+}
+
 const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { store, reader, touched, times, bytes }: Parts): void => {
-  const { name, bytes: held } = stores[store]!
-  const missing = subtract(accessBoxes(coordinates[store]!, { base: 0, repeats: [], run: held }).boxes, touched.of(store))
+  const { name, bytes: held, share } = stores[store]!
+  const { own, ownBytes, others } = ownBoxes(stores[store]!, coordinates[store]!)
+  const missing = subtract(reader === sending ? others : own, touched.of(store))
   if (missing.length > 0)
     fail(partFault(section, name, `${reader} leaves out ${rangeText(bytesOfBox(coordinates[store]!, missing[0]!))} of "${name}"`))
-  const excess = bytes - held * times
+  // Of all pixels a rank sums those of its rows.
+  const ownTimes = share?.kind === 'sum' && times > 1 ? (times * (share.own[1] - share.own[0])) / share.of : times
+  const excess = bytes - (reader === sending ? held - ownBytes : ownBytes * ownTimes)
   const each = times === 1 ? '' : `, over ${times} pixels`
   if (excess > 0) fail(partFault(section, name, `${reader} takes ${excess} bytes of "${name}" more than once${each}`))
   if (excess < 0) fail(partFault(section, name, `${reader} takes ${-excess} bytes of "${name}" too few${each}`))
@@ -108,6 +131,13 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     if (found === undefined) parts.set(key, (found = { store, reader, times, touched: new WrittenBytes(coordinates), bytes: 0 }))
     found.touched.write(access)
     found.bytes += pixels * volume(access, loops)
+  }
+  /** Tells whether an access packs what is another rank's of a gradient. */
+  const isSent = ({ kind }: Kernel, access: Access): boolean => {
+    const { share } = stores[access.store]!
+    if (kind !== 'copyBox' || share?.kind !== 'rows' || !share.isSent) return false
+    const { own } = ownBoxes(stores[access.store]!, coordinates[access.store]!)
+    return accessBoxes(coordinates[access.store]!, access).boxes.every((box) => !own.some((other) => overlap(box, other)))
   }
   const checkReread = (place: Place, access: Access, seed: Access | undefined): void => {
     const system = coordinates[access.store]!
@@ -141,6 +171,10 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           latest.delete(store)
           touched.add(store)
         })
+      } else if (event.kind === 'access' && event.engine === 'network') {
+        // What goes to other ranks is packed first, which the proof follows.
+        for (const access of event.accesses)
+          if (stores[access.store]!.role === 'output-gradient') checkReread(event.place, access, undefined)
       } else if (event.kind === 'access' && event.kernel === undefined) copied(event)
       else if (event.kind === 'access' && event.kernel !== undefined)
         for (const access of event.accesses) {
@@ -154,7 +188,8 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           else if (access === event.seed) {
             take(seeding, event.kernel, access, loops)
             latest.set(store, access)
-          } else if (!completes(event.kernel, access, event.accesses)) checkReread(event.place, access, latest.get(store))
+          } else if (isSent(event.kernel, access)) take(sending, event.kernel, access, loops)
+          else if (!completes(event.kernel, access, event.accesses)) checkReread(event.place, access, latest.get(store))
           touched.add(store)
         }
     for (const { place, access } of lent.values()) {
@@ -169,9 +204,16 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   for (const store of touched)
     if (stores[store]!.role === 'output-gradient' && ![...parts.values()].some((part) => part.store === store))
       fail(partFault(section.name, stores[store]!.name, `${seeding} leaves out all of "${stores[store]!.name}"`))
+  for (const store of touched) {
+    const { role, share, name } = stores[store]!
+    if (role !== 'output-gradient' || share?.kind !== 'rows' || !share.isSent) continue
+    const isHeld = share.held[0] < share.own[0] || share.own[1] < share.held[1]
+    if (isHeld && ![...parts.values()].some((part) => part.store === store && part.reader === sending))
+      fail(partFault(section.name, name, `${sending} leaves out all of "${name}" that is not this rank's`))
+  }
   for (const part of parts.values()) {
     proveOnce(program, section.name, part)
-    const forward = part.reader === seeding ? undefined : targetReaders[part.reader]?.forward
+    const forward = part.reader === seeding || part.reader === sending ? undefined : targetReaders[part.reader]?.forward
     if (forward !== undefined && !parts.has(`${part.store},${forward},${part.times}`))
       fail(partFault(section.name, stores[part.store]!.name, `${forward} leaves out all of "${stores[part.store]!.name}"`))
   }

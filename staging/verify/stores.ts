@@ -14,11 +14,12 @@ export const storesOf = (
     ...program.buffers.map((buffer): Store => ({ space: 'arena', ...buffer })),
     ...program.hostBuffers.map((buffer): Store => ({ space: 'host', ...buffer }))
   ]
-  const exchanges = sectionsOf(program).map(([, { stepIo }]) => {
+  const exchanges = sectionsOf(program).map(([section, { stepIo }]) => {
     const first = stores.length
     for (const { name, type, shape, offset } of stepIo) {
       const bytes = shape.reduce((product, extent) => product * extent, stepIoElementBytes(type))
-      stores.push({ space: 'exchange', name: `${name} of the exchange`, offset, bytes })
+      const share = section === 'step' && name === 'target' ? program.shard?.target : undefined
+      stores.push({ space: 'exchange', name: `${name} of the exchange`, offset, bytes, ...(share && { share }) })
     }
     return [first, stores.length] as const
   })

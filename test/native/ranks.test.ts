@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { localNetworks, openSession, type Network } from '../../native'
 import { encodeProgram } from '../../native/session/encode'
 import { openEncoded } from '../../native/session/session'
-import type { AllToAll, Instruction } from '../../staging/program/program'
+import type { AllToAll, Exchange, Instruction } from '../../staging/program/program'
 import { must } from '../must'
 import { arena, at, copy, exchange, launch, left, loop, parameters, programOf, record, wait } from './program'
 
@@ -21,8 +21,19 @@ const all = (more: Partial<AllToAll> = {}): AllToAll => ({
   ...more
 })
 
+const message = (rank: number, bytes: number, base: number) => ({ rank, bytes, at: at(base) })
+
+const some = (more: Partial<Exchange> = {}): Exchange => ({
+  kind: 'exchange',
+  engine: 'network',
+  ranks: 3,
+  sends: [message(1, 8, 0)],
+  receives: [message(2, 16, 64)],
+  ...more
+})
+
 /** Brings three numbers in, exchanges, and hands three out. */
-const around = (exchanged: AllToAll): readonly Instruction[] => [
+const around = (exchanged: AllToAll | Exchange): readonly Instruction[] => [
   launch(0, exchange(0), arena(0)),
   record('compute', 0),
   wait('network', 0),
@@ -62,6 +73,26 @@ test('slices go to their ranks, and what all have to all', async () => {
   )
 })
 
+test('messages go to the ranks that they name, of other bytes each', async () => {
+  const [first, second, third] = must(localNetworks(3))
+  const sent = await Promise.all([
+    run(first!, around(some({ sends: [message(1, 8, 0), message(2, 16, 8)], receives: [message(1, 8, 64)] })), [1, 2, 3]),
+    run(second!, around(some({ sends: [message(0, 8, 16)], receives: [message(0, 8, 72)] })), [4, 5, 6]),
+    run(third!, around(some({ sends: [], receives: [message(0, 16, 64)] })), [7, 8, 9])
+  ])
+  assert.is(sent[0]![0], 6)
+  assert.is(sent[1]![1], 1)
+  assert.equal(sent[2]!.slice(0, 2), [2, 3])
+})
+
+test('a rank that sends itself other bytes than it receives hears of it', async () => {
+  const [network] = must(localNetworks(1))
+  const program = programOf({ kernels: [], code: [some({ ranks: 1, sends: [message(0, 8, 0)], receives: [message(0, 16, 64)] })] })
+  const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network: network! }))
+  const ended = await session.run('step', new ArrayBuffer(0), parameters, [])()
+  assert.is(left(ended).message, 'rank 0 sends itself 8 bytes, but receives 16')
+})
+
 test('ranks that exchange other bytes, or none, hear of it', async () => {
   const [first, second] = must(localNetworks(2))
   const session = (network: Network, bytes: number) => {
@@ -77,6 +108,16 @@ test('ranks that exchange other bytes, or none, hear of it', async () => {
   const waiting = session(third!, 8).run('step', new ArrayBuffer(0), parameters, [])()
   fourth!.leave(1)
   assert.is(left(await waiting).message, 'rank 1 has ended')
+})
+
+test('a rank that the others wait for too long is said to hang, on all of them', async () => {
+  const networks = must(localNetworks(4))
+  for (const network of networks) network.limitWaits(1500)
+  const [first, second, third] = networks.map(({ gather }) => gather)
+  assert.is(must(await Promise.all(networks.map(({ gather }) => gather(Uint8Array.of(1))())).then(([answer]) => answer!)).length, 4)
+  const ended = await Promise.all([second!(new Uint8Array(1))(), third!(new Uint8Array(1))()])
+  for (const one of ended) assert.is(left(one).message, 'rank 0 and rank 3 hang: the others have waited for more than 2 seconds')
+  assert.match(left(await first!(new Uint8Array(1))()).message, /^rank 0 and rank 3 hang/)
 })
 
 test('a rank that waits for others can be interrupted', async () => {
@@ -120,6 +161,17 @@ for (const [what, code, sentence] of [
   ['a size that overflows', [all({ sendStride: 2 ** 53, ranks: 2 ** 20 })], 'a size overflows 64 bits'],
   ['what it sends', [all({ receive: at(16) })], 'receives where it sends from'],
   ['a loop', [loop('H', 2, all())], 'exchanges with ranks inside a loop'],
+  ['messages in a loop', [loop('H', 2, some())], 'exchanges with ranks inside a loop'],
+  ['more messages than ranks', [some({ ranks: 1, sends: [message(0, 8, 0), message(1, 8, 8)] })], 'has 2 messages for, and 1 of, 1 ranks'],
+  ['a message for no rank', [some({ sends: [message(3, 8, 0)] })], 'sends a message of rank 3, which is none of 3 or comes out of order'],
+  ['two messages for a rank', [some({ sends: [message(1, 8, 0), message(1, 8, 8)] })], 'sends a message of rank 1, which is none of 3'],
+  ['a message of nothing', [some({ sends: [message(1, 0, 0)] })], "sends bytes 0 .. 0 of the arena's 4096"],
+  ['a message from beyond the arena', [some({ sends: [message(1, 8, 4090)] })], "sends bytes 4090 .. 4098 of the arena's 4096"],
+  ['a message to before the arena', [some({ receives: [message(1, 8, -8)] })], "receives bytes -8 .. 0 of the arena's 4096"],
+  ['a message that overflows', [some({ receives: [message(1, 2 ** 53, 2 ** 53)] })], "of the arena's 4096"],
+  ['two messages to one place', [some({ receives: [message(0, 16, 64), message(1, 16, 72)] })], 'receives from two ranks in one place'],
+  ['a message over what is sent', [some({ receives: [message(0, 16, 0)] })], 'receives where it sends from'],
+  ['messages among other ranks', [all(), some({ ranks: 4 })], 'exchanges with 4 ranks where others do with 3'],
   ['no network', [all()], 'section step is of 3 ranks, but runs on 1']
 ] as const)
   test(`an exchange is refused with ${what}`, () => assert.ok(refusal(code).includes(sentence), refusal(code)))

@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { localNetworks } from '../../native'
 import type { TrainReport } from '../../src'
-import { trainOn } from '../../src/commands/train'
+import { train, trainOn } from '../../src/commands/train'
 import type { Failure } from '../../src/failure'
 import type { TrainOptions } from '../../src/option-tables/train-options'
 import { findLauncher } from '../../src/ranks/launcher'
@@ -110,6 +110,81 @@ test('the first rank alone writes, and reads weights', async () => {
   assert.equal(absent.loss, both.loss)
 })
 
+const rowClassifier = model({
+  name: 'rows',
+  input: [1, 3, 64, 32],
+  layers: [
+    conv2d({ out: 4, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 2 }),
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
+
+const rowOptions = (more: Partial<TrainOptions> = {}): TrainOptions =>
+  options({ model: rowClassifier, device: 'reference', accumulate: 2, budget: '60%', clipNorm: 0.5, ...more })
+
+const rowSegmenter = model({
+  name: 'pixels',
+  input: [1, 3, 24, 16],
+  layers: [
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 3, s: 1, p: 1 }),
+    conv2d({ out: 8, k: 5, p: 2 }),
+    relu,
+    conv2d({ out: 3, k: 1 })
+  ]
+})
+
+const assertCloseLosses = (losses: readonly number[], expected: readonly number[]): void => {
+  assert.is(losses.length, expected.length)
+  losses.forEach((loss, step) =>
+    assert.ok(Math.abs(loss - expected[step]!) <= 1e-12 * Math.abs(expected[step]!), `step ${step + 1}: ${loss} is not ${expected[step]}`)
+  )
+}
+
+test('ranks that share rows train as one process does, in a part of its memory', async () => {
+  const one = must(await train(rowOptions({ steps: 4 }))())
+  for (const size of [2, 3, 4]) {
+    const reports = (await trainOnRanks(size, () => rowOptions({ steps: 4, shardRows: true }))).map(must)
+    for (const { loss, predictedPeakBytes } of reports) {
+      assert.equal(loss, reports[0]!.loss)
+      assertCloseLosses(loss, one.loss)
+      assert.ok(predictedPeakBytes < one.predictedPeakBytes, `${predictedPeakBytes} is not less than ${one.predictedPeakBytes}`)
+    }
+  }
+})
+
+test('ranks that share rows train on masks as one process does', async () => {
+  const more = { model: rowSegmenter, data: at('masks/masks.csv'), classWeights: 'balanced', steps: 3, budget: '100%' }
+  const one = must(await train(rowOptions(more))())
+  for (const size of [2, 4]) {
+    const [report] = (await trainOnRanks(size, () => rowOptions({ ...more, shardRows: true }))).map(must)
+    assertCloseLosses(report!.loss, one.loss)
+  }
+})
+
+test('a training of shared rows goes on on another number of ranks', async () => {
+  const whole = must(await train(rowOptions({ steps: 6 }))())
+  const stateOf = (steps: number) => ({ steps, state: at('rows-state'), resume: true, shardRows: true })
+  for (const [index, size] of [3, 1, 2].entries()) {
+    const [report] = (await trainOnRanks(size, () => rowOptions(stateOf(2 * (index + 1))))).map(must)
+    assertCloseLosses(report!.loss, whole.loss.slice(0, 2 * (index + 1)))
+  }
+})
+
+test('one process shares no rows', async () => {
+  const [failure] = failuresOf([await train(rowOptions({ shardRows: true }))()])
+  assert.is(
+    failure!.message,
+    '--shard-rows shares rows among the processes that mpirun starts, and this one is alone: start it with mpirun'
+  )
+})
+
 const failuresOf = (ended: readonly E.Either<Failure, TrainReport>[]): readonly Failure[] =>
   ended.map((one) => {
     if (E.isRight(one)) throw new Error('unexpected success')
@@ -135,6 +210,19 @@ for (const [what, size, of, sentence] of [
     3,
     () => options(),
     '3 ranks share the micro-batches of an update: give --accumulate 3, or a multiple of it, in place of 4'
+  ],
+  ['rows and a validation', 2, () => rowOptions({ shardRows: true, validation: 0.5 }), /^--validation is not for --shard-rows yet/],
+  [
+    'rows that are normalised together',
+    2,
+    () => options({ shardRows: true }),
+    /^classifier: 1 \(batchNorm\) needs statistics of whole images, which ranks that share rows do not gather yet/
+  ],
+  [
+    'rows that fit no rank',
+    2,
+    () => rowOptions({ shardRows: true, budget: 1000 }),
+    /^rows on 1x3x64x32 does not fit the budget of 1000 bytes/
   ],
   ['a budget that nothing fits', 2, () => options({ budget: 1000 }), /^classifier on 2x3x32x32 does not fit the budget of 1000 bytes/],
   ['a loss that is not finite', 2, () => options({ lr: 1e30, steps: 50 }), /^the loss is .* at step/]
@@ -215,13 +303,15 @@ const trainOf = (...more: readonly string[]): readonly string[] => [
 const launch = (
   size: number,
   args: readonly string[],
-  onStart: (launcher: ChildProcess) => void = () => undefined
+  onStart: (launcher: ChildProcess) => void = () => undefined,
+  environment: Readonly<Record<string, string>> = {}
 ): Promise<Ended & { readonly milliseconds: number }> =>
   new Promise((resolve, reject) => {
     const started = performance.now()
     const asRoot = process.getuid?.() === 0 ? ['--allow-run-as-root'] : []
     const child = spawn(mpirun!, [...asRoot, '--oversubscribe', '--bind-to', 'none', '-n', `${size}`, process.execPath, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe']
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment }
     })
     let [stdout, stderr] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
@@ -273,6 +363,15 @@ withLauncher('mpirun trains to the same bytes as this process alone, and one ran
   assert.ok(readFileSync(at('alone.safetensors')).equals(one))
 })
 
+withLauncher('mpirun trains on shared rows as this process does on whole images', async () => {
+  const more = ['--steps', '3', '--device', 'reference', '--budget', '70%']
+  const alone = spawnSync(process.execPath, trainOf(...more), { encoding: 'utf8' })
+  assert.is(alone.status, 0, alone.stderr)
+  const { status, stdout, stderr } = await launch(2, trainOf(...more, '--shard-rows'))
+  assert.is(status, 0, stderr)
+  assertCloseLosses(JSON.parse(stdout).loss, JSON.parse(alone.stdout).loss)
+})
+
 withLauncher('under mpirun all ranks end with what one of them fails with, said once', async () => {
   const refused = await launch(3, trainOf('--steps', '2'))
   assert.is(refused.status, 2, refused.stderr)
@@ -296,6 +395,32 @@ withLauncher('a rank that is killed ends all within seconds, and its training go
   const again = await launch(1, trainOf('--steps', `${steps + 2}`, '--state', state, '--resume'))
   assert.is(again.status, 0, again.stderr)
   assert.is(JSON.parse(again.stdout).steps, steps + 2)
+})
+
+withLauncher('a rank that hangs ends all within seconds, and is named', async () => {
+  const state = at('hanging')
+  let hangs = 0
+  const ended = await launch(
+    4,
+    trainOf('--steps', '100000', '--state', state, '--state-every', '2'),
+    () => {
+      void reaches(state, 4).then(() => {
+        hangs = performance.now()
+        process.kill(ranksWith(state)[1]!, 'SIGSTOP')
+      })
+    },
+    { TILEFOLD_RANK_TIMEOUT: '3' }
+  )
+  assert.is(ended.status, 1, ended.stderr)
+  assert.match(`${ended.stdout}${ended.stderr}`, /rank [0-3] hangs: the others have waited for more than 3 seconds/)
+  assert.ok(performance.now() - hangs < 20_000)
+  assert.equal(ranksWith(state), [])
+})
+
+withLauncher('a time that ranks are to wait must be one', async () => {
+  const ended = await launch(1, trainOf('--steps', '1'), undefined, { TILEFOLD_RANK_TIMEOUT: 'soon' })
+  assert.is(ended.status, 2, ended.stderr)
+  assert.match(ended.stderr, /TILEFOLD_RANK_TIMEOUT is soon: give the seconds that ranks wait for one that hangs/)
 })
 
 withLauncher('SIGTERM to one rank ends all after the same step, with a state', async () => {

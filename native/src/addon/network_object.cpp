@@ -68,6 +68,12 @@ Napi::Object objectOf(Napi::Env env, const std::shared_ptr<Network>& network) {
                  return promise;
                });
              }));
+  object.Set("limitWaits", Napi::Function::New(env, [network](const Napi::CallbackInfo& call) {
+               return guarded(call.Env(), [&]() -> Napi::Value {
+                 network->limitWaits(call[0].ToNumber().Int64Value());
+                 return call.Env().Undefined();
+               });
+             }));
   object.Set("leave", Napi::Function::New(env, [network](const Napi::CallbackInfo& call) {
                return guarded(call.Env(), [&]() -> Napi::Value {
                  network->leave(call[0].ToNumber().Int32Value());

@@ -158,6 +158,26 @@ class Interpreter::Walk {
     return traced(Engine::network, [&] { return interpreter_.network_->exchange(parts, [this] { return progress_.ended(); }); });
   }
 
+  bool execute(const Messages& messages) {
+    std::vector<Exchange> parts(static_cast<std::size_t>(messages.ranks));
+    std::byte* arena = engines_.arena();
+    for (const Message& sent : messages.sends) {
+      Exchange& part = parts[static_cast<std::size_t>(sent.rank)];
+      part.send = arena + sent.base;
+      part.sendBytes = static_cast<std::size_t>(sent.bytes);
+    }
+    for (const Message& received : messages.receives) {
+      Exchange& part = parts[static_cast<std::size_t>(received.rank)];
+      part.receive = arena + received.base;
+      part.receiveBytes = static_cast<std::size_t>(received.bytes);
+    }
+    const Exchange& own = parts[static_cast<std::size_t>(interpreter_.network_->rank())];
+    if (own.sendBytes != own.receiveBytes)
+      throw Failure("rank " + std::to_string(interpreter_.network_->rank()) + " sends itself " + std::to_string(own.sendBytes) +
+                    " bytes, but receives " + std::to_string(own.receiveBytes));
+    return traced(Engine::network, [&] { return interpreter_.network_->exchange(parts, [this] { return progress_.ended(); }); });
+  }
+
   bool execute(const Record& record) {
     Recorded& recorded = recorded_[record.event];
     ++of(recorded.times, record.engine);

@@ -17,22 +17,31 @@ constexpr std::chrono::milliseconds lookEvery{10};
 // What the ranks share: a barrier, and where each has its parts.
 class Group {
  public:
-  explicit Group(int size) : posted_(static_cast<std::size_t>(size)) {}
+  explicit Group(int size) : posted_(static_cast<std::size_t>(size)), isHere_(posted_.size()) {}
 
   std::size_t size() const { return posted_.size(); }
   void post(int rank, const std::vector<Exchange>& parts) { posted_[static_cast<std::size_t>(rank)] = &parts; }
   const std::vector<Exchange>& of(std::size_t rank) const { return *posted_[rank]; }
 
-  // Until all ranks are here. False when `ended` said so first.
-  bool meet(const std::function<bool()>& ended) {
+  // Until all ranks are here. False when `ended` said so first. `refuseLate` looks at those that
+  // are missing, and may throw.
+  bool meet(int rank, const std::function<bool()>& ended, const std::function<void(const std::vector<int>&)>& refuseLate) {
     std::unique_lock<std::mutex> lock(mutex_);
     refuseAfterEnd();
     const std::uint64_t round = round_;
+    isHere_[static_cast<std::size_t>(rank)] = true;
     arrive();
     while (round_ == round) {
       refuseAfterEnd();
       changed_.wait_for(lock, lookEvery);
-      if (round_ == round && ended()) {
+      if (round_ != round) break;
+      try {
+        refuseLate(missing());
+      } catch (const Failure& failure) {
+        end(failure.what());
+        throw;
+      }
+      if (ended()) {
         end("a rank was interrupted");
         return false;
       }
@@ -57,8 +66,15 @@ class Group {
   void arrive() {
     if (++arrived_ < posted_.size()) return;
     arrived_ = 0;
+    isHere_.assign(isHere_.size(), false);
     ++round_;
     changed_.notify_all();
+  }
+  std::vector<int> missing() const {
+    std::vector<int> ranks;
+    for (std::size_t rank = 0; rank < isHere_.size(); ++rank)
+      if (!isHere_[rank]) ranks.push_back(static_cast<int>(rank));
+    return ranks;
   }
   void refuseAfterEnd() const {
     if (why_) throw Failure(*why_);
@@ -69,6 +85,7 @@ class Group {
   }
 
   std::vector<const std::vector<Exchange>*> posted_;
+  std::vector<bool> isHere_;  // by rank, of those that are to meet
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t arrived_ = 0;
@@ -85,7 +102,9 @@ class LocalNetwork : public Network {
 
   bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>& ended) override {
     group_->post(rank_, parts);
-    if (!group_->meet(ended)) return false;
+    const auto begun = std::chrono::steady_clock::now();
+    const auto refuse = [&](const std::vector<int>& missing) { refuseLate(begun, [&] { return missing; }); };
+    if (!group_->meet(rank_, ended, refuse)) return false;
     std::optional<std::string> fault;
     for (std::size_t rank = 0; rank < group_->size(); ++rank) {
       const Exchange& theirs = group_->of(rank)[static_cast<std::size_t>(rank_)];

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include "../failure.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 class Loaded {
  public:
+  // The first of the names that the loader knows.
   Loaded(const std::vector<std::string>& names, const std::string& title) {
     std::string looked;
     for (const std::string& name : names) {
@@ -29,6 +31,9 @@ class Loaded {
                   ", or set TILEFOLD_MPI_PATH to its library");
   }
 
+  // The file's own name.
+  std::string name() const { return path_.substr(path_.rfind('/') + 1); }
+
   void* find(const char* name) const {
     void* symbol = dlsym(handle_, name);
     if (symbol == nullptr) throw Failure(path_ + " has no " + name + ": set TILEFOLD_MPI_PATH to the library of the launcher's MPI");
@@ -44,8 +49,6 @@ class Loaded {
 struct OpenMpi {
   using Handle = void*;
   static constexpr const char* title = "Open MPI";
-  static std::vector<std::string> names() { return {"libmpi.so.40", "libmpi.so"}; }
-  static void prepare() {}
   static Handle world(const Loaded& library) { return library.find("ompi_mpi_comm_world"); }
   static Handle byte(const Loaded& library) { return library.find("ompi_mpi_byte"); }
   static Handle errorsReturn(const Loaded& library) { return library.find("ompi_mpi_errors_return"); }
@@ -56,17 +59,22 @@ struct OpenMpi {
 struct Mpich {
   using Handle = int;
   static constexpr const char* title = "MPICH";
-  static std::vector<std::string> names() { return {"libmpi.so.12", "libmpich.so.12"}; }
-  // UCX watches allocations and signals by itself, which ends processes that have a virtual machine
-  // with many threads (docs/ranks.md).
-  static void prepare() {
-    setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 0);
-    setenv("UCX_ERROR_SIGNALS", "", 0);
-  }
   static Handle world(const Loaded&) { return 0x44000000; }
   static Handle byte(const Loaded&) { return 0x4c00010d; }
   static Handle errorsReturn(const Loaded&) { return 0x54000001; }
   static void* ignoredStatuses() { return reinterpret_cast<void*>(std::intptr_t{1}); }
+};
+
+// Handles are addresses, of which those that the standard names are small numbers: "MPI: A
+// Message-Passing Interface Standard, Version 5.0", chapter "MPI Application Binary Interface".
+struct StandardMpi {
+  using Handle = void*;
+  static constexpr const char* title = "MPI";
+  static Handle named(std::intptr_t value) { return reinterpret_cast<Handle>(value); }
+  static Handle world(const Loaded&) { return named(0x101); }
+  static Handle byte(const Loaded&) { return named(0x247); }
+  static Handle errorsReturn(const Loaded&) { return named(0x143); }
+  static void* ignoredStatuses() { return nullptr; }
 };
 
 constexpr int messageTag = 7;
@@ -78,8 +86,8 @@ class Library : public MpiLibrary {
  public:
   using Handle = typename Abi::Handle;
 
-  explicit Library(const std::string& path)
-      : loaded_(path.empty() ? Abi::names() : std::vector<std::string>{path}, Abi::title),
+  explicit Library(Loaded loaded)
+      : loaded_(std::move(loaded)),
         world_(Abi::world(loaded_)),
         byte_(Abi::byte(loaded_)) {
     resolve("MPI_Init", init_);
@@ -89,6 +97,7 @@ class Library : public MpiLibrary {
     resolve("MPI_Comm_size", commSize_);
     resolve("MPI_Isend", isend_);
     resolve("MPI_Irecv", irecv_);
+    resolve("MPI_Test", test_);
     resolve("MPI_Testall", testAll_);
     resolve("MPI_Finalize", finalize_);
     resolve("MPI_Abort", abort_);
@@ -117,6 +126,7 @@ class Library : public MpiLibrary {
 
   void receive(std::byte* bytes, std::size_t count, int from) override {
     check("MPI_Irecv", irecv_(bytes, static_cast<int>(count), byte_, from, messageTag, world_, &requests_.emplace_back()));
+    receives_.emplace_back(requests_.size() - 1, from);
   }
 
   bool done() override {
@@ -124,7 +134,18 @@ class Library : public MpiLibrary {
     check("MPI_Testall", testAll_(static_cast<int>(requests_.size()), requests_.data(), &all, Abi::ignoredStatuses()));
     if (all == 0) return false;
     requests_.clear();
+    receives_.clear();
     return true;
+  }
+
+  std::vector<int> missing() override {
+    std::vector<int> ranks;
+    for (const auto& [request, from] : receives_) {
+      int isDone = 0;
+      check("MPI_Test", test_(&requests_[request], &isDone, Abi::ignoredStatuses()));
+      if (isDone == 0 && (ranks.empty() || ranks.back() != from)) ranks.push_back(from);
+    }
+    return ranks;
   }
 
   void finish() override { check("MPI_Finalize", finalize_()); }
@@ -147,6 +168,7 @@ class Library : public MpiLibrary {
   Loaded loaded_;
   Handle world_, byte_;
   std::vector<Handle> requests_;
+  std::vector<std::pair<std::size_t, int>> receives_;  // which of them, and from which rank
   int (*init_)(int*, char***) = nullptr;
   int (*setErrorHandler_)(Handle, Handle) = nullptr;
   int (*errorString_)(int, char*, int*) = nullptr;
@@ -154,6 +176,7 @@ class Library : public MpiLibrary {
   int (*commSize_)(Handle, int*) = nullptr;
   int (*isend_)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
   int (*irecv_)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*test_)(Handle*, int*, void*) = nullptr;
   int (*testAll_)(int, Handle*, int*, void*) = nullptr;
   int (*finalize_)() = nullptr;
   int (*abort_)(Handle, int) = nullptr;
@@ -162,11 +185,21 @@ class Library : public MpiLibrary {
 }  // namespace
 
 std::unique_ptr<MpiLibrary> openMpiLibrary(MpiKind kind, const std::string& path) {
-  if (kind == MpiKind::mpich) {
-    Mpich::prepare();
-    return std::make_unique<Library<Mpich>>(path);
+  const bool isMpich = kind == MpiKind::mpich;
+  if (isMpich) {
+    // UCX watches allocations and signals by itself, which ends processes that have a virtual
+    // machine with many threads (docs/ranks.md).
+    setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 0);
+    setenv("UCX_ERROR_SIGNALS", "", 0);
   }
-  return std::make_unique<Library<OpenMpi>>(path);
+  std::vector<std::string> names = isMpich ? std::vector<std::string>{"libmpi.so.12", "libmpich.so.12"}
+                                           : std::vector<std::string>{"libmpi.so.40", "libmpi.so"};
+  names.emplace_back("libmpi_abi.so.1");
+  if (!path.empty()) names = {path};
+  Loaded loaded(names, isMpich ? Mpich::title : OpenMpi::title);
+  if (loaded.name().rfind("libmpi_abi", 0) == 0) return std::make_unique<Library<StandardMpi>>(std::move(loaded));
+  if (isMpich) return std::make_unique<Library<Mpich>>(std::move(loaded));
+  return std::make_unique<Library<OpenMpi>>(std::move(loaded));
 }
 
 }  // namespace tilefold

@@ -11,6 +11,7 @@ namespace tilefold {
 
 // Which libraries a launcher goes with: `openMpi`, mpirun and mpiexec of Open MPI and of PRRTE;
 // `mpich`, those of MPICH and its kin (Intel MPI, Cray MPICH, MVAPICH), which share one interface.
+// Either may bring, beside it or in its place, the one that MPI 5.0 has standardised: libmpi_abi.
 enum class MpiKind { openMpi, mpich };
 
 // The calls that a network of ranks needs, whatever handles are. Every one throws Failure with the
@@ -26,12 +27,15 @@ class MpiLibrary {
   virtual void receive(std::byte* bytes, std::size_t count, int from) = 0;
   // Whether everything that was sent and received since it last said so is there.
   virtual bool done() = 0;
+  // The ranks from which something is still to come; where they are all there, `done` says so next.
+  virtual std::vector<int> missing() = 0;
   virtual void finish() = 0;
   virtual void abort(int status) = 0;
 };
 
-// `path`: the library's file, or empty for the names that it has in the loader's path. Throws
-// Failure, which says what was looked for. It stays loaded until the process ends.
+// `path`: the library's file, or empty for the names that it has in the loader's path; one whose
+// name begins with libmpi_abi has the standard's interface. Throws Failure, which says what was
+// looked for. It stays loaded until the process ends.
 std::unique_ptr<MpiLibrary> openMpiLibrary(MpiKind kind, const std::string& path);
 
 }  // namespace tilefold

@@ -45,6 +45,12 @@ class MpiNetwork : public Network {
           broken_ = true;
           return;
         }
+        try {
+          refuseLate(begun, [&] { return mpi_->missing(); });
+        } catch (const Failure&) {
+          broken_ = true;
+          throw;
+        }
         if (Clock::now() - begun > spins) std::this_thread::sleep_for(sleeps);
       }
     });

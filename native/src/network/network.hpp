@@ -1,6 +1,9 @@
 // The processes that train together, as one of them sees them: each is a rank, counted from 0.
 #pragma once
+#include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,6 +31,18 @@ class Network {
   // Ends this rank's part. `status` 0: once all ranks do. Else every rank is ended, with that exit
   // status where the launcher can.
   virtual void leave(int status) = 0;
+
+  // The most milliseconds that any later exchange waits for a rank: then it throws Failure, which
+  // names those that hang. 0: for ever, as at first. Any thread.
+  void limitWaits(std::int64_t milliseconds) { mostMilliseconds_ = milliseconds; }
+
+ protected:
+  // Throws Failure where a rank that has waited since `begun` is to give up; `missing` finds those
+  // that have not come. The first of the others gives up first, so that one says why all end.
+  void refuseLate(std::chrono::steady_clock::time_point begun, const std::function<std::vector<int>()>& missing) const;
+
+ private:
+  std::atomic<std::int64_t> mostMilliseconds_{0};
 };
 
 // What every rank gives, by rank; messages of any length.

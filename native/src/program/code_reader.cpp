@@ -1,5 +1,6 @@
 #include "code_reader.hpp"
 
+#include <algorithm>
 #include <tuple>
 #include <unordered_map>
 
@@ -12,7 +13,7 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
-                       allToAllCode = 9;
+                       allToAllCode = 9, messagesCode = 10;
 constexpr std::int64_t mostRanks = std::int64_t{1} << 20;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
 constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
@@ -72,6 +73,8 @@ class Reader : CodeCursor {
         lists.add(Engine::compute, unmap());
       } else if (code == allToAllCode) {
         lists.add(Engine::network, allToAll());
+      } else if (code == messagesCode) {
+        lists.add(Engine::network, messages());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
       if (code != loopCode) countSteps();
@@ -158,9 +161,7 @@ class Reader : CodeCursor {
     checkOutsideLoops("exchanges with ranks");
     if (all.ranks < 1 || all.ranks > mostRanks || all.bytes < 1)
       throw Failure(place() + " exchanges " + text(all.bytes) + " bytes with each of " + text(all.ranks) + " ranks");
-    if (ranks_ != 0 && ranks_ != all.ranks)
-      throw Failure(place() + " exchanges with " + text(all.ranks) + " ranks where others do with " + text(ranks_));
-    ranks_ = all.ranks;
+    checkRanks(all.ranks);
     if (all.sendStride < 0 || all.receiveStride < 0 || (all.ranks > 1 && all.receiveStride < all.bytes))
       throw Failure(place() + " receives " + text(all.bytes) + " bytes of each rank at places " + text(all.receiveStride) + " bytes apart");
     const auto reach = [&](const char* what, const Offset& offset, std::int64_t stride) {
@@ -174,6 +175,55 @@ class Reader : CodeCursor {
     const auto [received, receivedEnd] = reach("receives", all.receive, all.receiveStride);
     if (sent < receivedEnd && received < sentEnd) throw Failure(place() + " receives where it sends from");
     return all;
+  }
+
+  // All exchanges of a section are with as many ranks.
+  void checkRanks(std::int64_t ranks) {
+    if (ranks_ != 0 && ranks_ != ranks)
+      throw Failure(place() + " exchanges with " + text(ranks) + " ranks where others do with " + text(ranks_));
+    ranks_ = ranks;
+  }
+
+  Messages messages() {
+    of(used_, Engine::network) = true;
+    Messages messages;
+    messages.ranks = next();
+    const std::int64_t sends = next(), receives = next();
+    checkOutsideLoops("exchanges with ranks");
+    if (messages.ranks < 1 || messages.ranks > mostRanks || sends < 0 || receives < 0 || sends > messages.ranks || receives > messages.ranks)
+      throw Failure(place() + " has " + text(sends) + " messages for, and " + text(receives) + " of, " + text(messages.ranks) + " ranks");
+    checkRanks(messages.ranks);
+    messages.sends = messageList(messages.ranks, sends, "sends");
+    messages.receives = messageList(messages.ranks, receives, "receives");
+    std::vector<Message> written = messages.receives;
+    const auto byPlace = [](const Message& a, const Message& b) { return a.base < b.base; };
+    std::sort(written.begin(), written.end(), byPlace);
+    for (std::size_t i = 1; i < written.size(); ++i)
+      if (written[i].base < written[i - 1].base + written[i - 1].bytes) throw Failure(place() + " receives from two ranks in one place");
+    for (const Message& sent : messages.sends) {
+      // The first that ends beyond where this begins: they lie in order, apart from each other.
+      const auto found = std::partition_point(written.begin(), written.end(), [&](const Message& one) { return one.base + one.bytes <= sent.base; });
+      if (found != written.end() && found->base < sent.base + sent.bytes) throw Failure(place() + " receives where it sends from");
+    }
+    return messages;
+  }
+
+  std::vector<Message> messageList(std::int64_t ranks, std::int64_t count, const char* what) {
+    std::vector<Message> list;
+    for (std::int64_t i = 0; i < count; ++i) {
+      Message message;
+      message.rank = next();
+      message.bytes = next();
+      message.base = next();
+      if (message.rank < 0 || message.rank >= ranks || (!list.empty() && message.rank <= list.back().rank))
+        throw Failure(place() + " " + what + " a message of rank " + text(message.rank) + ", which is none of " + text(ranks) + " or comes out of order");
+      const std::int64_t end = checkedAdd(message.base, message.bytes);
+      if (message.bytes < 1 || message.base < 0 || end > limits_.arenaBytes)
+        throw Failure(place() + " " + what + " bytes " + text(message.base) + " .. " + text(end) + " of the arena's " + text(limits_.arenaBytes));
+      placed([&] { mappings_.touch(Engine::network, static_cast<std::size_t>(message.base), static_cast<std::size_t>(end)); });
+      list.push_back(message);
+    }
+    return list;
   }
 
   Record record() {

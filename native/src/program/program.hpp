@@ -88,6 +88,17 @@ struct AllToAll {
   Offset send, receive;
 };
 
+// Bytes of the arena that go to a rank, or come from it.
+struct Message {
+  std::int64_t rank = 0, bytes = 0, base = 0;
+};
+
+// On the network engine, with those of the ranks that it names, each once on either side.
+struct Messages {
+  std::int64_t ranks = 1;
+  std::vector<Message> sends, receives;
+};
+
 // Events are counted from 0 within a section.
 struct Record {
   Engine engine = Engine::compute;
@@ -109,7 +120,7 @@ struct Unmap {
 };
 
 struct Loop;
-using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap, AllToAll>;
+using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap, AllToAll, Messages>;
 using Code = std::vector<Instruction>;
 
 struct Loop {

@@ -1,7 +1,10 @@
 #include "pooling.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "../kernels/average_window.hpp"
 #include "../kernels/maxima.hpp"
@@ -25,6 +28,20 @@ double share(const AverageWindow& rows, const AverageWindow& columns) {
   // In double: a window far larger than its input has more places than 64 bits count.
   const double size = static_cast<double>(rows.size) * static_cast<double>(columns.size);
   return size > 0 ? 1.0 / size : 0.0;
+}
+
+// What `add` adds to so many sums, which are values[] and begin at zero; those of bf16 are float32
+// while they grow, so that each is rounded once.
+template <class T, class Add>
+void sumInto(T* values, std::int64_t count, const Add& add) {
+  if constexpr (std::is_same_v<T, ParameterOf<T>>) {
+    std::fill(values, values + count, T(0));
+    add(values);
+  } else {
+    std::vector<ParameterOf<T>> sums(static_cast<std::size_t>(count));
+    add(sums.data());
+    std::transform(sums.begin(), sums.end(), values, [](ParameterOf<T> sum) { return static_cast<T>(sum); });
+  }
 }
 
 }  // namespace
@@ -81,20 +98,20 @@ void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int
   bool outside = false;
 #pragma omp parallel for schedule(static) reduction(|| : outside)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
-    T* gradient = sourceGradient + plane * pixels * block;
-    std::fill(gradient, gradient + pixels * block, T(0));
-    for (std::int64_t out = 0; out < outputs; ++out) {
-      for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
-        const std::int64_t at = (plane * outputs + out) * block + lane;
-        // Read once, so that what was checked is what is used, whoever writes there meanwhile.
-        const std::int32_t winner = __atomic_load_n(indices + at, __ATOMIC_RELAXED);
-        if (winner < 0) continue;
-        if (winner >= pixels)
-          outside = true;
-        else
-          gradient[winner * block + lane] += destinationGradient[at];
+    sumInto(sourceGradient + plane * pixels * block, pixels * block, [&](ParameterOf<T>* gradient) {
+      for (std::int64_t out = 0; out < outputs; ++out) {
+        for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
+          const std::int64_t at = (plane * outputs + out) * block + lane;
+          // Read once, so that what was checked is what is used, whoever writes there meanwhile.
+          const std::int32_t winner = __atomic_load_n(indices + at, __ATOMIC_RELAXED);
+          if (winner < 0) continue;
+          if (winner >= pixels)
+            outside = true;
+          else
+            gradient[winner * block + lane] += destinationGradient[at];
+        }
       }
-    }
+    });
   }
   if (outside) throw Failure("maxPoolBackward read indices that no maxPoolForward wrote: stage the program again");
 }
@@ -145,19 +162,19 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
   const std::int64_t block = planes.block, pixels = p.inHeight * p.inWidth;
 #pragma omp parallel for schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
-    T* gradient = sourceGradient + plane * pixels * block;
     const T* out = destinationGradient + plane * p.outHeight * p.outWidth * block;
-    std::fill(gradient, gradient + pixels * block, T(0));
-    for (std::int64_t y = 0; y < p.outHeight; ++y) {
-      const AverageWindow rows = rowAxis.window(y);
-      for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
-        const AverageWindow columns = columnAxis.window(x);
-        const auto scale = static_cast<ParameterOf<T>>(share(rows, columns));
-        for (std::int64_t row = rows.from; row < rows.to; ++row)
-          for (std::int64_t column = columns.from; column < columns.to; ++column)
-            for (std::int64_t lane = 0; lane < block; ++lane) gradient[(row * p.inWidth + column) * block + lane] += scale * out[lane];
+    sumInto(sourceGradient + plane * pixels * block, pixels * block, [&](ParameterOf<T>* gradient) {
+      for (std::int64_t y = 0; y < p.outHeight; ++y) {
+        const AverageWindow rows = rowAxis.window(y);
+        for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
+          const AverageWindow columns = columnAxis.window(x);
+          const auto scale = static_cast<ParameterOf<T>>(share(rows, columns));
+          for (std::int64_t row = rows.from; row < rows.to; ++row)
+            for (std::int64_t column = columns.from; column < columns.to; ++column)
+              for (std::int64_t lane = 0; lane < block; ++lane) gradient[(row * p.inWidth + column) * block + lane] += scale * out[lane];
+        }
       }
-    }
+    });
   }
 }
 

@@ -92,6 +92,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     load: launch,
     copy: ({ device }) => advance(device.buffer),
     allToAll: () => undefined,
+    exchange: () => undefined,
     freshEvent: () => events++,
     record: (_, __, device) => advance(device),
     wait: (_, __, device) => advance(device),

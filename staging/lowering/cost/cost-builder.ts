@@ -26,6 +26,7 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     load: launch,
     copy: () => undefined,
     allToAll: () => undefined,
+    exchange: () => undefined,
     freshEvent: () => 0,
     record: () => undefined,
     wait: () => undefined,

@@ -1,12 +1,16 @@
 import { nanoseconds, simulatedTimes } from '../../devices/simulate'
 import type { DeviceModel } from '../../devices/device-model'
-import { lazy } from '../../memoize'
-import type { SegmentTiling } from '../../graph/tiling'
+import type { Interval } from '../../graph/interval'
+import { readInterval } from '../../graph/axis-access'
+import type { Span } from '../../graph/span'
+import type { StepGraph } from '../../graph/step-graph'
+import { lazy, memoize } from '../../memoize'
+import type { SegmentTiling, TileRun } from '../../graph/tiling'
 import type { Kernel } from '../../kernels/kernels'
 import type { Segment } from '../../plans/plan'
 import type { Builder, UnplacedOperand } from '../ir/builder'
 import type { ModelScope } from '../scope/scope'
-import type { AroundTile } from '../segment/segment-code'
+import type { AroundTile, Direction, TileCode } from '../segment/segment-code'
 import { transformablePositions } from '../segment/winograd'
 import { loweringOf } from '../../ops'
 import { createCostBuilder } from './cost-builder'
@@ -21,9 +25,9 @@ interface Times {
   /** Of images that are loaded, which may go beside computing. */
   loads: number
   /** Of the convolutions that may run by Winograd, by their place in the segment. */
-  readonly convolutions: Map<number, number>
+  readonly convolutions: Float64Array
   /** Of copies of weights in another layout or type, by the place of the layer. */
-  readonly weights: Map<number, number>
+  readonly weights: Float64Array
 }
 
 /** The launches of one tile, of which a pass over the segment runs `count`. */
@@ -40,16 +44,44 @@ interface Recorded {
   readonly all: Times
 }
 
-const noTimes = (): Times => ({ other: 0, loads: 0, convolutions: new Map(), weights: new Map() })
-
-const add = (sums: Map<number, number>, place: number, time: number): void => void sums.set(place, (sums.get(place) ?? 0) + time)
+const noTimes = (places: number): Times => ({
+  ...{ other: 0, loads: 0 },
+  convolutions: new Float64Array(places),
+  weights: new Float64Array(places)
+})
 
 const addTimes = (sums: Times, { count, times }: TileTimes): void => {
   sums.other += count * times.other
   sums.loads += count * times.loads
-  times.convolutions.forEach((time, place) => add(sums.convolutions, place, count * time))
-  times.weights.forEach((time, place) => add(sums.weights, place, count * time))
+  for (let place = 0; place < sums.weights.length; place++) {
+    sums.convolutions[place]! += count * times.convolutions[place]!
+    sums.weights[place]! += count * times.weights[place]!
+  }
 }
+
+/** What one op of a tile launches, as `Times` has it; its convolution and weights are its own. */
+interface OpTimes {
+  readonly other: number
+  readonly loads: number
+  readonly convolution: number
+  readonly weights: number
+}
+
+const addOpTimes = (sums: Times, place: number, { other, loads, convolution, weights }: OpTimes): void => {
+  sums.other += other
+  sums.loads += loads
+  sums.convolutions[place]! += convolution
+  sums.weights[place]! += weights
+}
+
+/**
+ * What ops take in tiles that are alike for them, whatever the grid: by pass, direction and how
+ * convolutions run; then by place, and by how the tile lies there.
+ */
+type KnownOps = (key: string) => readonly Map<number, OpTimes>[]
+
+/** By place in a span, a number for how a run along an axis lies there. */
+type ShapesOf = (span: Span, axis: number, run: TileRun) => readonly number[]
 
 /** The operand that tells whose weights a kernel reads, or makes the gradient of. */
 const weightsOperand: { readonly [K in Kernel['kind']]?: string } = {
@@ -69,7 +101,7 @@ const createTimesBuilder = (
   places: ReadonlyMap<string, number>,
   transformable: ReadonlySet<number>
 ): { readonly builder: Builder; readonly into: (times: Times) => void } => {
-  let current = noTimes()
+  let current = noTimes(0)
   const launch = (kernel: { readonly kind: Kernel['kind'] }, operands: Readonly<Record<string, UnplacedOperand>>): void => {
     const time = nanoseconds(device, kernel as Kernel)
     const name = weightsOperand[kernel.kind]
@@ -77,8 +109,8 @@ const createTimesBuilder = (
     const place = owner === undefined ? undefined : places.get(owner)
     if (kernel.kind === 'loadImage') current.loads += time
     else if (place === undefined) current.other += time
-    else if (kernel.kind === 'reorderWeights' || kernel.kind === 'castWeights') add(current.weights, place, time)
-    else if (transformable.has(place)) add(current.convolutions, place, time)
+    else if (kernel.kind === 'reorderWeights' || kernel.kind === 'castWeights') current.weights[place]! += time
+    else if (transformable.has(place)) current.convolutions[place]! += time
     else current.other += time
   }
   const builder = createCostBuilder(device)
@@ -90,13 +122,48 @@ const createTimesBuilder = (
   }
 }
 
+/** More than there are ways in which runs lie. */
+const shapeLimit = 2 ** 17
+
+const extent = ({ from, to }: Interval): number => to - from
+
+/** How a run along an axis lies for each op of a span: what its launches depend on, as numbers. */
+const createShapes = ({ nodes }: StepGraph): ShapesOf => {
+  const numbers = new Map<string, number>()
+  const known = new WeakMap<TileRun, readonly number[]>()
+  const numberOf = (key: string): number => {
+    const number = numbers.get(key) ?? numbers.size
+    numbers.set(key, number)
+    return number
+  }
+  return ({ from, to }, axis, run) => {
+    const found = known.get(run)
+    if (found !== undefined) return found
+    const { readings, held, owned, advances } = run
+    const placeIn = (tensor: number, { from: first, to: end }: Interval): readonly number[] => [first - held.get(tensor)!.from, end - first]
+    const shapes = nodes.slice(from, to).map(({ inputs }, index) => {
+      const [tensor, reading] = [from + index + 1, readings[index]!]
+      const { padBefore, padAfter, overhang } = reading
+      const parts = [index, padBefore, padAfter, overhang, extent(held.get(tensor)!)]
+      const part = owned.get(tensor)
+      parts.push(...(part === undefined ? [-1] : placeIn(tensor, part)))
+      for (const input of inputs) parts.push(extent(held.get(input)!), ...placeIn(input, readInterval(reading, input)))
+      // Along the batch what a tile holds may be seen where it begins.
+      if (axis === 0) for (const one of [tensor, ...inputs]) parts.push(held.get(one)!.from, advances.get(one)!)
+      return numberOf([axis, ...parts].join())
+    })
+    known.set(run, shapes)
+    return shapes
+  }
+}
+
 /** Nanoseconds of a segment that is alike but for how weights are read, and for prefetching. */
 type Timer = (segment: Segment) => number
 
 type Reorder = Segment['reorder']
 
 /** The launches of a segment's tiles, recorded when first asked for; its times follow from them. */
-const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling): Timer => {
+const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling, known: KnownOps, shapesOf: ShapesOf): Timer => {
   const { from, to } = first
   const places = new Map(
     scope.parameters.slice(from, to).flatMap((both, place) => (both?.weight === undefined ? [] : [[both.weight.name, place] as const]))
@@ -108,17 +175,48 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling): 
     const { prefetch: _, ...inTurn } = first
     emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile })
   }
+  const count = to - from
+  const positions = Array.from({ length: count }, (_, place) => from + place)
+  const owners = new Set(places.values())
   const record = (winograd: readonly number[], reorder: Reorder): Recorded => {
     const { builder, into } = createTimesBuilder(scope.device, places, transformable)
-    const all = noTimes()
+    const all = noTimes(count)
     const tiles = new Map<string, TileTimes>()
-    into(all)
-    emit(builder, { winograd, reorder }, ({ run, key, body }) => {
-      const times = noTimes()
-      into(times)
-      run()
+    const own = noTimes(count)
+    /** What one op launches in a tile by itself. */
+    const timeOp = ({ runOp }: TileCode, direction: Direction, place: number): OpTimes => {
+      into(own)
+      runOp(direction, from + place)
       into(all)
-      tiles.set(key, { count: body.runs.reduce((product, { count }) => product * count, 1), times })
+      const { other, loads, convolutions, weights } = own
+      const op = { other, loads, convolution: convolutions[place]!, weights: weights[place]! }
+      own.other = own.loads = convolutions[place] = weights[place] = 0
+      return op
+    }
+    /** By place; what decides of weights tells apart only ops that have any. */
+    const opsOf = memoize(
+      (pass: string) => pass,
+      (pass): ReturnType<KnownOps> =>
+        positions.map((_, place) => {
+          const isTransformed = winograd.length > 0 && transformable.has(place)
+          return known([isTransformed, owners.has(place) ? reorder : '', pass].join())[place]!
+        })
+    )
+    into(all)
+    emit(builder, { winograd, reorder }, (tile) => {
+      const { runs } = tile.body
+      const times = noTimes(count)
+      const [batch, rows, columns] = runs.map((run, axis) => shapesOf(first, axis, run))
+      for (const direction of tile.directions) {
+        const ops = opsOf(`${tile.mode} ${direction}`)
+        for (let place = 0; place < count; place++) {
+          const shape = (batch![place]! * shapeLimit + rows![place]!) * shapeLimit + columns![place]!
+          let op = ops[place]!.get(shape)
+          if (op === undefined) ops[place]!.set(shape, (op = timeOp(tile, direction, place)))
+          addOpTimes(times, place, op)
+        }
+      }
+      tiles.set(tile.key, { count: runs.reduce((product, run) => product * run.count, 1), times })
     })
     tiles.forEach((tile) => addTimes(all, tile))
     return { tiles, all }
@@ -126,10 +224,13 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling): 
   /** Of tiles that share what they read of the weights: only the copies differ. */
   const recordSharing = (winograd: readonly number[], apart: Recorded): Recorded => {
     const { builder, into } = createTimesBuilder(scope.device, places, transformable)
-    const shared = noTimes()
+    const shared = noTimes(count)
     into(shared)
     emit(builder, { winograd, reorder: 'once' }, () => undefined)
-    const withoutCopies = ({ count, times }: TileTimes): TileTimes => ({ count, times: { ...times, weights: new Map() } })
+    const withoutCopies = ({ count: times, times: one }: TileTimes): TileTimes => ({
+      count: times,
+      times: { ...one, weights: new Float64Array(count) }
+    })
     const tiles = new Map([...apart.tiles].map(([key, tile]) => [key, withoutCopies(tile)]))
     return { tiles, all: { ...apart.all, weights: shared.weights } }
   }
@@ -154,8 +255,8 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling): 
     /** Of some of the launches, but for images. */
     const computing = (timesOf: (recorded: Recorded) => Times): number =>
       timesOf(either).other +
-      sumOver(transformable, (place) => timesOf(as(place)).convolutions.get(place)) +
-      sumOver(places.values(), (place) => timesOf(as(place)).weights.get(place))
+      sumOver(transformable, (place) => timesOf(as(place)).convolutions[place]) +
+      sumOver(places.values(), (place) => timesOf(as(place)).weights[place])
     if (prefetch !== true) return either.all.loads + computing(({ all }) => all)
     const builder = createTimedBuilder(scope.device)
     const decided = { winograd: [...chosen].map((place) => from + place), reorder, prefetch }
@@ -183,11 +284,25 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling): 
 export const tiledSegmentTimer = (scope: ModelScope): ((segment: Segment, tiling: SegmentTiling) => number) => {
   const structuralId = structuralIds(scope)
   const timers = new Map<string, Timer>()
+  const shapesOf = createShapes(scope.graph)
+  const knownOps = memoize(
+    ({ key }: { readonly key: string; readonly places: number }) => key,
+    ({ places }): KnownOps =>
+      memoize(
+        (key) => key,
+        () => Array.from({ length: places }, () => new Map<number, OpTimes>())
+      )
+  )
   return (segment, tiling) => {
     const { grid, recompute, workspace, rematerialize } = segment
-    const key = [structuralId(segment), grid.B, grid.H, grid.W, recompute, workspace, rematerialize].join(';')
-    const timer = timers.get(key) ?? createTimer(scope, segment, tiling)
-    timers.set(key, timer)
+    const alike = [structuralId(segment), recompute, workspace, rematerialize]
+    const key = [...alike, grid.B, grid.H, grid.W].join(';')
+    let timer = timers.get(key)
+    if (timer === undefined) {
+      const isSplit = [grid.B > 1, grid.H > 1, grid.W > 1]
+      const ops = knownOps({ key: [...alike, ...isSplit].join(';'), places: segment.to - segment.from })
+      timers.set(key, (timer = createTimer(scope, segment, tiling, ops, shapesOf)))
+    }
     return timer(segment)
   }
 }

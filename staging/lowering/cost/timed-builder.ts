@@ -45,6 +45,7 @@ export const createTimedBuilder = (device: DeviceModel): TimedBuilder => {
     load: (kernel) => loadFor(nanoseconds(device, kernel as unknown as Kernel)),
     copy: ({ engine, rows, rowBytes }) => void current.push({ kind: 'copy', engine, rows, rowBytes }),
     allToAll: () => undefined,
+    exchange: () => undefined,
     freshEvent: () => events++,
     record: (engine, event) => void current.push({ kind: 'record', engine, event }),
     wait: (engine, event) => void current.push({ kind: 'wait', engine, event }),

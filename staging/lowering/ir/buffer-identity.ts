@@ -35,7 +35,9 @@ const ofTiles = {
   image: 'input tile',
   'gradient-norm': 'the sum of squares of all gradients',
   'received-gradients': 'gradients of all ranks',
-  'received-moments': 'moments of all ranks'
+  'received-moments': 'moments of all ranks',
+  'sent-rows': 'rows for a rank',
+  'received-rows': 'rows of a rank'
 } as const
 
 /**

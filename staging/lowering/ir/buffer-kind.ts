@@ -35,7 +35,9 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   'refused-scratch': 'workspace',
   'gradient-norm': 'workspace',
   'received-gradients': 'workspace',
-  'received-moments': 'workspace'
+  'received-moments': 'workspace',
+  'sent-rows': 'workspace',
+  'received-rows': 'workspace'
 }
 
 export const bufferKind = ({ kind }: BufferIdentity): BufferKind => kinds[kind]

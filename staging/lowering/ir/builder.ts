@@ -2,7 +2,17 @@ import { map } from 'fp-ts/Record'
 import type { BufferIdentity } from './buffer-identity'
 import type { KernelRow, Use } from '../../kernels/kernel-row'
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
-import { tileAxes, type AllToAll, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
+import {
+  tileAxes,
+  type AllToAll,
+  type BufferRole,
+  type Copy,
+  type Engine,
+  type Exchange,
+  type Message,
+  type RowShare,
+  type TileAxis
+} from '../../program/program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
@@ -10,6 +20,7 @@ export interface Buffer {
   readonly identity: BufferIdentity
   readonly bytes: number
   readonly role: BufferRole
+  readonly share?: RowShare
 }
 
 export type Strides = readonly [number, number, number]
@@ -32,6 +43,17 @@ interface UnplacedCopy extends Omit<Copy, 'device' | 'host'> {
   readonly host: InBuffer
 }
 
+/** Bytes for a rank, or of one, before placement. */
+export interface UnplacedMessage extends Omit<Message, 'at'> {
+  readonly at: InBuffer
+}
+
+/** An exchange with some ranks before placement. */
+interface UnplacedExchange extends Omit<Exchange, 'sends' | 'receives'> {
+  readonly sends: readonly UnplacedMessage[]
+  readonly receives: readonly UnplacedMessage[]
+}
+
 /** An exchange with all ranks before placement. */
 interface UnplacedAllToAll extends Omit<AllToAll, 'send' | 'receive'> {
   readonly send: InBuffer
@@ -49,6 +71,7 @@ export type UnplacedInstruction =
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly UnplacedInstruction[] }
   | UnplacedCopy
   | UnplacedAllToAll
+  | UnplacedExchange
   /**
    * A wait may end a transfer: what that read, on the device or on the host, must stay until here.
    */
@@ -113,6 +136,8 @@ export interface Builder {
   readonly copy: (copy: Omit<UnplacedCopy, 'kind'>) => void
   /** Outside of loops. */
   readonly allToAll: (exchanged: Omit<UnplacedAllToAll, 'kind' | 'engine'>) => void
+  /** Outside of loops. */
+  readonly exchange: (exchanged: Omit<UnplacedExchange, 'kind' | 'engine'>) => void
   readonly freshEvent: () => number
   readonly record: (engine: Engine, event: number, device?: Buffer) => void
   readonly wait: (engine: Engine, event: number, device?: Buffer) => void
@@ -198,6 +223,7 @@ export const createBuilder = (pool: Pool): Builder => {
       current.push({ kind: 'copy', ...copy, device: side(device), host: side(host) })
     },
     allToAll: (exchanged) => void current.push({ kind: 'allToAll', engine: 'network', ...exchanged }),
+    exchange: (exchanged) => void current.push({ kind: 'exchange', engine: 'network', ...exchanged }),
     freshEvent: pool.freshEvent,
     record: synchronise('record'),
     wait: synchronise('wait'),

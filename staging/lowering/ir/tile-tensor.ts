@@ -19,6 +19,8 @@ export interface TileTensor {
   readonly address: UnplacedOperand
   readonly extents: Extents
   readonly layout: Layout
+  /** The row of the tensor with which it begins, where it has not all rows; 0 where absent. */
+  readonly firstRow?: number
 }
 
 /** A tensor between segments, all of it in the arena, or in the host pool. */

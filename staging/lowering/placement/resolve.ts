@@ -1,5 +1,5 @@
-import type { Address, Instruction, Offset } from '../../program/program'
-import type { InBuffer, UnplacedOperand, UnplacedInstruction } from '../ir/builder'
+import type { Address, Instruction, Message, Offset } from '../../program/program'
+import type { InBuffer, UnplacedInstruction, UnplacedMessage, UnplacedOperand } from '../ir/builder'
 
 /** The offset of each unplaced buffer, and its index in the Program's list, by its id. */
 export type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer: number }>
@@ -25,6 +25,10 @@ export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): r
         return { ...instruction, device: side(instruction.device), host: side(instruction.host) }
       case 'allToAll':
         return { ...instruction, send: side(instruction.send), receive: side(instruction.receive) }
+      case 'exchange': {
+        const message = ({ at, ...one }: UnplacedMessage): Message => ({ ...one, at: side(at) })
+        return { ...instruction, sends: instruction.sends.map(message), receives: instruction.receives.map(message) }
+      }
       default: {
         const { kind, engine, event } = instruction
         return { kind, engine, event }

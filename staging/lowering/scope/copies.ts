@@ -1,8 +1,10 @@
 import type { BufferIdentity, NodeBuffer } from '../ir/buffer-identity'
 import type { Extents } from '../../graph/extents'
 import { extentsOfTensor } from '../../graph/graph'
+import type { Interval } from '../../graph/interval'
+import type { SharedTensor } from '../../graph/shared-tensor'
 import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
-import type { BufferRole } from '../../program/program'
+import type { BufferRole, Rows, RowShare } from '../../program/program'
 import { arenaOperand, type Builder, type UnplacedOperand } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { boxStrides, addressOf, tensorBytes, tileFields } from './regions'
@@ -102,14 +104,36 @@ export const castTile = (builder: Builder, source: TileTensor, destination: Tile
   )
 }
 
-/** A place for all of a tensor of the graph. */
+const pairOf = ({ from, to }: Interval): Rows => [from, to]
+
+/** What this rank has of a tensor that ranks share; undefined where it has all of it. */
+const shareOf = (
+  { graph, layouts, activationBytes }: Pick<ModelScope, 'graph' | 'layouts' | 'activationBytes'>,
+  tensor: number,
+  shared: SharedTensor | undefined
+): RowShare | undefined => {
+  if (graph.shard === undefined || shared === undefined) return undefined
+  const { owned, held } = shared.rows[graph.shard.index]!
+  const of = shared.rows.at(-1)!.owned.to
+  const [, channels, , width] = extentsOfTensor(graph, tensor)
+  const rowBytes = width * channelBlock(layouts[tensor]!, channels) * activationBytes
+  return shared.isSummed
+    ? { kind: 'sum', own: pairOf(owned), of }
+    : { kind: 'rows', held: pairOf(held), rowBytes, own: pairOf(owned), of, isSent: shared.readInRows.length > 0 }
+}
+
+/** A place for all of a tensor of the graph, or for the rows of it that a rank has. */
 export const wholeTensor = (
-  { graph, layouts, builder, activationBytes }: Pick<ModelScope, 'graph' | 'layouts' | 'builder' | 'activationBytes'>,
+  scope: Pick<ModelScope, 'graph' | 'layouts' | 'builder' | 'activationBytes'>,
   tensor: number,
   identity: NodeBuffer,
-  role: BufferRole
+  role: BufferRole,
+  shared?: SharedTensor
 ): WholeTensor => {
-  const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
-  const buffer = builder.buffer(identity, tensorBytes(layout, extents, activationBytes), role)
-  return { buffer, identity, address: arenaOperand(buffer), extents, layout }
+  const [batch, channels, height, width] = extentsOfTensor(scope.graph, tensor)
+  const share = shareOf(scope, tensor, shared)
+  const [first, end] = share?.kind === 'rows' ? share.held : [0, height]
+  const [layout, extents] = [scope.layouts[tensor]!, [batch, channels, end - first, width] as const]
+  const buffer = { ...scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes), role), ...(share && { share }) }
+  return { buffer, identity, address: arenaOperand(buffer), extents, layout, ...(first > 0 && { firstRow: first }) }
 }

@@ -1,7 +1,7 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
 import { isTransformed, layoutCode, weightElements, type Layout } from '../../kernels/layout'
-import { findTrainingParameters, hasSeparateUpdate, microBatches, reducingRanks, type Optimizer } from '../../graph/objective'
+import { findTrainingParameters, gradientSlices, hasSeparateUpdate, reducingRanks, type Optimizer } from '../../graph/objective'
 import { type Segment } from '../../plans/plan'
 import { tileCount } from '../../graph/span'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
@@ -41,7 +41,7 @@ export const parameterTensors = (
     const resident = (identity: BufferIdentity, count = elements) => builder.buffer(identity, count * parameterBytes, 'persistent')
     const isReduced = reducingRanks(objective) !== undefined
     // So that ranks have slices of one size, however many there are.
-    const kept = isReduced ? roundUp(elements, microBatches(objective)) : elements
+    const kept = isReduced ? roundUp(elements, gradientSlices(objective)) : elements
     const collected = (state: 'gradient' | 'sum') => resident({ kind: 'state', parameter: name, state }, kept)
     return {
       name,

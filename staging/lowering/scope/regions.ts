@@ -6,7 +6,7 @@ import type { TileRun } from '../../graph/tiling'
 import type { ModelScope } from './scope'
 import { exchangeOperand, indexOperand, offsetBy, zeroStrides, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
-import { readInterval } from '../../graph/region'
+import { readInterval } from '../../graph/axis-access'
 
 const regionBy = ({ runs }: Body, tensor: number, intervalIn: (run: TileRun) => Interval): Region => {
   const [b, h, w] = [intervalIn(runs[0]), intervalIn(runs[1]), intervalIn(runs[2])]
@@ -83,7 +83,9 @@ const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0]
 /** Returns the address at which a region of a tensor begins, in bytes. */
 export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
   const strides = elementStrides(whole)
-  return offsetBy(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+  const [batch, row, column] = region.from
+  const from: Strides = [batch, row - (whole.firstRow ?? 0), column]
+  return offsetBy(whole.address, dot(from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
 }
 
 /**
@@ -122,7 +124,7 @@ export const boxStrides = ({ layout, extents: [, channels, height, width] }: Til
 
 export const allOf = (tensor: TileTensor): Part => {
   const [batch, , height, width] = tensor.extents
-  return { tensor, region: { from: zeroStrides, size: [batch, height, width], advance: zeroStrides } }
+  return { tensor, region: { from: [0, tensor.firstRow ?? 0, 0], size: [batch, height, width], advance: zeroStrides } }
 }
 
 export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({

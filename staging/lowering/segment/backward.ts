@@ -8,10 +8,12 @@ import type { ModelScope, TileScope } from '../scope/scope'
 import { emitTileBackward } from '../tile/backward'
 import type { BoundGradients } from '../tile/bound-gradients'
 import { emitTileForward } from '../tile/forward'
+import { emitBackwardAlone, emitForwardAlone } from '../tile/op-alone'
 import type { HostGradient } from '../tile/host-gradients'
 import { finishOverlaps, updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
+import { exchangeGradients, leaveGradientsToFirstRank } from './exchange-rows'
 import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
 import { zeroInputGradients } from './zero-input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
@@ -23,7 +25,7 @@ import {
   zeroParameterSums,
   type SegmentBackward
 } from './segment-backward'
-import type { SegmentCode } from './segment-code'
+import type { SegmentCode, TileEmitter } from './segment-code'
 
 /** What a complete gradient of a parameter is for. */
 export type FinishGradient = (parameter: ParameterTensor, gradient: Buffer) => void
@@ -92,6 +94,8 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   // A last segment without tiles runs forward first.
   if (isTiled || !isLast) scope.builder.timepoint(2 * scope.graph.nodes.length - segment.to)
   if (isLast) zeroMoments(scope, segment)
+  exchangeGradients(scope, code)
+  leaveGradientsToFirstRank(scope, code)
   zeroParameterSums(backward)
   const weights = prepareWeights(backward, kept !== undefined)
   const reductions = prepareReductions(backward)
@@ -99,8 +103,16 @@ export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonl
   const hostGradients = createHostGradients(backward, reductions)
   const gradients = bindGradients(backward, weights, reductions, hostGradients)
   const { inside } = weights
-  const runTile = (body: Body, slot: TileScope['slot']): void => emitTile(backward, { ...inside, slot }, body, kept, gradients)
-  emitTiles(scope, code, backward.pass, runTile, prefetchGradients(backward, hostGradients))
+  const emitter: TileEmitter = {
+    tile: (body, slot) => emitTile(backward, { ...inside, slot }, body, kept, gradients),
+    op: (body, direction, position) => {
+      const tilePass = { scope: { ...inside, slot: undefined }, bound: code, body, pass: backward.pass }
+      if (direction === 'forward') emitForwardAlone(tilePass, position)
+      else emitBackwardAlone(tilePass, gradients, position)
+    },
+    directions: kept === undefined ? ['forward', 'backward'] : ['backward']
+  }
+  emitTiles(scope, code, backward.pass, emitter, prefetchGradients(backward, hostGradients))
   if (isTiled) backward.finish(summedByTiles(backward))
   storeGradientsToHost(backward, hostGradients, reductions, inside)
   for (const tensor of ends.outputs) hostTensors.get(tensor)?.pending.forEach((one) => one.finish())

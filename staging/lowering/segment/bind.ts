@@ -3,6 +3,7 @@ import { gathersMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
 import { boundaryTensors } from '../../graph/boundary-tensors'
+import { sharedTensor, type SharedTensor } from '../../graph/shared-tensor'
 import type { SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
@@ -13,18 +14,20 @@ import { addPendingReductions, readIntervals, regularRuns, createHostTensors, ty
 import { wholeTensor } from '../scope/copies'
 import type { WholeTensor } from '../ir/tile-tensor'
 
-const outputOf = (scope: ModelScope, tensor: number): WholeTensor =>
-  wholeTensor(scope, tensor, wholeIdentity('output', scope.graph.nodes[tensor - 1]!.name), 'boundary')
+const outputOf = (scope: ModelScope, tensor: number, shared: SharedTensor | undefined): WholeTensor =>
+  wholeTensor(scope, tensor, wholeIdentity('output', scope.graph.nodes[tensor - 1]!.name), 'boundary', shared)
 
 /** Places for whole tensors between segments. */
-const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<number, Boundary> => {
+const boundariesOf = (scope: ModelScope, segments: readonly Segment[], tensors: Iterable<number>): Map<number, Boundary> => {
   const open = (tensor: number): Boundary => {
     const { name } = scope.graph.nodes[tensor - 1]!
+    const shared = scope.graph.shard && sharedTensor(scope.graph, segments, tensor)
     return {
-      tensor: outputOf(scope, tensor),
+      tensor: outputOf(scope, tensor, shared),
       gradient: scope.requiresGrad[tensor]!
-        ? wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient')
-        : undefined
+        ? wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient', shared)
+        : undefined,
+      shared
     }
   }
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
@@ -42,6 +45,7 @@ export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]
   return {
     boundaries: boundariesOf(
       scope,
+      segments,
       [...leaving].filter((tensor) => !hostTensors.has(tensor))
     ),
     hostTensors
@@ -62,7 +66,7 @@ const rematerializeSegment = (scope: ModelScope, code: SegmentCode, pass: Pass, 
   for (const tensor of code.ends.outputs) {
     const boundary = boundaries.get(tensor)
     if (boundary === undefined) hostTensors.get(tensor)!.reopen()
-    else boundaries.set(tensor, { ...boundary, tensor: outputOf(scope, tensor) })
+    else boundaries.set(tensor, { ...boundary, tensor: outputOf(scope, tensor, boundary.shared) })
   }
   emitForward(scope, code, pass)
 }
@@ -112,6 +116,7 @@ export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTi
   return bindSegment(scope, segment, tiling, {
     boundaries: boundariesOf(
       scope,
+      [segment],
       [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor))
     ),
     hostTensors

@@ -1,5 +1,5 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
-import type { SegmentCode } from './segment-code'
+import type { SegmentCode, TileEmitter } from './segment-code'
 import type { Body, Origin, Region, BufferSlot, WholeTensor } from '../ir/tile-tensor'
 import { tileAxes } from '../../program/program'
 import type { Pass } from '../tile/bound-segment'
@@ -78,7 +78,7 @@ export const emitTiles = (
   scope: ModelScope,
   code: SegmentCode,
   pass: Pass,
-  run: (body: Body, slot: BufferSlot | undefined) => void,
+  { tile, op, directions }: TileEmitter,
   more: readonly PrefetchedTensor[] = []
 ): void => {
   const { builder } = scope
@@ -96,7 +96,13 @@ export const emitTiles = (
   }
   for (const [place, { body, first, innermost }] of order.entries()) {
     const runTile = (slot: BufferSlot | undefined): void =>
-      aroundTile === undefined ? run(body, slot) : aroundTile({ run: () => run(body, slot), key: `${pass.mode} ${place}`, body, slot })
+      aroundTile === undefined
+        ? tile(body, slot)
+        : aroundTile({
+            ...{ mode: pass.mode, directions, body, slot },
+            key: `${pass.mode} ${place}`,
+            runOp: (direction, position) => op(body, direction, position)
+          })
     const runIn = (index: number): void => {
       const [own, other] = [slots[(first + index) % 2], slots[(first + index + 1) % 2]]
       runTile(own)

@@ -6,8 +6,10 @@ import { isMixedPrecision, type ModelScope } from '../scope/scope'
 import { accumulates, isSummedByTiles, sumTensor } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
 import { emitTileForward } from '../tile/forward'
+import { emitForwardAlone } from '../tile/op-alone'
 import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
+import { exchangeOutputs } from './exchange-rows'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { createSegmentScope } from './segment-scope'
 
@@ -63,10 +65,15 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     runs: pass.runs
   })
   let kept: readonly Step[] | undefined
-  emitTiles(scope, code, pass, (body, slot) => {
-    kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
+  emitTiles(scope, code, pass, {
+    tile: (body, slot) => {
+      kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
+    },
+    op: (body, _, position) => emitForwardAlone({ scope: { ...inside, slot: undefined }, bound: code, body, pass }, position),
+    directions: ['forward']
   })
   completeSums(scope, code, pass, sums)
+  exchangeOutputs(scope, code, pass.writes)
   if (pass.mode === 'evaluate') finishOverlaps(scope, segment)
   if (pass.mode !== 'evaluate' && pass.mode !== 'rematerialize') updateRunning(scope, segment)
   return pass.mode === 'keep' ? kept : undefined

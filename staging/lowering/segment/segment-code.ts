@@ -4,17 +4,31 @@ import type { Body, BufferSlot } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'
 import type { BoundSegment, Pass } from '../tile/bound-segment'
 
+export type Direction = 'forward' | 'backward'
+
+/** What emits the code of each tile in a pass over its segment. */
+export interface TileEmitter {
+  readonly tile: (body: Body, slot: BufferSlot | undefined) => void
+  /** Of one op of a tile by itself, for its time; nothing is in bands on the host. */
+  readonly op: (body: Body, direction: Direction, position: number) => void
+  /** In which its ops run. */
+  readonly directions: readonly Direction[]
+}
+
 /** The code of one tile in a pass over its segment. */
 export interface TileCode {
-  /** Emits it. */
-  readonly run: () => void
+  readonly mode: Pass['mode']
+  /** In which its ops run. */
+  readonly directions: readonly Direction[]
+  /** Emits the op at a position by itself, for its time. */
+  readonly runOp: (direction: Direction, position: number) => void
   /** Differs from the keys of all other passes and bodies. */
   readonly key: string
   readonly body: Body
   readonly slot: BufferSlot | undefined
 }
 
-/** What takes the place of each tile's code; it may run that. */
+/** What takes the place of each tile's code. */
 export type AroundTile = (tile: TileCode) => void
 
 /** A segment ready to be emitted, forward and backward. */

@@ -25,7 +25,8 @@ interface Piece {
 /** What of an objective decides how gradients are cut. */
 export interface Reduction {
   readonly ranks: number
-  readonly microBatches: number
+  /** Equal slices into which every gradient can be cut: a multiple of the ranks. */
+  readonly slices: number
   /** Bytes of a gradient's element. */
   readonly parameterBytes: number
 }
@@ -34,8 +35,8 @@ export interface Reduction {
  * The pieces of a gradient, of which any number of ranks that shares the micro-batches takes equal
  * slices.
  */
-const piecesOf = ({ bytes }: Buffer, { ranks, microBatches, parameterBytes }: Reduction): readonly Piece[] => {
-  const unit = microBatches * parameterBytes
+const piecesOf = ({ bytes }: Buffer, { ranks, slices, parameterBytes }: Reduction): readonly Piece[] => {
+  const unit = slices * parameterBytes
   const whole = Math.max(unit, Math.floor(mostPieceBytes / unit) * unit)
   return Array.from({ length: Math.ceil(bytes / whole) }, (_, index) => ({
     offset: index * whole,
@@ -85,8 +86,8 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
 }
 
 /** Running statistics take in the moments of all ranks, in the order of their micro-batches. */
-const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, microBatches }: Reduction): void => {
-  const places = Math.min(microBatches, mostRanks)
+const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, slices }: Reduction): void => {
+  const places = Math.min(slices, mostRanks)
   const channelsAtOnce = Math.max(1, Math.floor(mostPieceBytes / (places * momentBytes)))
   for (const [position, moments] of runningMoments(scope)) {
     const channels = moments.bytes / momentBytes

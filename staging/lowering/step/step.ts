@@ -1,9 +1,10 @@
 import type { DeviceModel } from '../../devices/device-model'
 import { elementCount } from '../../graph/extents'
-import { hasSeparateUpdate, microBatches, reducingRanks } from '../../graph/objective'
+import { gradientSlices, hasSeparateUpdate, reducingRanks } from '../../graph/objective'
 import type { StepGraph } from '../../graph/step-graph'
 import type { SwapSchedule, Segment } from '../../plans/plan'
 import type { StepIoEntry } from '../../program/program'
+import { shardOf } from '../../graph/shard'
 import { segmentTiling } from '../../graph/tiling'
 import { createBoundaries, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
@@ -48,6 +49,19 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
 }
 
 /**
+ * What every rank computes alike is the first one's: the others leave nothing of it to be added.
+ */
+const leaveToFirstRank = ({ builder, stepIo, graph, parameters }: ModelScope, segments: readonly SegmentCode[]): void => {
+  if (graph.shard === undefined || graph.shard.index === 0) return
+  const alike = segments.filter(({ segment }) => shardOf(graph, segment) === undefined)
+  for (const { segment } of alike)
+    for (const { gradient } of parameters.slice(segment.from, segment.to).flatMap(trainableTensors))
+      builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: arenaOperand(gradient!) })
+  if (alike.some(({ segment }) => segment.to === graph.nodes.length))
+    builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
+}
+
+/**
  * Forward through the segments, then backward; the last segment does both at once, for nothing
  * stands between.
  */
@@ -82,6 +96,7 @@ const emitStep = (
     if (code.segment.rematerialize !== true) rematerialize(segments.slice(first, index), code)
     emitBackward(scope, code, kept[index], finish)
   }
+  leaveToFirstRank(scope, segments)
   return { code: builder.code(), nodes: graph.nodes.length, timepoints: builder.timepoints() }
 }
 
@@ -105,7 +120,7 @@ export const emitSections = (
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
   const ranks = reducingRanks(objective)
-  const reduction: Reduction | undefined = ranks === undefined ? undefined : { ...scope, ranks, microBatches: microBatches(objective) }
+  const reduction: Reduction | undefined = ranks === undefined ? undefined : { ...scope, ranks, slices: gradientSlices(objective) }
   if (reduction !== undefined) {
     const reduce = createBuilder(pool)
     emitReduce(scope, reduce, reduction)

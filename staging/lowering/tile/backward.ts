@@ -43,7 +43,8 @@ const differentiate = (tile: BackwardTile, step: Step, destination: TileTensor |
   })
 }
 
-const emitStepBackward = (tile: BackwardTile, step: Step): void => {
+/** Emits the backward of one op of a tile. */
+export const emitStepBackward = (tile: BackwardTile, step: Step): void => {
   const destination = outputGradient(tile, step.position + 1)
   const { backward } = loweringOf(step.node)
   if (backward === 'reduction') return emitReduction(tile, step, destination!)

@@ -1,5 +1,6 @@
 import type { Segment } from '../../plans/plan'
 import type { BoundaryTensors } from '../../graph/boundary-tensors'
+import type { SharedTensor } from '../../graph/shared-tensor'
 import type { ModelScope } from '../scope/scope'
 import type { UnplacedOperand } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'
@@ -8,6 +9,8 @@ import type { WholeTensor } from '../ir/tile-tensor'
 export interface Boundary {
   readonly tensor: WholeTensor
   readonly gradient: WholeTensor | undefined
+  /** How ranks share it; absent where every rank has all of it. */
+  readonly shared: SharedTensor | undefined
 }
 
 /**

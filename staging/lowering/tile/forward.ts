@@ -22,7 +22,7 @@ const createIndices = ({ builder, device }: TileScope, step: StepGeometry): Unpl
 }
 
 /** The op at a position, its operands fetched and its output given a place. */
-const createStep = (tile: ForwardTile, position: number): Step => {
+export const createStep = (tile: ForwardTile, position: number): Step => {
   const { scope, bound, body, pass, outputBuffers } = tile
   const [node, tensor, index] = [scope.graph.nodes[position]!, position + 1, position - bound.segment.from]
   const destinationRegion = regionOf(body, tensor)
@@ -52,7 +52,7 @@ const createStep = (tile: ForwardTile, position: number): Step => {
 }
 
 /** Emits one op, and what is to be done with its output. */
-const runStep = (tile: ForwardTile, step: Step): void => {
+export const runStep = (tile: ForwardTile, step: Step): void => {
   const { scope, bound, pass } = tile
   const { node, position, destination } = step
   const tensor = position + 1

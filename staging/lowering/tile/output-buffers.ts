@@ -24,20 +24,27 @@ export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: P
 export const viewOfOutput = (scope: TileScope, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
   reducesSpatially(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
 
+/** The place of an op's output in the whole tensor, where the tile can write it there. */
+export const directOutput = ({ scope, bound, body, pass }: TilePass, position: number): TileTensor | undefined => {
+  const tensor = position + 1
+  const whole = pass.writes(tensor) ? bound.boundaries.get(tensor)?.tensor : undefined
+  if (whole === undefined) return undefined
+  const region = regionOf(body, tensor)
+  return isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOfOutput(scope, scope.graph.nodes[position]!, whole, region) : undefined
+}
+
 /**
  * Allocates the output of each op of a tile: a whole tensor itself where that can be, else a
  * buffer, shared by ops that work in place.
  */
-export const createOutputBuffers = ({ scope, bound, body, pass }: TilePass): ReadonlyMap<number, UnplacedOperand> => {
+export const createOutputBuffers = (tile: TilePass): ReadonlyMap<number, UnplacedOperand> => {
+  const { scope, bound, body, pass } = tile
   const { graph, layouts } = scope
-  const { segment, boundaries } = bound
+  const { segment } = bound
   const outputBuffers = new Map<number, UnplacedOperand>()
   for (let position = segment.to - 1; position >= segment.from; position--) {
     const [node, tensor] = [graph.nodes[position]!, position + 1]
-    const whole = pass.writes(tensor) ? boundaries.get(tensor)?.tensor : undefined
-    const region = regionOf(body, tensor)
-    const direct =
-      whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOfOutput(scope, node, whole, region) : undefined
+    const direct = directOutput(tile, position)
     const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
     if (direct !== undefined) outputBuffers.set(tensor, direct.address)
     else if (isLoss(node.op)) outputBuffers.set(tensor, noOperand)
@@ -45,7 +52,7 @@ export const createOutputBuffers = ({ scope, bound, body, pass }: TilePass): Rea
     else
       outputBuffers.set(
         tensor,
-        freshTile(scope, tileIdentity('output', node.name), regionExtents(region, node.output[1]), layouts[tensor]!).address
+        freshTile(scope, tileIdentity('output', node.name), regionExtents(regionOf(body, tensor), node.output[1]), layouts[tensor]!).address
       )
   }
   return outputBuffers

@@ -10,13 +10,13 @@ import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
 import { liveTensors } from '../../graph/boundary-tensors'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../find-segments'
-import { memoizeByNumber } from '../../memoize'
+import { lazy, memoizeByNumber } from '../../memoize'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, segmentsOf, type Label } from './labels'
 import { leastTimes, type LeastTime, type Route } from './least-times'
 import { leastWeights } from './least-weights'
 import { readBytesEstimator } from '../least-bytes'
-import type { Search, Segmentation, Strategy } from '../strategy'
+import type { Search, SegmentationSearch, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
 
 /**
@@ -34,6 +34,9 @@ const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): num
  */
 const timesOfLeast = [1, 1.02, 1.06, 1.15, 1.3, 1.6, 2.5, Infinity]
 
+/** Where nothing takes so many times as much, it is worth asking whether anything fits at all. */
+const likelyTimes = 1.15
+
 /** Blocks between statistics that are computed again as one, at most. */
 const maxBlocks = 8
 
@@ -45,10 +48,7 @@ const maxBlocks = 8
  * segment by itself; the tensors `onHost` are there throughout, but for bands of rows. None where
  * all take more than `slowest` nanoseconds.
  */
-export const fastestWithin = (
-  search: Search,
-  onHost?: ReadonlySet<number>
-): ((target: number, slowest?: number) => readonly Segmentation[]) => {
+export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): SegmentationSearch => {
   const { graph, device, persistentBytes } = search
   const scope = createModelScope(graph, device, createPool())
   const sizes = outputBytes(scope)
@@ -128,22 +128,38 @@ export const fastestWithin = (
   /** What was found, or that nothing is faster than that, by target. */
   const known: { readonly target: number; readonly nanoseconds: number }[] = []
 
-  return (target, slowest = Infinity) => {
+  /** By whatever keeps least, however slow it is. */
+  const mayFit = (target: number): boolean => {
+    const { positions, from: endsFrom, optionsOf } = routeWithin(target)
+    const least = new Map([[0, 0]])
+    for (const from of positions) {
+      const before = least.get(from)
+      if (before === undefined) continue
+      for (const to of endsFrom(from)) {
+        const kept = optionsOf(from, to).leastKeptWithin(target - persistentBytes - before)
+        if (kept !== undefined) least.set(to, Math.min(least.get(to) ?? Infinity, before + kept))
+      }
+    }
+    return least.has(end)
+  }
+  const within: SegmentationSearch['within'] = (target, slowest = Infinity) => {
     const route = routeWithin(target)
     const least = leastWithin(target, route)
     // A smaller target never takes less time.
     const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0, 0))
+    const isLikely = lazy(() => onHost !== undefined || mayFit(target))
     let best: Label | undefined
     for (const times of timesOfLeast) {
-      const limit = Math.min(slowest, times * nanoseconds)
+      const limit = Math.min(slowest, (times > likelyTimes && !isLikely() ? Infinity : times) * nanoseconds)
       best = fastest(target, route, least, limit, () => true)
-      if (best !== undefined || limit === slowest) break
+      if (best !== undefined || limit >= slowest) break
     }
     known.push({ target, nanoseconds: best?.nanoseconds ?? slowest })
     if (best === undefined) return []
     const segments = segmentsOf(best)
     return [joinSegments(segments, asked, search.estimate), segments]
   }
+  return { within, mayFit }
 }
 
 export const sft: Strategy = {

@@ -35,6 +35,11 @@ export interface SegmentOptions {
   readonly leastAddedBytes: number
   readonly leastKeptBytes: number
   /**
+   * The fewest bytes that any option keeps which adds no more than `available`; of tiles the finest
+   * speak for all. Undefined where none does.
+   */
+  readonly leastKeptWithin: (available: number) => number | undefined
+  /**
    * At most three options that add no more than `available` bytes to what is resident: the fastest
    * that is kept, that is computed again whole, and in tiles, those only where they may take no
    * more than `tiledNanoseconds`. Where the model asks for tiles, they alone.
@@ -163,7 +168,7 @@ export const createSegmentOptions = (
         : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
-    let grids: readonly Grid[] | undefined
+    const grids = lazy(() => candidateGrids(graph, span, inRows))
     const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (
       variant: number,
@@ -174,17 +179,16 @@ export const createSegmentOptions = (
       if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (!inRows && nanoseconds > slowest) return undefined
-      grids ??= candidateGrids(graph, span, inRows)
       const key = `${variant},${decided.reorder},${decided.prefetch}`
       const gridOption =
         gridOptions.get(key) ??
-        memoizeByNumber((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
+        memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...variants[variant] }))
       gridOptions.set(key, gridOption)
-      if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
+      if (!inRows) return firstFitting(grids().length, gridOption, available, nanoseconds, slowest)
       const found =
         beside && decided.prefetch === true
-          ? fastestPrefetching(grids, gridOption, available)
-          : coarsestFitting(grids.length, gridOption, available)
+          ? fastestPrefetching(grids(), gridOption, available)
+          : coarsestFitting(grids().length, gridOption, available)
       return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
@@ -203,10 +207,22 @@ export const createSegmentOptions = (
     const least = lazy(() => {
       const beside = isFrozen(span) ? 0 : gradientBytes(span)
       const read = readBytes(span).all
-      return variants.map((variant): LeastWeights => {
+      return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
         const { whole, tiled, shared } = leastWeights(span, variant)
         return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
       })
+    })
+    /** Of the finest grid that can be, with the fewest bytes for weights. */
+    const finestTiles = lazy((): Option | undefined => {
+      const finest = (index: number): Option | undefined =>
+        optionOf({ ...span, grid: grids()[index]!, recompute: true, reorder: reordering.at(-1)!, ...variants.at(-1)! })
+      let [low, high] = [0, grids().length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (finest(middle) === undefined) high = middle
+        else low = middle + 1
+      }
+      return low === 0 ? undefined : finest(low - 1)
     })
     const mayFitWhole = (variant: number, available: number): boolean =>
       wanted !== undefined || inRows || least()[variant]!.whole <= available
@@ -238,6 +254,14 @@ export const createSegmentOptions = (
       ]),
       leastAddedBytes: endBytes,
       leastKeptBytes,
+      leastKeptWithin: (available) => {
+        if (endBytes > available) return undefined
+        const mayTile = wanted === undefined && least().some(({ tiled }) => tiled <= available)
+        const fits = (option: Option | undefined): option is Option => option !== undefined && option.addedBytes() <= available
+        // Those that keep least come first, and of those the ones that add least.
+        const found = [() => (mayTile ? finestTiles() : undefined), again.at(-1), kept.at(-1)].find((option) => fits(option?.()))?.()
+        return found?.keptBytes()
+      },
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
         const [keptWhole, fitting] = [firstWithin(kept, available), firstWithin(coarsest, available)]

@@ -1,0 +1,30 @@
+#include "network.hpp"
+
+#include <algorithm>
+
+#include "../failure.hpp"
+
+namespace tilefold {
+namespace {
+
+// What the other ranks leave the first one to say why all end.
+constexpr std::chrono::seconds grace{5};
+
+}  // namespace
+
+void Network::refuseLate(std::chrono::steady_clock::time_point begun, const std::function<std::vector<int>()>& missing) const {
+  const std::chrono::milliseconds most{mostMilliseconds_.load()};
+  const auto waited = std::chrono::steady_clock::now() - begun;
+  if (most.count() == 0 || waited <= most) return;
+  const std::vector<int> ranks = missing();
+  int first = 0;
+  while (std::find(ranks.begin(), ranks.end(), first) != ranks.end()) ++first;
+  if (ranks.empty() || (first != rank() && waited <= most + grace)) return;
+  std::string names;
+  for (const int rank : ranks) names += (names.empty() ? "rank " : " and rank ") + std::to_string(rank);
+  const std::int64_t seconds = (most.count() + 999) / 1000;
+  throw Failure(names + (ranks.size() == 1 ? " hangs" : " hang") + ": the others have waited for more than " + std::to_string(seconds) +
+                (seconds == 1 ? " second" : " seconds"));
+}
+
+}  // namespace tilefold

@@ -1,0 +1,32 @@
+// Ranks without others: each gives back what it is sent, as if it ran the same on the same numbers.
+#pragma once
+#include <cstring>
+
+#include "failure.hpp"
+#include "network/network.hpp"
+
+namespace tilefold::test {
+
+// Of so many ranks are programs that exchange with ranks.
+constexpr int mirrorRanks = 3;
+
+class MirrorNetwork : public Network {
+ public:
+  explicit MirrorNetwork(int size) : size_(size) {}
+  int rank() const override { return 0; }
+  int size() const override { return size_; }
+
+  bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>&) override {
+    for (const Exchange& part : parts) {
+      if (part.sendBytes != part.receiveBytes) throw Failure("a rank sends other bytes than are received");
+      if (part.receiveBytes > 0) std::memcpy(part.receive, part.send, part.receiveBytes);
+    }
+    return true;
+  }
+  void leave(int) override {}
+
+ private:
+  int size_;
+};
+
+}  // namespace tilefold::test

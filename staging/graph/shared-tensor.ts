@@ -1,0 +1,72 @@
+import { boundaryTensors } from './boundary-tensors'
+import { reduces, type Graph, type Shard } from './graph'
+import { unionInterval, type Interval } from './interval'
+import { shardOf } from './shard'
+import type { Grid, Span } from './span'
+import { tileRuns, type TileRun } from './tiling'
+
+/** The rows of a tensor that a rank makes, and those that lie in its memory. */
+export interface RankRows {
+  readonly owned: Interval
+  /** What it owns, and what its tiles of all readers read. */
+  readonly held: Interval
+}
+
+/** How a tensor that leaves a segment is shared by the ranks. */
+export interface SharedTensor {
+  /** By rank. */
+  readonly rows: readonly RankRows[]
+  /** Whether each rank has a part of every element of a sum over its rows. */
+  readonly isSummed: boolean
+  /** Whether what runs on all ranks alike reads all of it. */
+  readonly isGathered: boolean
+  /** The segments that read it of which each rank runs its rows. */
+  readonly readInRows: readonly Span[]
+}
+
+const hull = (runs: readonly TileRun[], of: (run: TileRun) => Interval, tensor: number): Interval =>
+  runs
+    .flatMap((run) => {
+      const [first, moved] = [of(run), (run.count - 1) * run.advances.get(tensor)!]
+      return [first, { from: first.from + moved, to: first.to + moved }]
+    })
+    .reduce(unionInterval)
+
+/** The rows that a rank owns of a tensor that its tiles of a segment make, or sum. */
+export const ownedRows = (graph: Graph, segment: TiledSpan, tensor: number, shard: Shard): Interval =>
+  hull(tileRuns(graph, segment, 'H', segment.grid.H, shard)!, (run) => run.owned.get(tensor)!, tensor)
+
+/** A span with its grid, as segments have it. */
+type TiledSpan = Span & { readonly grid: Grid }
+
+/** The tiles of each rank along H. */
+const runsOfRanks = (graph: Graph, segment: TiledSpan, count: number): readonly (readonly TileRun[])[] =>
+  Array.from({ length: count }, (_, index) => tileRuns(graph, segment, 'H', segment.grid.H, { count, index })!)
+
+/**
+ * How the ranks share a tensor that leaves one of these segments; undefined where every rank makes
+ * all of it.
+ */
+export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tensor: number): SharedTensor | undefined => {
+  const producer = segments.find(({ from, to }) => from < tensor && tensor <= to)
+  const shard = producer && shardOf(graph, producer)
+  if (producer === undefined || shard === undefined) return undefined
+  const node = graph.nodes[tensor - 1]!
+  const [all, single]: readonly Interval[] = [
+    { from: 0, to: node.output[2] },
+    { from: 0, to: 1 }
+  ]
+  const made = runsOfRanks(graph, producer, shard.count)
+  if (reduces(node, 'H')) {
+    const owned = made.map((runs) => hull(runs, (run) => run.owned.get(node.inputs[0]!)!, node.inputs[0]!))
+    return { rows: owned.map((rows) => ({ owned: rows, held: single! })), isSummed: true, isGathered: true, readInRows: [] }
+  }
+  const owned = made.map((runs) => hull(runs, (run) => run.owned.get(tensor)!, tensor))
+  const readers = segments.filter((segment) => segment.from >= producer.to && boundaryTensors(graph, segment).inputs.includes(tensor))
+  const inRows = readers.filter((reader) => shardOf(graph, reader) !== undefined)
+  const isGathered = inRows.length < readers.length
+  const read = isGathered ? [] : inRows.map((reader) => runsOfRanks(graph, reader, shard.count))
+  const heldBy = (rank: number): Interval =>
+    isGathered ? all! : read.map((ranks) => hull(ranks[rank]!, (run) => run.held.get(tensor)!, tensor)).reduce(unionInterval, owned[rank]!)
+  return { rows: owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) })), isSummed: false, isGathered, readInRows: inRows }
+}

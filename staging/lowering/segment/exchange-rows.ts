@@ -1,0 +1,128 @@
+import { intersect, type Interval } from '../../graph/interval'
+import { shardOf } from '../../graph/shard'
+import type { SharedTensor } from '../../graph/shared-tensor'
+import { arenaOperand, type Buffer } from '../ir/builder'
+import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
+import { copyPart, freshTile } from '../scope/copies'
+import { allOf, regionExtents } from '../scope/regions'
+import type { ModelScope } from '../scope/scope'
+import { zeroBuffer, type SegmentCode } from './segment-code'
+
+/** A part of a tensor that goes to a rank, or comes from it. */
+interface Sent {
+  readonly rank: number
+  readonly part: Part
+}
+
+/** What goes to each rank, and comes from it, densely packed. */
+interface Packed {
+  readonly rank: number
+  readonly part: Part
+  readonly tile: TileTensor
+  readonly buffer: Buffer
+}
+
+const rowsOf = ({ extents: [batch, , , width] }: TileTensor, { from, to }: Interval) => ({
+  from: [0, from, 0] as const,
+  size: [batch, to - from, width] as const,
+  advance: [0, 0, 0] as const
+})
+
+const createPacked =
+  (scope: ModelScope, kind: 'sent-rows' | 'received-rows') =>
+  ({ rank, part }: Sent): Packed => {
+    const tile = freshTile(scope, { kind }, regionExtents(part.region, part.tensor.extents[1]), part.tensor.layout)
+    if (tile.address.space !== 'arena') throw new Error('a tile in the arena is none')
+    return { rank, part, tile, buffer: tile.address.buffer }
+  }
+
+/** Sends parts to ranks; what comes from them lies packed, in the order of ranks. */
+const exchange = (scope: ModelScope, ranks: number, sends: readonly Sent[], receives: readonly Sent[]): readonly Packed[] => {
+  const { builder, activationBytes } = scope
+  const [sent, received] = [sends.map(createPacked(scope, 'sent-rows')), receives.map(createPacked(scope, 'received-rows'))]
+  for (const { part, tile } of sent) copyPart(builder, part, allOf(tile), 0, activationBytes)
+  const [packed, arrived] = [builder.freshEvent(), builder.freshEvent()]
+  builder.record('compute', packed)
+  builder.wait('network', packed)
+  const toMessage = ({ rank, buffer }: Packed) => ({ rank, bytes: buffer.bytes, at: arenaOperand(buffer) })
+  builder.exchange({ ranks, sends: sent.map(toMessage), receives: received.map(toMessage) })
+  builder.record('network', arrived)
+  builder.wait('compute', arrived)
+  return received
+}
+
+/** Rows that one rank owns and another one holds, by pairs of ranks. */
+const crossing = ({ rows }: SharedTensor): readonly { readonly owner: number; readonly holder: number; readonly rows: Interval }[] =>
+  rows.flatMap(({ owned }, owner) =>
+    rows.flatMap(({ held }, holder) => {
+      const common = intersect(owned, held)
+      return owner === holder || common === undefined ? [] : [{ owner, holder, rows: common }]
+    })
+  )
+
+/** The partial sums of all ranks are added, in the order of rows. */
+const addSums = (scope: ModelScope, whole: WholeTensor, count: number, index: number): void => {
+  const others = Array.from({ length: count }, (_, rank) => ({ rank, part: allOf(whole) })).filter(({ rank }) => rank !== index)
+  const received = exchange(scope, count, others, others)
+  const own = freshTile(scope, { kind: 'received-rows' }, whole.extents, whole.layout)
+  copyPart(scope.builder, allOf(whole), allOf(own), 0, scope.activationBytes)
+  const inOrder = [...received.slice(0, index).map(({ tile }) => tile), own, ...received.slice(index).map(({ tile }) => tile)]
+  inOrder.forEach((tile, rank) => copyPart(scope.builder, allOf(tile), allOf(whole), rank === 0 ? 0 : 1, scope.activationBytes))
+}
+
+/**
+ * After a segment's forward: of each output that it wrote, every rank gets the rows that it reads
+ * and others own, or the sums of all rows.
+ */
+export const exchangeOutputs = (scope: ModelScope, code: SegmentCode, writes: (tensor: number) => boolean): void => {
+  const { shard } = scope.graph
+  for (const tensor of code.ends.outputs.filter(writes)) {
+    const { tensor: whole, shared } = code.boundaries.get(tensor) ?? {}
+    if (shard === undefined || whole === undefined || shared === undefined) continue
+    const { count, index } = shard
+    const pairs = crossing(shared)
+    if (shared.isSummed) addSums(scope, whole, count, index)
+    else if (pairs.length > 0) {
+      const partOf = (rows: Interval): Part => ({ tensor: whole, region: rowsOf(whole, rows) })
+      const sends = pairs.filter(({ owner }) => owner === index).map(({ holder, rows }) => ({ rank: holder, part: partOf(rows) }))
+      const receives = pairs.filter(({ holder }) => holder === index).map(({ owner, rows }) => ({ rank: owner, part: partOf(rows) }))
+      for (const { tile, part } of exchange(scope, count, sends, receives))
+        copyPart(scope.builder, allOf(tile), part, 0, scope.activationBytes)
+    }
+  }
+}
+
+/**
+ * Before the backward of the last segment that reads a tensor in rows: what ran on all ranks alike
+ * has made all of its gradient on each, of which the first rank's counts.
+ */
+export const leaveGradientsToFirstRank = (scope: ModelScope, { segment, ends, boundaries }: SegmentCode): void => {
+  const { graph } = scope
+  if (graph.shard === undefined || graph.shard.index === 0 || shardOf(graph, segment) === undefined) return
+  for (const tensor of ends.inputs) {
+    const { gradient, shared } = boundaries.get(tensor) ?? {}
+    if (gradient !== undefined && shared?.isGathered === true && shared.readInRows.at(-1)?.from === segment.from)
+      zeroBuffer(scope, gradient.buffer)
+  }
+}
+
+/**
+ * Before a segment's backward: what the readers of its outputs on other ranks have contributed to
+ * the gradients of rows is added by the rank that owns those, in the order of ranks. Readers that
+ * run on all ranks alike have made all of a gradient on each.
+ */
+export const exchangeGradients = (scope: ModelScope, code: SegmentCode): void => {
+  const { shard } = scope.graph
+  for (const tensor of code.ends.outputs) {
+    const { gradient, shared } = code.boundaries.get(tensor) ?? {}
+    if (shard === undefined || gradient === undefined || shared === undefined || shared.readInRows.length === 0) continue
+    const { count, index } = shard
+    const pairs = crossing(shared)
+    if (pairs.length === 0) continue
+    const partOf = (rows: Interval): Part => ({ tensor: gradient, region: rowsOf(gradient, rows) })
+    const sends = pairs.filter(({ holder }) => holder === index).map(({ owner, rows }) => ({ rank: owner, part: partOf(rows) }))
+    const receives = pairs.filter(({ owner }) => owner === index).map(({ holder, rows }) => ({ rank: holder, part: partOf(rows) }))
+    for (const { tile, part } of exchange(scope, count, sends, receives))
+      copyPart(scope.builder, allOf(tile), part, 1, scope.activationBytes)
+  }
+}

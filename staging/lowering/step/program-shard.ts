@@ -1,0 +1,33 @@
+import { hasTarget } from '../../graph/graph'
+import { shardOf } from '../../graph/shard'
+import { ownedRows } from '../../graph/shared-tensor'
+import type { Segment } from '../../plans/plan'
+import type { ProgramShard, RowShare } from '../../program/program'
+import type { ModelScope } from '../scope/scope'
+import { trainableTensors } from '../scope/parameters'
+
+const labelBytes = 4
+
+/** What a rank compares of a target that has rows; undefined where it compares all of it. */
+const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly Segment[]): RowShare | undefined => {
+  const last = segments.at(-1)!
+  const loss = graph.nodes.at(-1)!
+  const shard = shardOf(graph, last)
+  if (shard === undefined) return undefined
+  const [, , height, width] = loss.input
+  const { from, to } = ownedRows(graph, last, loss.inputs[0]!, shard)
+  const rowBytes = width * (hasTarget(loss, 'pixel-labels') ? labelBytes : parameterBytes)
+  return { kind: 'rows', held: [0, height], rowBytes, own: [from, to], of: height, isSent: false }
+}
+
+/** What the verifier is told of the rank whose Program is lowered. */
+export const programShard = (scope: ModelScope, segments: readonly Segment[]): ProgramShard => {
+  const { graph, parameters } = scope
+  const target = targetShare(scope, segments)
+  const alike = segments.filter((segment) => shardOf(graph, segment) === undefined)
+  return {
+    ...graph.shard!,
+    ...(target && { target }),
+    alike: alike.flatMap(({ from, to }) => parameters.slice(from, to).flatMap(trainableTensors)).map(({ name }) => name)
+  }
+}

@@ -1,0 +1,140 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { AllToAll, Exchange, Instruction, Program, ProgramShard, RowShare } from '../program/program'
+import { catchFault, fail, type VerifierFault } from './fault'
+import { sectionsOf } from './sections'
+
+type NetworkInstruction = AllToAll | Exchange
+
+const exchangesOf = (code: readonly Instruction[]): readonly NetworkInstruction[] =>
+  code.filter((one): one is NetworkInstruction => one.kind === 'allToAll' || one.kind === 'exchange')
+
+const refuse = (message: string): never => fail({ kind: 'exchange', message: `${message}.` })
+
+/** Each Program is that of its rank, of as many as there are. */
+const shardsOf = (programs: readonly Program[]): readonly ProgramShard[] =>
+  programs.map(({ shard }, rank) =>
+    shard?.count === programs.length && shard.index === rank
+      ? shard
+      : refuse(
+          `the Program of rank ${rank} of ${programs.length} is ${shard === undefined ? 'none of ranks that share rows' : `of rank ${shard.index} of ${shard.count}`}`
+        )
+  )
+
+/** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
+const proveMatching = (section: string, codes: readonly (readonly Instruction[])[]): void => {
+  const lists = codes.map(exchangesOf)
+  const [first] = lists
+  lists.forEach((list, rank) => {
+    if (list.length !== first!.length)
+      refuse(`${section}: rank ${rank} exchanges ${list.length} times where rank 0 does ${first!.length} times`)
+  })
+  first!.forEach((_, round) => {
+    const all = lists.map((list) => list[round]!)
+    const sizes = (one: NetworkInstruction): string =>
+      one.kind === 'allToAll' ? `${one.kind} of ${one.bytes} bytes among ${one.ranks} ranks` : `${one.kind} among ${one.ranks} ranks`
+    all.forEach((one, rank) => {
+      if (sizes(one) !== sizes(all[0]!))
+        refuse(`${section}: exchange ${round} of rank ${rank} is ${sizes(one)}, that of rank 0 ${sizes(all[0]!)}`)
+      if (one.ranks !== codes.length) refuse(`${section}: exchange ${round} is among ${one.ranks} ranks of ${codes.length}`)
+    })
+    const bytesBetween = (rank: number, side: 'sends' | 'receives', other: number): number => {
+      const one = all[rank]!
+      return one.kind === 'exchange' ? (one[side].find((message) => message.rank === other)?.bytes ?? 0) : one.bytes
+    }
+    for (let from = 0; from < codes.length; from++)
+      for (let to = 0; to < codes.length; to++) {
+        const [sent, received] = [bytesBetween(from, 'sends', to), bytesBetween(to, 'receives', from)]
+        if (sent !== received)
+          refuse(`${section}: exchange ${round} brings ${sent} bytes of rank ${from} to rank ${to}, which receives ${received}`)
+      }
+  })
+}
+
+/** Each row of a tensor is one rank's. */
+const provePartition = (name: string, shares: readonly (RowShare | undefined)[]): void => {
+  const of = shares[0]?.of ?? 0
+  let reached = 0
+  shares.forEach((share, rank) => {
+    if (share === undefined || share.kind !== shares[0]!.kind || share.of !== of)
+      return refuse(`rank ${rank} shares ${name} otherwise than rank 0`)
+    if (share.own[0] !== reached) refuse(`row ${Math.min(reached, share.own[0])} of ${name} is not just one rank's`)
+    reached = share.own[1]
+  })
+  if (reached !== of) refuse(`row ${reached} of ${name} is no rank's`)
+}
+
+const proveShares = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {
+  const shared = programs.map(({ buffers }) => buffers.filter(({ share }) => share !== undefined))
+  shared.forEach((list, rank) => {
+    if (list.map(({ name }) => name).join() !== shared[0]!.map(({ name }) => name).join())
+      refuse(
+        `rank ${rank} shares ${list.map(({ name }) => name).join(', ')} where rank 0 shares ${shared[0]!.map(({ name }) => name).join(', ')}`
+      )
+  })
+  shared[0]!.forEach(({ name }, place) =>
+    provePartition(
+      name,
+      shared.map((list) => list[place]!.share)
+    )
+  )
+  if (shards.some(({ target }) => target !== undefined))
+    provePartition(
+      'the target',
+      shards.map(({ target }) => target)
+    )
+}
+
+/** The last kernel in code order that writes bytes of the arena. */
+const lastWriter = ({ kernels }: Program, code: readonly Instruction[], buffer: number): string | undefined =>
+  code.reduce<string | undefined>((last, one) => {
+    if (one.kind === 'loop') return lastWriter({ kernels } as Program, one.body, buffer) ?? last
+    return one.kind === 'launch' && one.operands.some((operand) => operand.space === 'arena' && operand.buffer === buffer)
+      ? kernels[one.kernel]!.kind
+      : last
+  }, undefined)
+
+/** What all ranks compute alike counts once: every rank but the first leaves zeros of it. */
+const proveAlike = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {
+  programs.forEach((program, rank) => {
+    const { alike } = shards[rank]!
+    if (alike.join() !== shards[0]!.alike.join())
+      refuse(`rank ${rank} computes ${alike.join(', ')} alike where rank 0 does ${shards[0]!.alike.join(', ')}`)
+    for (const { name, role, offset, bytes } of program.persistentTensors.filter((tensor) => tensor.role === 'gradient')) {
+      const buffer = program.buffers.findIndex((one) => one.role === 'persistent' && one.offset === offset && one.bytes === bytes)
+      const isLeft = lastWriter(program, program.step.code, buffer) === 'zero'
+      const parameter = name.slice(role.length + 1)
+      const isOther = rank > 0 && alike.includes(parameter)
+      if (isLeft !== isOther)
+        refuse(
+          `rank ${rank} leaves ${isLeft ? 'zeros' : 'a gradient'} of ${parameter}, which ${alike.includes(parameter) ? 'all ranks compute alike' : 'each rank computes of its rows'}`
+        )
+    }
+  })
+}
+
+/**
+ * Proves of the Programs of ranks that share the rows of each image, each of which `verify` has
+ * passed, that they go together: what one sends another receives, in the same order, so that no
+ * rank waits for ever; each row of each tensor that they share is one rank's; and what all compute
+ * alike is counted once.
+ */
+export const verifyRanks = (programs: readonly Program[]): E.Either<VerifierFault, void> =>
+  pipe(
+    catchFault(() => {
+      const shards = shardsOf(programs)
+      const sections = programs.map(sectionsOf)
+      sections.forEach((list, rank) => {
+        if (list.map(([name]) => name).join() !== sections[0]!.map(([name]) => name).join())
+          refuse(`rank ${rank} has other sections than rank 0`)
+      })
+      sections[0]!.forEach(([name], place) =>
+        proveMatching(
+          name,
+          sections.map((list) => list[place]![1].code)
+        )
+      )
+      proveShares(programs, shards)
+      proveAlike(programs, shards)
+    })
+  )

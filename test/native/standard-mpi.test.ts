@@ -1,0 +1,33 @@
+/** The binary interface that MPI 5.0 has standardised, of a library that this builds. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openNetwork } from '../../native'
+import { must } from '../must'
+import { temporaryFolder } from '../src/temporary-folder'
+import { left } from './program'
+
+const path = join(temporaryFolder(), 'libmpi_abi.so.1')
+const { status, stderr } = spawnSync(
+  process.env['CXX'] ?? 'c++',
+  ['-shared', '-fPIC', '-std=c++17', join(__dirname, 'standard_mpi.cpp'), '-o', path],
+  { encoding: 'utf8' }
+)
+assert.is(status, 0, stderr)
+
+test('ranks meet by the standard interface, and one that does not come is said to hang', async () => {
+  const network = must(openNetwork({ kind: 'mpich', path }))
+  assert.is(network.rank, 0)
+  assert.is(network.size, 2)
+  assert.equal(must(await network.gather(Uint8Array.of(3, 1, 4))()), [Uint8Array.of(3, 1, 4), Uint8Array.of(3, 1, 4)])
+  network.limitWaits(100)
+  const begun = performance.now()
+  const ended = await network.gather(new Uint8Array(13))()
+  assert.is(left(ended).message, 'rank 1 hangs: the others have waited for more than 1 second')
+  assert.ok(performance.now() - begun >= 100)
+  assert.is(left(await network.gather(new Uint8Array(1))()).message, 'this rank was interrupted while it exchanged with others')
+  network.leave(1)
+})
+
+test.run()

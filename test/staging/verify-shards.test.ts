@@ -1,0 +1,180 @@
+/** Programs of ranks that share rows, edited to be wrong, are refused, each with its sentence. */
+import { isLeft } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, relu, type Layers } from '../../dsl'
+import { stage, verify, verifyRanks, type Segment, type Training } from '../../staging'
+import { referenceModel } from '../../staging/devices/reference-model'
+import type { Exchange, Instruction, Program } from '../../staging/program/program'
+import { must } from '../must'
+
+const layers = [
+  ...[conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 4, k: 3, p: 1 }), relu],
+  ...[maxPool2d({ k: 2 }), conv2d({ out: 8, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })]
+] as const
+
+const segment = (from: number, to: number, H = 1): Segment => ({ from, to, grid: { B: 1, H, W: 1 }, recompute: H > 1, reorder: 'once' })
+
+const requestFor = (given: Layers, segments: readonly Segment[], objective: Partial<Training>) => ({
+  model: model({ name: 'shared', input: [1, 3, 64, 32], layers: given as typeof layers }),
+  device: referenceModel('float64'),
+  strategy: 'sft' as const,
+  given: { order: Array.from({ length: given.length + 1 }, (_, position) => position), segments },
+  objective: { kind: 'train' as const, optimizer: { kind: 'sgd' as const, momentum: 0.9, weightDecay: 0 }, ...objective },
+  source: { kind: 'float' as const }
+})
+
+const segments = [segment(0, 2, 2), segment(2, 5), segment(5, 7), segment(7, 9)]
+
+const programsOf = (count: number): readonly Program[] =>
+  Array.from({ length: count }, (_, index) => must(stage(requestFor(layers, segments, { shard: { count, index } }))).program)
+
+const sentenceOf = (programs: readonly Program[]): string => {
+  for (const program of programs) {
+    const verified = verify(program)
+    if (isLeft(verified)) return verified.left.message
+  }
+  const together = verifyRanks(programs)
+  return isLeft(together) ? together.left.message : 'nothing is wrong'
+}
+
+for (const count of [1, 2, 3, 4, 7])
+  test(`Programs of ${count} ranks are sound as they come`, () => assert.is(sentenceOf(programsOf(count)), 'nothing is wrong'))
+
+test('a sum over rows is counted exactly, whatever their number', () => {
+  for (const rows of [7, 11, 13, 29])
+    for (const count of [2, 3]) {
+      const programs = Array.from({ length: count }, (_, index) => {
+        const request = requestFor([conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })], [segment(0, 2), segment(2, 4)], {
+          shard: { count, index }
+        })
+        return must(stage({ ...request, input: [1, 3, rows, 20] })).program
+      })
+      assert.is(sentenceOf(programs), 'nothing is wrong', `${rows} rows on ${count} ranks`)
+    }
+})
+
+test('the memory of a rank falls with their number', () => {
+  const peaks = [1, 2, 4].map((count) => Math.max(...programsOf(count).map(({ peakBytes }) => peakBytes)))
+  assert.ok(peaks[1]! < 0.6 * peaks[0]!, peaks.join())
+  assert.ok(peaks[2]! < 0.6 * peaks[1]!, peaks.join())
+})
+
+const sound = programsOf(3)
+
+type Change = (one: Instruction, index: number) => readonly Instruction[]
+
+const edited = (rank: number, change: Change): readonly Program[] =>
+  sound.map((program, index) =>
+    index === rank ? { ...program, step: { ...program.step, code: program.step.code.flatMap(change) } } : program
+  )
+
+/** Changes the n-th exchange of a rank's step. */
+const exchanged = (rank: number, n: number, change: (one: Exchange) => readonly Instruction[]): readonly Program[] => {
+  let seen = -1
+  return edited(rank, (one) => (one.kind === 'exchange' && ++seen === n ? change(one) : [one]))
+}
+
+const zeroes = ({ kernels }: Program, one: Instruction): boolean => one.kind === 'launch' && kernels[one.kernel]!.kind === 'zero'
+
+const ofRank = (rank: number, change: (program: Program) => Program): readonly Program[] =>
+  sound.map((program, index) => (index === rank ? change(program) : program))
+
+for (const [what, programs, sentence] of [
+  ['an exchange that a rank leaves out', exchanged(0, 1, () => []), /is read|are not written|reads|written|exchanges \d+ times/],
+  [
+    'a message of fewer bytes',
+    exchanged(1, 0, (one) => [{ ...one, sends: one.sends.map((sent) => ({ ...sent, bytes: sent.bytes / 2 })) }]),
+    /brings \d+ bytes of rank 1 to rank 0, which receives \d+|which nothing reads/
+  ],
+  [
+    'a message for another rank',
+    exchanged(1, 0, (one) => [{ ...one, sends: one.sends.map((sent, place) => ({ ...sent, rank: place + 1 })) }]),
+    /brings 0 bytes of rank 1 to rank 0, which receives \d+\.$/
+  ],
+  [
+    'messages out of order',
+    exchanged(1, 0, (one) => [{ ...one, sends: [...one.sends].reverse() }]),
+    /has a message of \d+ bytes for rank 0 of 3 after that for rank 2\.$/
+  ],
+  ['an exchange in a loop', exchanged(1, 0, (one) => [{ kind: 'loop', axis: 'H', count: 2, body: [one] }]), /stands in a loop\.$/],
+  [
+    'exchanges among other ranks',
+    exchanged(2, 0, (one) => [{ ...one, ranks: 4 }]),
+    /exchange 0 of rank 2 is exchange among 4 ranks, that of rank 0 exchange among 3 ranks\.$/
+  ],
+  ['Programs of other ranks', [sound[1]!, sound[0]!, sound[2]!], /^the Program of rank 0 of 3 is of rank 1 of 3\.$/],
+  ['too few Programs', sound.slice(0, 2), /^the Program of rank 0 of 2 is of rank 0 of 3\.$/],
+  [
+    'a receive that nothing waits for',
+    edited(1, (one) => (one.kind === 'wait' && one.engine === 'compute' ? [] : [one])),
+    /nothing has waited for the network engine/
+  ],
+  [
+    'rows that go before they are packed',
+    edited(1, (one) => (one.kind === 'wait' && one.engine === 'network' ? [] : [one])),
+    /nothing has waited for the (compute|network) engine/
+  ],
+  [
+    'a head that every rank counts',
+    edited(2, (one) => (zeroes(sound[2]!, one) && sound[2]!.step.code.indexOf(one) > sound[2]!.step.code.length - 5 ? [] : [one])),
+    /^rank 2 leaves a gradient of 7\.(weight|bias), which all ranks compute alike\.$/
+  ],
+  [
+    "rows that are two ranks'",
+    ofRank(1, (program) => ({
+      ...program,
+      buffers: program.buffers.map((buffer) =>
+        buffer.share?.kind === 'rows' && buffer.role === 'boundary'
+          ? { ...buffer, share: { ...buffer.share, own: [buffer.share.own[0] - 1, buffer.share.own[1]] as const } }
+          : buffer
+      )
+    })),
+    /^row \d+ of the output of 1 is not just one rank's\.$/
+  ],
+  [
+    'a gradient that is seeded beyond its rows',
+    ofRank(1, (program) => ({
+      ...program,
+      buffers: program.buffers.map((buffer) =>
+        buffer.share?.kind === 'rows' && buffer.role === 'output-gradient'
+          ? { ...buffer, share: { ...buffer.share, own: [buffer.share.own[0] + 1, buffer.share.own[1]] as const } }
+          : buffer
+      )
+    })),
+    /what goes to other ranks leaves out bytes|the tiles' backward takes \d+ bytes of "the gradient of the output of \d" more than once/
+  ]
+] as const)
+  test(`Programs are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
+
+for (const [what, given, shard, sentence] of [
+  [
+    'batch normalisation',
+    [conv2d({ out: 4, k: 3, p: 1 }), batchNorm(), globalAvgPool, linear({ out: 2 })],
+    { count: 2, index: 0 },
+    '1 (batchNorm) needs statistics of whole images, which ranks that share rows do not gather yet'
+  ],
+  [
+    'a maximum of whole images',
+    [conv2d({ out: 4, k: 3, p: 1 }), globalMaxPool, linear({ out: 2 })],
+    { count: 2, index: 0 },
+    '1 (globalMaxPool) takes the maximum of whole images, which ranks that share rows do not compare yet'
+  ],
+  ['more ranks than rows', layers, { count: 65, index: 0 }, '65 ranks cannot share the 64 rows of an image; start fewer'],
+  ['a rank that is none', layers, { count: 2, index: 2 }, 'there is no rank 2 of 2 that share rows']
+] as const)
+  test(`rows are not shared with ${what}`, () => {
+    const staged = stage(requestFor(given, [segment(0, given.length + 1)], { shard }))
+    assert.ok(isLeft(staged) && staged.left.message.includes(sentence), isLeft(staged) ? staged.left.message : 'staged')
+  })
+
+test('a segment with fewer rows than the tiles of all ranks is refused', () => {
+  const staged = stage(requestFor(layers, [segment(0, 2, 64), segment(2, 9)], { shard: { count: 2, index: 0 } }))
+  assert.ok(isLeft(staged))
+  assert.is(
+    staged.left.message,
+    'segment 0..2: some tiles would have no row, or see nothing but padding; take fewer tiles, or fewer ranks.'
+  )
+})
+
+test.run()

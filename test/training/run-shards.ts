@@ -1,0 +1,86 @@
+import { localNetworks, type Network, openSession, type SectionName } from '../../native'
+import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
+import { createStepIo, type StepIo } from '../../src/running/step-io'
+import type { Staged, Training } from '../../staging'
+import { stageFor, type Execution, type Tensors } from '../golden/execute'
+import { must } from '../must'
+import type { Batch } from './execute'
+
+export interface ShardOutcome {
+  readonly staged: Staged
+  /** This rank's part of the loss, of each step. */
+  readonly losses: readonly number[]
+  /** Parameters and optimizer state in the end. */
+  readonly tensors: Tensors
+  readonly measuredPeakBytes: number
+}
+
+/** Updates of one rank, of its rows of all micro-batches. */
+const runShard = async (
+  staged: Staged,
+  execution: Execution,
+  network: Network,
+  updates: readonly (readonly Batch[])[]
+): Promise<ShardOutcome> => {
+  const { program, graph } = staged
+  const loss = graph.nodes.at(-1)!
+  const session = must(openSession({ device: execution.device, program, arenaBytes: program.peakBytes, network }))
+  const run = async (section: SectionName, exchange: StepIo, step: number): Promise<StepIo> => {
+    must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: execution.seed ?? 1 }, [])())
+    return exchange
+  }
+  const losses: number[] = []
+  try {
+    const restored = createStepIo(program.restore)
+    execution.weights.forEach((values, name) => restored.view(name).set(values))
+    await run('restore', restored, 0)
+    for (const [index, batches] of updates.entries()) {
+      const weight = weightOfTargets(
+        loss,
+        batches.flatMap(({ target }) => Array.from(target))
+      )
+      for (const { input, target } of batches) {
+        const exchange = createStepIo(program.step)
+        exchange.view('input').set(input)
+        exchange.view('target').set(target)
+        setNormaliser(loss, weight, exchange)
+        await run('step', exchange, losses.length)
+        losses.push(exchange.view('loss')[0]!)
+        await run('reduce', createStepIo(program.reduce!), 0)
+      }
+      await run('update', createStepIo(program.update!), index)
+    }
+    const saved = await run('save', createStepIo(program.save), 0)
+    return {
+      staged,
+      losses,
+      tensors: new Map(program.save.stepIo.map(({ name }) => [name, saved.view(name)])),
+      measuredPeakBytes: session.measuredPeakBytes()
+    }
+  } finally {
+    session.close()
+  }
+}
+
+/** The Programs of so many ranks that share the rows of each image. */
+export const stageShards = (execution: Execution, objective: Training, count: number): readonly Staged[] =>
+  Array.from({ length: count }, (_, index) => must(stageFor(execution, { ...objective, shard: { count, index } })))
+
+/** Updates of ranks that share rows, whose sessions run beside each other in this process. */
+export const runShards = async (
+  execution: Execution,
+  staged: readonly Staged[],
+  updates: readonly (readonly Batch[])[]
+): Promise<readonly ShardOutcome[]> => {
+  const networks = must(localNetworks(staged.length))
+  return Promise.all(
+    networks.map(async (network, rank) => {
+      try {
+        return await runShard(staged[rank]!, execution, network, updates)
+      } catch (thrown) {
+        network.leave(1)
+        throw thrown
+      }
+    })
+  )
+}

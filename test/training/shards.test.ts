@@ -1,0 +1,58 @@
+/** Ranks that share the rows of each image train as one process does, in their plans' memory. */
+import fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { verify, verifyRanks, type Training } from '../../staging'
+import { shardOf } from '../../staging/graph/shard'
+import { gathersStatistics } from '../../staging/graph/statistics'
+import { segmentTiling } from '../../staging/graph/tiling'
+import { must } from '../must'
+import { assertTensorsClose } from '../properties/random-execution'
+import { propertyRuns } from '../property-runs'
+import { randomSegments } from '../staging/random-segments'
+import { runSections, update } from './execute'
+import { optimizers, randomTraining } from './random-training'
+import { runShards, stageShards } from './run-shards'
+
+const seeds = fc.nat({ max: 2 ** 31 - 1 })
+
+test('ranks that share rows train as one does, of random networks in random segments', async () => {
+  let [sharded, all] = [0, 0]
+  await fc.assert(
+    fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), async (seed, count) => {
+      const { draw, execution, batches } = randomTraining(seed, { dropout: true })
+      const { graph, ...micro } = execution(2)
+      fc.pre(!graph.nodes.some((node) => gathersStatistics(node) || node.op === 'globalMaxPool'))
+      const onRanks = { ...graph, shard: { count, index: 0 } }
+      const segments = randomSegments(draw, onRanks)
+      fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
+      all++
+      if (segments.some((segment) => shardOf(onRanks, segment) !== undefined)) sharded++
+      const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
+      const running = { ...micro, segments }
+      const updates = [batches(2, 2), batches(2, 2)]
+      const alone = await runSections(
+        running,
+        objective,
+        updates.flatMap((each) => update(0.1, ...each))
+      )
+      const staged = stageShards(running, objective, count)
+      staged.forEach(({ program }) => must(verify(program)))
+      must(verifyRanks(staged.map(({ program }) => program)))
+      const outcomes = await runShards(running, staged, updates)
+      for (const { tensors, staged, measuredPeakBytes } of outcomes) {
+        assertTensorsClose(tensors, alone.tensors, 1e-11)
+        const unused = staged.program.peakBytes - measuredPeakBytes
+        assert.ok(unused >= 0 && unused < 4096, `${unused} bytes below the peak were not used`)
+      }
+      alone.losses.forEach((loss, step) => {
+        const sum = outcomes.reduce((all, { losses }) => all + losses[step]!, 0)
+        assert.ok(Math.abs(sum - loss) <= 1e-12 * Math.max(1, Math.abs(loss)), `step ${step}: loss ${sum} is not ${loss}`)
+      })
+    }),
+    propertyRuns(60)
+  )
+  assert.ok(3 * sharded > all, `${sharded} networks of ${all} with shared rows are few`)
+})
+
+test.run()
