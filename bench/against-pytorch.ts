@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, start, startTilefold } from './contender'
 import { type MachineRates, measureRates } from './machine-limit'
-import { must } from './request'
+import { must } from './must'
 import { discardedText, interleaved } from './rounds'
 
 interface Row {

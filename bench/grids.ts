@@ -18,7 +18,8 @@ import { toPlanFile, planFileText } from '../staging'
 import type { Grid } from '../staging/graph/span'
 import { type Contender, type Skipped, startTilefold } from './contender'
 import { type GridPlan, plansByGrid } from './plans-by-grid'
-import { must, requestFor } from './request'
+import { must } from './must'
+import { requestFor } from './request'
 import { discardedText, interleaved } from './rounds'
 
 interface Row {

@@ -12,7 +12,6 @@ import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import * as E from 'fp-ts/Either'
 import { builtIn } from '../models'
 import { readBuffers } from '../src/commands/research/buffer-file'
 import { defaultPageSize } from '../src/commands/research/place'
@@ -24,6 +23,7 @@ import { minCudaPage } from '../staging/placement/virtual'
 import { createPlanSearches } from '../staging/search'
 import { decide, type Decision } from '../staging/decide'
 import { planners, type Planner } from '../staging/strategies'
+import { must } from './must'
 
 /** Bytes of the public instances that have a capacity. */
 const capacity = 1_048_576
@@ -47,12 +47,6 @@ interface Row {
   readonly ratio: number
   readonly unusableFreeSpace: number
   readonly ms: number
-}
-
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isRight(result)) return result.right
-  process.stderr.write(`${result.left.message}\n`)
-  process.exit(2)
 }
 
 const fromFile = async (path: string): Promise<Instance> => ({

@@ -21,7 +21,7 @@ import { formatBytes, formatMilliseconds, percent } from '../src/text/format'
 import { table } from '../src/text/table'
 import { median } from './median'
 import type { Cell, CellResult } from './planning-cell'
-import { must } from './request'
+import { must } from './must'
 
 const root = join(__dirname, '..')
 

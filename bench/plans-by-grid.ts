@@ -11,7 +11,7 @@ import { createPlanSearches } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
 import { segmentMultiplyAdds, segmentTiling } from '../staging/graph/tiling'
-import { must } from './request'
+import { must } from './must'
 
 /** The best plan with a grid for the segment that is looked at. */
 export interface GridPlan {

@@ -38,13 +38,6 @@ const benchObjective = (momentum = 0.9): Objective => ({ kind: 'train', optimize
 
 const benchModel = (name: string): Model => builtIn[name]!({ classes: 2, head: 'gap' })
 
-/** The right, or the end of this process with a sentence. */
-export const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isRight(result)) return result.right
-  process.stderr.write(`${result.left.message}\n`)
-  process.exit(1)
-}
-
 /** What staging is asked: on the cpu, by this machine's profile. */
 export const requestFor = ({
   model: name,

@@ -13,7 +13,7 @@ import { type CompareRow, compare, plan } from '../src'
 import { loadDevice } from '../src/plans/device-file'
 import { table } from '../src/text/table'
 import { type StrategyName, strategyNames } from '../staging'
-import { must } from './request'
+import { must } from './must'
 
 /** Shares of the way from the least memory in which whole tensors can be swapped to plain's. */
 const shares = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1]

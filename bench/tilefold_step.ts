@@ -20,7 +20,8 @@ import { loadPlan } from '../src/plans/plan-file'
 import { parseRate } from '../src/options/sizes'
 import { buildRequestGraph, checkPlanFile, stage, strategyNames } from '../staging'
 import { limitMilliseconds, machineRates, type MachineRates } from './machine-limit'
-import { must, requestFor } from './request'
+import { must } from './must'
+import { requestFor } from './request'
 
 const say = (values: object): void => void process.stdout.write(`${JSON.stringify(values)}\n`)
 

@@ -8,9 +8,8 @@ import { makePlan } from '../src/commands/plan'
 import { fillPixels } from '../src/commands/bench'
 import { createRunRecorder } from '../src/running/run-recorder'
 import { type RunningNetwork, withNetwork } from '../src/running/running-network'
+import { median } from './median'
 import { must } from './must'
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
 
 const [rounds, extent] = [Number(process.argv[2] ?? 20), Number(process.argv[3] ?? 256)]
 

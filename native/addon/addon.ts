@@ -11,7 +11,15 @@ import { loadFailure } from './prebuilt'
 
 export const nativeSession = t.readonly(
   t.intersection([
-    t.type({ run: call, interrupt: call, measuredPeakBytes: call, measuredHostPeakBytes: call, kernelMilliseconds: call, close: call }),
+    t.type({
+      run: call,
+      interrupt: call,
+      measuredPeakBytes: call,
+      measuredHostPeakBytes: call,
+      repeatedTiles: call,
+      kernelMilliseconds: call,
+      close: call
+    }),
     // Where the session traces.
     t.partial({ timestamps: call })
   ]),

@@ -99,6 +99,11 @@ export interface Session {
   /** Returns the peak of the host pool in bytes. */
   readonly measuredHostPeakBytes: () => number
   /**
+   * Returns tiles of all runs so far whose images, read by windows, were plain and those of the
+   * tile before, so that what had been computed of it served; read it between runs.
+   */
+  readonly repeatedTiles: () => number
+  /**
    * Returns milliseconds of launches so far, by kernel of the program, where `timesKernels`; else
    * an empty list. Read it between runs.
    */
@@ -149,6 +154,7 @@ export interface EncodedSessionOptions extends EncodedProgram {
 const kernelTimesAnswer = decodeAnswer(t.readonlyArray(t.number))
 const timestampsAnswer = decodeAnswer(t.readonlyArray(float64Array))
 const peakAnswer = decodeAnswer(t.number)
+const countAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
 const promiseAnswer = decodeAnswer(promise)
 
@@ -227,6 +233,7 @@ const createSession = (native: NativeSession): Session => {
     interrupt,
     measuredPeakBytes: () => peaks()[0],
     measuredHostPeakBytes: () => peaks()[1],
+    repeatedTiles: () => E.getOrElse(() => 0)(countAnswer(native.repeatedTiles())),
     kernelMilliseconds: () => E.getOrElse((): readonly number[] => [])(kernelTimesAnswer(native.kernelMilliseconds())),
     timestamps: () => E.getOrElse((): readonly Float64Array[] => [])(timestampsAnswer(native.timestamps?.())),
     close: () => {

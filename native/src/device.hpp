@@ -43,6 +43,13 @@ struct StepParameters {
   std::vector<Image> images;
 };
 
+// A tile of images each of whose parts is one pixel again and again: their bytes, one image after
+// the other, and the number of the first.
+struct PlainTile {
+  std::int64_t firstImage = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
 // A resolved operand: an address, or (kind index) a number.
 struct Operand {
   std::byte* address = nullptr;
@@ -55,6 +62,14 @@ class CompiledKernel {
   virtual void launch(const std::vector<Operand>& operands, const StepParameters& step) = 0;
   // A launch of a loadImage on the to-device engine, beside the compute engine's launches.
   virtual void load(const std::vector<Operand>& operands, const StepParameters& step) { launch(operands, step); }
+  // A launch of a loadImage, of images that are read by windows, that leaves its operand as it is
+  // where the tile is `before`. Says whether it loaded; `before` is this tile then, or empty where
+  // the tile is not plain.
+  virtual bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) {
+    before.reset();
+    launch(operands, step);
+    return true;
+  }
 };
 
 class Engines;

@@ -28,10 +28,11 @@ const pixelsText = (pixels: readonly number[], { height = 0, width = 0 }: Predic
     [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
   )
 
-const runText = ({ milliseconds, peakDeviceBytes, predictedPeakBytes, windowBytes }: PredictReport): string => {
+const runText = ({ milliseconds, peakDeviceBytes, predictedPeakBytes, windowBytes, repeatedTiles }: PredictReport): string => {
   const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
   const host = windowBytes === undefined ? '' : `, image read into at most ${formatBytes(windowBytes)} of host memory`
-  return `in ${formatMilliseconds(milliseconds)}, ${peak}${host}`
+  const repeated = repeatedTiles === undefined ? '' : `, ${repeatedTiles} tiles of one colour taken from the one before`
+  return `in ${formatMilliseconds(milliseconds)}, ${peak}${host}${repeated}`
 }
 
 const listText = ({ images = [], skipped = [], ...report }: PredictReport, { out }: PredictOptions): string => {

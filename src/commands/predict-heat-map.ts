@@ -37,7 +37,7 @@ export const predictHeatMap = (kind: HeatMapKind, options: DecodedPredictOptions
     TE.bind('written', ({ asked: { out, of }, prepared: { setup, reading, weights }, source, normalisation }) =>
       writeHeatMap(out, source, reading, {
         ...{ kind, setup, of, normalisation, weights, names: options.classNames?.names },
-        ...{ watching: pickWatching(options), onPlan: options.onPlan }
+        ...{ watching: pickWatching(options), onPlan: options.onPlan, onNotice: options.onNotice }
       })
     ),
     TE.map(({ asked: { image, out }, source: { header }, written: [heatMap, computed] }) => {

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
@@ -15,12 +16,14 @@ import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { heldBytes } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
-import { planForward } from '../predicting/plan-images'
-import { type PredictedKind, predictedKind } from '../predicting/prediction'
-import { type Wanted, checkKind, checkResultPaths, resultFilesOf } from '../predicting/result-files'
+import { forwardGraph, planForward, planScores } from '../predicting/plan-images'
+import { countClasses, pixelScoresOf } from '../predicting/pixel-scores'
+import { type PredictedKind, predictedKind, predictionOf } from '../predicting/prediction'
+import { type Wanted, checkFormats, checkKind, checkResultPaths, resultFilesOf } from '../predicting/result-files'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
 import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
+import { writeProbabilities } from '../results/probability-map'
 import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
 import { tap } from '../tasks/tap'
 import type { PredictReport } from './predict-report'
@@ -36,9 +39,11 @@ interface Job extends ListedImage, Opened {
 interface Progress {
   readonly images: (ImagePrediction | undefined)[]
   readonly skipped: { path: string; message: string }[]
+  /** What was said of the place on the ground. */
+  readonly told: Set<string>
   firstFailure?: Failure
   kind?: PredictedKind & { readonly names: readonly string[] }
-  used?: Pick<PredictReport, 'strategy' | 'milliseconds' | 'peakDeviceBytes' | 'predictedPeakBytes' | 'windowBytes'>
+  used?: Pick<PredictReport, 'strategy' | 'milliseconds' | 'peakDeviceBytes' | 'predictedPeakBytes' | 'windowBytes' | 'repeatedTiles'>
 }
 
 /** Failures of one image; those of the device, or of a hand that stops it, are of all. */
@@ -67,19 +72,25 @@ const classesOf = ({ classNames, background }: DecodedPredictOptions, classes: n
 
 const record =
   (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes) =>
-  ({ image, input, prediction, milliseconds, network }: PredictedImage<Job>): Outcome<void> => {
+  ({ image, input, prediction, milliseconds, repeatedTiles, network }: PredictedImage<Job>): Outcome<void> => {
     const { path, files, at } = image
     const { height, width } = input
+    const { probabilities } = options
+    const { header } = image.source
+    const onNotice = (sentence: string): void => {
+      if (!progress.told.has(sentence)) options.onNotice?.(sentence)
+      progress.told.add(sentence)
+    }
+    const write = (file: string): Outcome<void> =>
+      probabilities === undefined
+        ? writeClasses(file, {
+            ...{ ...classes, header, onNotice, hasPalette: options.palette },
+            parts: network.io.parts('classes'),
+            leave: network.io.leaveToFile
+          })
+        : writeProbabilities(file, { header, onNotice, elementType: probabilities, scores: pixelScoresOf(planned, network) })
     return pipe(
-      TE.traverseSeqArray((file: string) =>
-        writeClasses(file, {
-          ...classes,
-          header: image.source.header,
-          parts: network.io.parts('classes'),
-          leave: network.io.leaveToFile,
-          hasPalette: options.palette
-        })
-      )(files),
+      TE.traverseSeqArray(write)(files),
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
         const held = heldBytes(input)
@@ -88,6 +99,7 @@ const record =
         progress.used = {
           strategy: planned.staged.strategy,
           milliseconds: milliseconds + (before?.milliseconds ?? 0),
+          ...(repeatedTiles > 0 || before?.repeatedTiles ? { repeatedTiles: repeatedTiles + (before?.repeatedTiles ?? 0) } : {}),
           peakDeviceBytes: Math.max(network.measuredPeakBytes(), before?.peakDeviceBytes ?? 0),
           predictedPeakBytes: Math.max(planned.staged.predicted.peakDeviceBytes, before?.predictedPeakBytes ?? 0),
           ...(before?.windowBytes === undefined ? {} : { windowBytes: before.windowBytes }),
@@ -111,25 +123,37 @@ interface Run extends PreparedPrediction {
   readonly progress: Progress
 }
 
+/** A plan, and the graph of what the model predicts: a plan of probabilities ends otherwise. */
+interface PlannedForward {
+  readonly planned: Planned
+  readonly graph: Graph
+}
+
 /** Images of one extent, by one plan. */
 const predictAlike = ({ options, wanted, setup, weights, reading, trained, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
+  const extent = { height, width, channels: first.channels }
   const skipOne = skip(options, progress)
+  const hasProbabilities = options.probabilities !== undefined
   return pipe(
     TE.fromEither(sourceFor(options, trained, first)),
-    TE.chain((source) => planForward(setup, { height, width, channels: first.channels }, source, pickWatching(options))),
-    TE.map((planned): E.Either<Failure, Planned> => E.right(planned)),
+    TE.bindTo('source'),
+    TE.bind('planned', ({ source }) => (hasProbabilities ? planScores : planForward)(setup, extent, source, pickWatching(options))),
+    TE.bind('graph', ({ source, planned }) =>
+      hasProbabilities ? TE.fromEither(forwardGraph(setup, extent, source)) : TE.right(planned.staged.graph)
+    ),
+    TE.map((found): E.Either<Failure, PlannedForward> => E.right(found)),
     TE.orElse((failure) =>
-      TE.map((): E.Either<Failure, Planned> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))
+      TE.map((): E.Either<Failure, PlannedForward> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))
     ),
     TE.chain(
       E.fold(
         () => TE.right<Failure, unknown>(undefined),
-        (planned) =>
+        ({ planned, graph }) =>
           pipe(
-            TE.fromEither(predictedKind(planned.staged.graph)),
-            TE.chainFirstEitherK((kind) => checkKind(wanted, planned.staged.graph.model, kind)),
+            TE.fromEither(predictedKind(graph)),
+            TE.chainFirstEitherK((kind) => checkKind(wanted, graph.model, kind)),
             TE.bindTo('kind'),
             TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
             tap(({ kind, classes: { names } }) => {
@@ -144,6 +168,7 @@ const predictAlike = ({ options, wanted, setup, weights, reading, trained, progr
                 weights,
                 images,
                 reading,
+                predictionOf: hasProbabilities ? (_, __, network) => countClasses(pixelScoresOf(planned, network)) : predictionOf,
                 signal: options.signal,
                 onPredicted: record(options, progress, planned, classes),
                 onFailure: skipOne
@@ -207,12 +232,16 @@ const reportOf = ({ data }: DecodedPredictOptions, { images, skipped, firstFailu
 
 /** Predicts the image, or the images of a list, that the options name. */
 export const predictImages = (options: DecodedPredictOptions): Outcome<PredictReport> => {
-  const wanted: Wanted = { out: options.out, isList: options.data !== undefined, formats: options.formats ?? ['tif'] }
-  const progress: Progress = { images: [], skipped: [] }
+  const wanted: Wanted = {
+    ...{ out: options.out, isList: options.data !== undefined, formats: options.formats ?? ['tif'] },
+    hasProbabilities: options.probabilities !== undefined
+  }
+  const progress: Progress = { images: [], skipped: [], told: new Set() }
   return pipe(
     listOf(options),
     TE.bindTo('listed'),
     TE.let('files', ({ listed }) => listed.flatMap((image) => resultFilesOf(wanted, image))),
+    TE.chainFirstEitherK(({ files }) => checkFormats(wanted, files)),
     TE.bind('prepared', ({ listed, files }) =>
       preparePrediction(
         options,

@@ -11,6 +11,8 @@ export interface PredictReport extends Partial<ImagePrediction> {
   readonly predictedPeakBytes: number
   /** Host memory of the windows that are read of an image in tiles. */
   readonly windowBytes?: number
+  /** Tiles of one colour that followed such a tile, and so were not computed again. */
+  readonly repeatedTiles?: number
   /** With `data`: each image that was predicted, in the order of the list. */
   readonly images?: readonly ImagePrediction[]
   /** With `heatmap`: what was written to `out`. */

@@ -10,6 +10,7 @@ import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, requi
 import { classNames } from './data-options'
 import { resolutionOptions } from './image-options'
 import { type HeatMapKind, type ResultFormat, heatMapKinds, resultFormats } from '../results/formats'
+import { type ProbabilityType, probabilityTypes } from '../results/probability-map'
 import { optimizerOptions } from './optimizer-options'
 import {
   type BudgetOptions,
@@ -185,6 +186,12 @@ export const predictOptions = {
   background: optional(textKind('class', textCodec, E.right), 'name or number of a class of which a *.geojson has no polygons', {
     otherwise: 'none'
   }),
+  /** Instead of the classes of pixels their probabilities are written, a band each of a *.tif. */
+  probabilities: optional(
+    oneOf<ProbabilityType>('type', probabilityTypes),
+    'of a model that scores pixels, write to *.tif the probabilities of the classes, a band each: from 0 to 1, or in uint8 from 0 to 255',
+    { conflicts: ['heatmap', 'palette', 'background'] }
+  ),
   /** A heat map of `class` to write to `out` over the image, *.tif (a pyramid) or *.png. */
   heatmap: optional(
     oneOf<HeatMapKind>('kind', heatMapKinds),

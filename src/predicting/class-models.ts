@@ -12,6 +12,7 @@ import {
   meanSquaredError,
   softmaxCrossEntropy
 } from '../../dsl'
+import { type Op, isLoss } from '../../dsl/internal'
 import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { frozenModel } from '../model/model-layers'
@@ -95,6 +96,20 @@ export const scoreModel = ({ name, layers }: Model): E.Either<Failure, Model> =>
     E.fromNullable(inputFailure(`${name} does not end in a linear layer, of which the score of one class is taken: give another model`)),
     E.map((changed) => modelOf(name, changed))
   )
+
+/** A loss at the end left out. */
+const withoutLoss = (layers: Layers): Layers => {
+  const end = layers.at(-1)
+  if (end === undefined) return layers
+  const { layers: held } = end.args as Holder
+  if (isLoss(opOf(end) as Op)) return layers.slice(0, -1)
+  return held === undefined
+    ? layers
+    : [...layers.slice(0, -1), { op: end.op, args: { ...end.args, layers: withoutLoss(held) } as AnyLayer['args'] }]
+}
+
+/** The model whose output are the scores of pixels, where it has a loss over pixels at its end. */
+export const pixelScoresModel = ({ name, layers }: Model): Model => modelOf(name, withoutLoss(layers))
 
 /** What the weights of a model are known by. */
 type Weighted = Pick<Graph, 'model' | 'parameters'>

@@ -6,10 +6,10 @@ import type { ImageSource } from '../images/image-source'
 import type { Reading } from '../images/samples'
 import { openWindows } from './read-windows'
 
-/** A part of an image as an image of its own, read by window; the part lies within the image. */
+/** A part within an image as an image of its own, for its heat map, read by window. */
 export const cropSource = (source: ImageSource, reading: Reading, { top, left, height, width }: ImageWindow): Outcome<ImageSource> =>
   pipe(
-    openWindows(source, reading),
+    openWindows(source, reading, 'the heat map of a crop'),
     TE.map((read) => ({
       ...source,
       header: { ...source.header, height, width },

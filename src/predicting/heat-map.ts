@@ -17,6 +17,7 @@ import { activationModel, scoreModel, weightsOfClass } from './class-models'
 import { type Input, heldBytes } from './input'
 import { evaluation, planSetup, setupFor } from './plan-images'
 import { type ReadRows, fillNormalised } from './normalised-input'
+import { withReadAhead } from './read-ahead'
 
 /** Whose heat map is asked for. */
 export interface HeatMapRequest {
@@ -66,7 +67,7 @@ const activationOf = (
   network: RunningNetwork
 ): Outcome<readonly [HeatMap, number]> =>
   pipe(
-    network.step(noUpdate, [{ ...input, ...centreCrop(input)(input) }]),
+    network.step(noUpdate, [{ ...withReadAhead(input, planned.staged.program), ...centreCrop(input)(input) }]),
     (step) => withAbort(signal, network, step),
     TE.map((milliseconds) => {
       const [, , height, width] = planned.staged.graph.nodes.at(-1)!.input

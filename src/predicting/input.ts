@@ -16,8 +16,8 @@ export const readInput = ({ path, header, channels, elementType, read }: ImageSo
     ? decodeImage(path, { height: 1, width: 1 }, undefined, reading)
     : TE.right({ pixels: readPixels(header, read), height: header.height, width: header.width, channels, elementType })
 
-/** A window that is being read, and its copy that a kernel loads. */
-const heldWindows = 2
+/** A window that is read ahead, one that was, and its copy that a kernel loads. */
+const heldWindows = 3
 
 /** Bytes of host memory of the windows that are read; undefined of what is decoded whole. */
 export const heldBytes = ({ pixels }: Input): number | undefined => ('readWindow' in pixels ? heldWindows * windowBytes : undefined)

@@ -4,28 +4,33 @@ import type { Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
 import { freePixels } from '../../native'
 import type { Extent2 } from '../images/resolution'
-import type { Reading } from '../images/samples'
+import { type Reading, pixelBytes } from '../images/samples'
 import { pipe } from 'fp-ts/function'
 import type { Numbers } from '../running/step-io'
-import { openWindows } from './read-windows'
+import { decodeInMemory } from './read-windows'
 
 /** Pixels [rows, width, 3] from row `top` on. */
 export type ReadRows = (top: number, rows: number) => Outcome<Uint8Array>
 
-/** An image by rows: from its tiles, or from the whole that is decoded now. */
-export const rowReader = (source: ImageSource, reading: Reading): Outcome<ReadRows> =>
-  pipe(
-    openWindows(source, reading),
-    TE.map(
-      (read): ReadRows =>
+/** An image by rows: from its tiles, or views of the whole, which is decoded now. */
+export const rowReader = (source: ImageSource, reading: Reading): Outcome<ReadRows> => {
+  const { header, read } = source
+  if (read === undefined) {
+    const rowBytes = header.width * pixelBytes(header.samples)
+    return TE.map(
+      (pixels: Uint8Array): ReadRows =>
         (top, rows) =>
-          TE.map((given: Uint8Array) => {
-            const own = new Uint8Array(given)
-            freePixels(given)
-            return own
-          })(read({ top, left: 0, height: rows, width: source.header.width }))
-    )
+          TE.right(pixels.subarray(top * rowBytes, (top + rows) * rowBytes))
+    )(decodeInMemory(source, reading, 'a heat map'))
+  }
+  return TE.right((top, rows) =>
+    TE.map((given: Uint8Array) => {
+      const own = new Uint8Array(given)
+      freePixels(given)
+      return own
+    })(read({ top, left: 0, height: rows, width: header.width }))
   )
+}
 
 const rowsAtOnce = 256
 

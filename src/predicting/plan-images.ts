@@ -1,13 +1,15 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, PlanFile } from '../../dsl'
-import { type Objective, type Source, objectiveText } from '../../staging'
-import type { Outcome } from '../failure'
+import { type Graph, type Objective, type Source, objectiveText } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { frozenModel } from '../model/model-layers'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
+import { pixelScoresModel } from './class-models'
 import type { Input } from './input'
 
 export const evaluation: Objective = { kind: 'evaluate' }
@@ -44,3 +46,18 @@ export const planSetup = (setup: RunnableSetup, objective: Objective, source: So
 /** The plan of one forward pass over an image of such an extent. */
 export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> =>
   planSetup(setupFor(setup, extent), evaluation, source, watching)
+
+/**
+ * The plan of one forward pass whose output are the scores of pixels, of a model that has a loss
+ * over pixels.
+ */
+export const planScores = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> => {
+  const forward = setupFor(setup, extent)
+  return setup.plan === undefined
+    ? planSetup({ ...forward, model: pixelScoresModel(forward.model) }, evaluation, source, watching)
+    : TE.left(inputFailure('--probabilities runs another model than the plan is of: leave out --plan'))
+}
+
+/** The graph of a forward pass over such an image, which says what the model predicts. */
+export const forwardGraph = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source): E.Either<Failure, Graph> =>
+  E.map(({ graph }: { readonly graph: Graph }) => graph)(buildSetupGraph(setupFor(setup, extent), evaluation, source))

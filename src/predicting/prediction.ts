@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { hasTarget } from '../../staging'
+import { type Graph, hasTarget } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { largest } from '../numbers/extremes'
@@ -27,7 +27,7 @@ export interface PredictedKind {
 }
 
 /** Fails for a model that makes no scores of classes, or more than a mask can hold. */
-export const predictedKind = ({ model, nodes }: Planned['staged']['graph']): E.Either<Failure, PredictedKind> => {
+export const predictedKind = ({ model, nodes }: Graph): E.Either<Failure, PredictedKind> => {
   const loss = nodes.at(-1)!
   const classes = loss.input[1]
   if (hasTarget(loss, 'values')) return E.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
@@ -36,7 +36,8 @@ export const predictedKind = ({ model, nodes }: Planned['staged']['graph']): E.E
   return E.right({ of: hasTarget(loss, 'pixel-labels') ? 'pixels' : 'image', classes })
 }
 
-const notFinite = (what: string): E.Either<Failure, never> =>
+/** Fails for scores that are infinite, or no numbers. */
+export const notFinite = (what: string): E.Either<Failure, never> =>
   E.left({ code: 'loss', message: `${what} not finite: look at the weights, or compute in float32` })
 
 const scoresOf = (network: RunningNetwork): E.Either<Failure, Prediction> => {

@@ -7,29 +7,34 @@ import type { ReadWindow } from '../images/image-windows'
 import { type Reading, pixelBytes } from '../images/samples'
 
 /**
- * Reads windows of an image: of its tiles, or of the whole, which is decoded now. Fails with one
- * sentence where the image has no tiles and is too large to be decoded in memory.
+ * Decodes the pixels [height, width, channels] of an image without tiles. Fails with one sentence
+ * where they are too large for memory; `what` says for what they are read.
  */
-export const openWindows = ({ path, header, read }: ImageSource, reading: Reading): Outcome<ReadWindow> =>
-  read !== undefined
-    ? TE.right(read)
-    : pipe(
-        decodeImage(path, { height: 1, width: 1 }, undefined, reading),
-        TE.chain(({ pixels, width }) => {
-          if (!(pixels instanceof Uint8Array))
-            return TE.left(
-              inputFailure(
-                `the image ${path} is ${header.height}x${header.width} without tiles, too large for a heat map: store it as a tiled TIFF`
-              )
+export const decodeInMemory = ({ path, header }: ImageSource, reading: Reading, what: string): Outcome<Uint8Array> =>
+  pipe(
+    decodeImage(path, { height: 1, width: 1 }, undefined, reading),
+    TE.chain(({ pixels }) =>
+      pixels instanceof Uint8Array
+        ? TE.right(pixels)
+        : TE.left(
+            inputFailure(
+              `the image ${path} is ${header.height}x${header.width} without tiles, too large for ${what}: store it as a tiled TIFF`
             )
-          const bytes = pixelBytes(header.samples)
-          return TE.right<never, ReadWindow>((window) => {
-            const cut = new Uint8Array(window.height * window.width * bytes)
-            for (let row = 0; row < window.height; row += 1) {
-              const from = ((window.top + row) * width + window.left) * bytes
-              cut.set(pixels.subarray(from, from + window.width * bytes), row * window.width * bytes)
-            }
-            return TE.right(cut)
-          })
-        })
-      )
+          )
+    )
+  )
+
+/** Reads windows of an image: of its tiles, or as `decodeInMemory` of the whole. */
+export const openWindows = (source: ImageSource, reading: Reading, what: string): Outcome<ReadWindow> => {
+  const { header, read } = source
+  if (read !== undefined) return TE.right(read)
+  const bytes = pixelBytes(header.samples)
+  return TE.map((pixels: Uint8Array): ReadWindow => ({ top, left, height, width }) => {
+    const cut = new Uint8Array(height * width * bytes)
+    for (let row = 0; row < height; row += 1) {
+      const from = ((top + row) * header.width + left) * bytes
+      cut.set(pixels.subarray(from, from + width * bytes), row * width * bytes)
+    }
+    return TE.right(cut)
+  })(decodeInMemory(source, reading, what))
+}

@@ -12,6 +12,8 @@ import type { PredictedKind } from './prediction'
 /** What of predictions is to be written, and where. */
 export interface Wanted {
   readonly out: string | undefined
+  /** Bands of probabilities instead of classes. */
+  readonly hasProbabilities: boolean
   /** A list of images was given, and so `out` is a folder of masks, or a table of scores. */
   readonly isList: boolean
   readonly formats: readonly ResultFormat[]
@@ -48,11 +50,23 @@ export const checkResultPaths = ({ out, isList }: Wanted, files: readonly string
   )
 }
 
+/** Probabilities go to *.tif alone. */
+export const checkFormats = ({ hasProbabilities, formats, isList }: Wanted, files: readonly string[]): E.Either<Failure, void> => {
+  const other = hasProbabilities ? files.find((file) => !/\.tiff?$/i.test(file)) : undefined
+  if (other === undefined) return E.right(undefined)
+  const given = isList ? `--formats ${formats.join(',')}` : `--out ${other}`
+  return E.left(
+    inputFailure(`--probabilities are bands of a *.tif, but ${given} is another format: give ${isList ? '--formats tif' : '*.tif'}`)
+  )
+}
+
 /** Masks go to files, of a model that scores pixels alone; scores to a table, or nowhere. */
-export const checkKind = ({ out, isList }: Wanted, model: string, { of }: PredictedKind): E.Either<Failure, void> => {
+export const checkKind = ({ out, isList, hasProbabilities }: Wanted, model: string, { of }: PredictedKind): E.Either<Failure, void> => {
   const table = out !== undefined && isTable(out)
   if (of === 'pixels' && (out === undefined || table))
     return E.left(inputFailure(`${model} scores every pixel: give --out, ${isList ? 'a folder of masks' : '*.tif or *.png'}`))
+  if (of === 'image' && hasProbabilities)
+    return E.left(inputFailure(`${model} scores whole images, whose probabilities are told with the scores: leave out --probabilities`))
   if (of === 'image' && out !== undefined && !table)
     return E.left(
       inputFailure(

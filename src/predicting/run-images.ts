@@ -5,11 +5,14 @@ import type { DiskBuffer } from '../../native'
 import type { Failure, Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
 import { diskBuffer } from '../images/mapped-image-file'
+import type { Extent2 } from '../images/resolution'
 import type { Reading } from '../images/samples'
+import type { Planned } from '../plans/plan-network'
 import { type NetworkOptions, type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { centreCrop } from '../training/batches'
 import { type Input, readInput } from './input'
-import { type Prediction, predictionOf } from './prediction'
+import type { Prediction } from './prediction'
+import { withReadAhead } from './read-ahead'
 
 /** An image whose prediction is there, on a network that still holds it. */
 export interface PredictedImage<S> {
@@ -17,12 +20,16 @@ export interface PredictedImage<S> {
   readonly input: Input
   readonly prediction: Prediction
   readonly milliseconds: number
+  /** Tiles that were not computed, since the one before served. */
+  readonly repeatedTiles: number
   readonly network: RunningNetwork
 }
 
 export interface ImageRun<S> extends Pick<NetworkOptions, 'planned' | 'device' | 'weights'> {
   readonly images: readonly S[]
   readonly reading: Reading
+  /** What a step has left, once it is known to be finite. */
+  readonly predictionOf: (extent: Extent2, planned: Planned, network: RunningNetwork) => E.Either<Failure, Prediction>
   readonly signal?: AbortSignal | undefined
   /** Takes what it needs before the next image. */
   readonly onPredicted: (predicted: PredictedImage<S>) => Outcome<unknown>
@@ -39,18 +46,25 @@ export interface Opened {
 type Stop = { readonly at: number; readonly failure?: Failure }
 
 const predictImage = <S extends Opened>(
-  { planned, reading, signal }: ImageRun<S>,
+  { planned, reading, signal, predictionOf }: ImageRun<S>,
   network: RunningNetwork,
   image: S
 ): Outcome<PredictedImage<S>> =>
   pipe(
     readInput(image.source, reading),
     TE.bindTo('input'),
+    TE.let('before', () => network.repeatedTiles()),
     TE.bind('milliseconds', ({ input }) =>
-      withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...input, ...centreCrop(input)(input) }]))
+      withAbort(
+        signal,
+        network,
+        network.step({ learningRate: 0, step: 0, seed: 0 }, [
+          { ...withReadAhead(input, planned.staged.program), ...centreCrop(input)(input) }
+        ])
+      )
     ),
     TE.bind('prediction', ({ input }) => TE.fromEither(predictionOf(input, planned, network))),
-    TE.map((rest) => ({ image, network, ...rest }))
+    TE.map(({ before, ...rest }) => ({ image, network, ...rest, repeatedTiles: network.repeatedTiles() - before }))
   )
 
 const runUntilFailure =

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure } from '../failure'
 import type { ImageSource } from '../images/image-source'
 import type { Reading } from '../images/samples'
-import { groundTags, writeWorldFile } from '../results/ground-files'
+import { groundTags, writeGroundFiles } from '../results/ground-files'
 import { type HeatMap, overlayRows } from '../results/overlay'
 import { writePicture } from '../results/write-overlay'
 import { type ComputedHeatMap, type HeatMapRequest, brightestOf, computeHeatMap } from './heat-map'
@@ -37,7 +37,7 @@ export const writeHeatMap = (
   path: string,
   source: ImageSource,
   reading: Reading,
-  request: Omit<HeatMapRequest, 'input' | 'readRows'>
+  { onNotice, ...request }: Omit<HeatMapRequest, 'input' | 'readRows'> & { readonly onNotice?: ((sentence: string) => void) | undefined }
 ): Outcome<readonly [HeatMapReport, ComputedHeatMap]> => {
   const { height, width, view, ground } = source.header
   if (source.channels !== 3 || source.elementType !== 'uint8')
@@ -67,7 +67,7 @@ export const writeHeatMap = (
             ...(ground && { ground: groundTags(ground) })
           }
         ),
-        TE.chain(() => (ground === undefined ? TE.right(undefined) : writeWorldFile(path, ground))),
+        TE.chain(() => (ground === undefined ? TE.right(undefined) : writeGroundFiles(path, ground, onNotice))),
         TE.map(() => [{ kind: request.kind, class: map.classIndex, height: map.height, width: map.width, lowest, highest }, map] as const)
       )
     })

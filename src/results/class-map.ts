@@ -6,7 +6,7 @@ import { writeMask } from '../images/masks'
 import { palette } from './colours'
 import { type ResultFormat, formatOf } from './formats'
 import { writeGeoJson } from './write-geojson'
-import { groundTags, writeWorldFile } from './ground-files'
+import { groundTags, writeGroundFiles } from './ground-files'
 import { rowsOfParts } from './pixel-rows'
 import { writePyramid } from './tiff-pyramid'
 
@@ -20,6 +20,8 @@ export interface ClassMapOptions {
   readonly hasPalette: boolean
   /** The class that polygons leave out. */
   readonly background?: number | undefined
+  /** Told what of the place on the ground cannot be written. */
+  readonly onNotice?: ((sentence: string) => void) | undefined
 }
 
 const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOptions) => Outcome<void>>> = {
@@ -42,13 +44,13 @@ const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOpt
 
 /**
  * Writes the classes as the name of the file asks, a mask or polygons; beside a mask whose place on
- * the ground is known a world file.
+ * the ground is known a world file and a .prj.
  */
 export const writeClasses = (path: string, options: ClassMapOptions): Outcome<void> => {
   const { ground } = options.header
   return pipe(
     TE.fromEither(formatOf(path)),
     TE.chain((format) => writers[format](path, options)),
-    TE.chain(() => (ground === undefined ? TE.right(undefined) : writeWorldFile(path, ground)))
+    TE.chain(() => (ground === undefined ? TE.right(undefined) : writeGroundFiles(path, ground, options.onNotice)))
   )
 }

@@ -1,8 +1,11 @@
 import { extname } from 'node:path'
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 import type { GroundTransform } from '../images/ground-transform'
+import { projectionText } from './projection-file'
 import { type TiffTag, tag } from './tiff-file'
 
 /** Keys of GeoTIFF (OGC 19-008r4, 7.2): key, place, count, value. */
@@ -32,18 +35,32 @@ export const groundTags = ({ affine: [a, b, c, d, e, f], epsg }: GroundTransform
 
 const endings: Readonly<Record<string, string>> = { '.tif': '.tfw', '.tiff': '.tfw', '.png': '.pgw' }
 
-/** The name of the world file beside an image; undefined beside other files. */
-const worldFileOf = (path: string): string | undefined => {
-  const ending = endings[extname(path).toLowerCase()]
-  return ending === undefined ? undefined : `${path.slice(0, path.length - extname(path).length)}${ending}`
-}
+/** The six lines of a world file, of which the last two are the middle of the first pixel. */
+const worldText = ({ affine: [a, b, c, d, e, f] }: GroundTransform): string =>
+  `${[b, e, c, f, a + (b + c) / 2, d + (e + f) / 2].join('\n')}\n`
+
+const writeText = (path: string, text: string): Outcome<void> => writeFileAtomic(path, () => [Buffer.from(text)])
 
 /**
- * Writes a world file beside an image: six lines, of which the last two are the middle of the first
- * pixel.
+ * Writes what keeps an image's place beside it, for *.tif and *.png: a world file, and a .prj where
+ * the coordinate system is known by its code; where its text is not, `onNotice` is told.
  */
-export const writeWorldFile = (path: string, { affine: [a, b, c, d, e, f] }: GroundTransform): Outcome<void> => {
-  const file = worldFileOf(path)
-  const numbers = [b, e, c, f, a + (b + c) / 2, d + (e + f) / 2]
-  return file === undefined ? TE.right(undefined) : writeFileAtomic(file, () => [Buffer.from(`${numbers.join('\n')}\n`)])
+export const writeGroundFiles = (path: string, ground: GroundTransform, onNotice?: (sentence: string) => void): Outcome<void> => {
+  const extension = extname(path)
+  const ending = endings[extension.toLowerCase()]
+  if (ending === undefined) return TE.right(undefined)
+  const stem = path.slice(0, path.length - extension.length)
+  const { epsg } = ground
+  const writeProjection = (code: number): Outcome<void> =>
+    pipe(
+      projectionText(code),
+      E.fold(
+        (sentence) => TE.fromIO(() => onNotice?.(sentence)),
+        (text) => writeText(`${stem}.prj`, text)
+      )
+    )
+  return pipe(
+    writeText(`${stem}${ending}`, worldText(ground)),
+    TE.chain(() => (epsg === undefined ? TE.right(undefined) : writeProjection(epsg)))
+  )
 }

@@ -1,12 +1,22 @@
 import type { Extent2 } from '../images/resolution'
 
-/** A picture that is read in bands of rows, from the top: samples of 8 bits, interleaved. */
-export interface PixelRows extends Extent2 {
-  readonly samples: 1 | 3
+/** Pixels of so many samples, interleaved, in bands of rows from the top. */
+interface Rows<A> extends Extent2 {
+  readonly samples: number
   /** [rows, width, samples] from row `top` on; what was given before may be overwritten. */
-  readonly rows: (top: number, rows: number) => Promise<Uint8Array>
+  readonly rows: (top: number, rows: number) => Promise<A>
   /** Rows to ask for at a time, where each takes memory; any number where absent. */
   readonly mostRows?: number
+}
+
+/** Classes, or a picture: samples of 8 bits. */
+export interface PixelRows extends Rows<Uint8Array> {
+  readonly samples: 1 | 3
+}
+
+/** Values of any number of bands. */
+export interface ValueRows extends Rows<Uint8Array | Float32Array> {
+  readonly elementType: 'uint8' | 'float32'
 }
 
 /** Bytes of what lies in a file that are in memory meanwhile. */

@@ -6,7 +6,7 @@ import { replaceFileAtomic } from '../files/atomic-write'
 import { loadSharp } from '../images/load-sharp'
 import type { Extent2 } from '../images/resolution'
 import type { Colour } from './colours'
-import type { PixelRows } from './pixel-rows'
+import type { PixelRows, ValueRows } from './pixel-rows'
 import { type TiffTag, type TiffWriter, createTiffWriter, tag, textTag } from './tiff-file'
 
 export interface PyramidOptions {
@@ -22,7 +22,21 @@ const tileExtent = 256
 const tileBand = tileExtent
 const jpegQuality = 90
 
-const isGrey = (samples: number): boolean => samples === 1
+type Elements = Uint8Array | Float32Array
+
+/** What samples are, which says how they are stored and made smaller. */
+interface Content {
+  readonly of: 'classes' | 'picture' | 'values'
+  readonly samples: number
+  readonly isFloat: boolean
+}
+
+const contentOf = (rows: PixelRows | ValueRows): Content =>
+  'elementType' in rows
+    ? { of: 'values', samples: rows.samples, isFloat: rows.elementType === 'float32' }
+    : { of: rows.samples === 1 ? 'classes' : 'picture', samples: rows.samples, isFloat: false }
+
+const newElements = ({ isFloat }: Content, count: number): Elements => (isFloat ? new Float32Array(count) : new Uint8Array(count))
 
 /** Half the extents, down to one tile. */
 const levelsOf = ({ height, width }: Extent2): readonly Extent2[] => {
@@ -32,20 +46,21 @@ const levelsOf = ({ height, width }: Extent2): readonly Extent2[] => {
 
 /**
  * Rows at half the extent. Of classes, that of the pixel under the middle, as masks are read at
- * other levels; of pictures, the mean of four.
+ * other levels; of pictures and values, the mean of four.
  */
-const halve = (pixels: Uint8Array, rows: number, width: number, samples: number, half: Uint8Array): Uint8Array => {
+const halve = (pixels: Elements, rows: number, width: number, { of, samples, isFloat }: Content, half: Elements): Elements => {
   const [halfRows, halfWidth] = [Math.ceil(rows / 2), Math.ceil(width / 2)]
   let to = 0
   for (let row = 0; row < halfRows; row += 1) {
     const [upper, lower] = [2 * row * width, Math.min(2 * row + 1, rows - 1) * width]
     for (let column = 0; column < halfWidth; column += 1) {
       const [left, right] = [2 * column, Math.min(2 * column + 1, width - 1)]
-      if (isGrey(samples)) half[to++] = pixels[lower + right]!
+      if (of === 'classes') half[to++] = pixels[lower + right]!
       else
         for (let sample = 0; sample < samples; sample += 1) {
           const at = (place: number): number => pixels[place * samples + sample]!
-          half[to++] = (at(upper + left) + at(upper + right) + at(lower + left) + at(lower + right) + 2) >> 2
+          const sum = at(upper + left) + at(upper + right) + at(lower + left) + at(lower + right)
+          half[to++] = isFloat ? sum / 4 : (sum + 2) >> 2
         }
     }
   }
@@ -53,7 +68,7 @@ const halve = (pixels: Uint8Array, rows: number, width: number, samples: number,
 }
 
 /** Fills a tile from a band, its last row and column repeated where the image ends. */
-const cutTile = (tile: Uint8Array, band: Uint8Array, rows: number, width: number, samples: number, left: number): void => {
+const cutTile = (tile: Elements, band: Elements, rows: number, width: number, samples: number, left: number): void => {
   const columns = Math.min(tileExtent, width - left)
   for (let row = 0; row < tileExtent; row += 1) {
     const from = (Math.min(row, rows - 1) * width + left) * samples
@@ -65,40 +80,41 @@ const cutTile = (tile: Uint8Array, band: Uint8Array, rows: number, width: number
 
 const deflated = promisify(deflate)
 
-const encodeTile = (tile: Uint8Array, samples: 1 | 3): Promise<Uint8Array> =>
-  isGrey(samples)
-    ? deflated(tile)
-    : loadSharp()(tile, { raw: { height: tileExtent, width: tileExtent, channels: samples } })
+const encodeTile = (tile: Elements, { of }: Content): Promise<Uint8Array> =>
+  of === 'picture'
+    ? loadSharp()(tile, { raw: { height: tileExtent, width: tileExtent, channels: 3 } })
         .jpeg({ quality: jpegQuality, chromaSubsampling: '4:4:4' })
         .toBuffer()
+    : deflated(tile)
 
 /** The value of a tile of one value. */
-const onlyValue = (tile: Uint8Array): number | undefined => (tile.every((value) => value === tile[0]) ? tile[0] : undefined)
+const onlyValue = (tile: Elements): number | undefined => (tile.every((value) => value === tile[0]) ? tile[0] : undefined)
 
 /** A level that takes rows and hands tiles to the file, and rows at half the extent to the next. */
 interface LevelWriter {
-  readonly push: (rows: Uint8Array) => Promise<void>
+  readonly push: (rows: Elements) => Promise<void>
   readonly offsets: readonly number[]
   readonly bytes: readonly number[]
 }
 
-const createLevel = (writer: TiffWriter, extent: Extent2, samples: 1 | 3, next: LevelWriter | undefined): LevelWriter => {
+const createLevel = (writer: TiffWriter, extent: Extent2, content: Content, next: LevelWriter | undefined): LevelWriter => {
   const { height, width } = extent
-  const rowBytes = width * samples
+  const { of, samples } = content
+  const rowElements = width * samples
   const offsets: number[] = []
   const bytes: number[] = []
   const alike = new Map<number, readonly [offset: number, bytes: number]>()
   // Taken once: what is dropped band by band would pile up before it is collected.
-  const band = new Uint8Array(Math.min(tileBand, height) * rowBytes)
-  const tile = new Uint8Array(tileExtent * tileExtent * samples)
-  const half = new Uint8Array(next === undefined ? 0 : Math.ceil(Math.min(tileBand, height) / 2) * Math.ceil(width / 2) * samples)
+  const band = newElements(content, Math.min(tileBand, height) * rowElements)
+  const tile = newElements(content, tileExtent * tileExtent * samples)
+  const half = newElements(content, next === undefined ? 0 : Math.ceil(Math.min(tileBand, height) / 2) * Math.ceil(width / 2) * samples)
   let [held, done] = [0, 0]
   const writeTile = async (left: number, rows: number): Promise<readonly [offset: number, bytes: number]> => {
     cutTile(tile, band, rows, width, samples, left)
-    const value = isGrey(samples) ? onlyValue(tile) : undefined
+    const value = of === 'classes' ? onlyValue(tile) : undefined
     const known = value === undefined ? undefined : alike.get(value)
     if (known !== undefined) return known
-    const encoded = await encodeTile(tile, samples)
+    const encoded = await encodeTile(tile, content)
     const written = [await writer.append(encoded), encoded.length] as const
     if (value !== undefined) alike.set(value, written)
     return written
@@ -112,14 +128,14 @@ const createLevel = (writer: TiffWriter, extent: Extent2, samples: 1 | 3, next: 
     }
     done += rows
     held = 0
-    await next?.push(halve(band.subarray(0, rows * rowBytes), rows, width, samples, half))
+    await next?.push(halve(band.subarray(0, rows * rowElements), rows, width, content, half))
   }
-  const push = async (pixels: Uint8Array): Promise<void> => {
+  const push = async (pixels: Elements): Promise<void> => {
     for (let from = 0; from < pixels.length;) {
-      const rows = Math.min(tileBand - held, (pixels.length - from) / rowBytes)
-      band.set(pixels.subarray(from, from + rows * rowBytes), held * rowBytes)
+      const rows = Math.min(tileBand - held, (pixels.length - from) / rowElements)
+      band.set(pixels.subarray(from, from + rows * rowElements), held * rowElements)
       held += rows
-      from += rows * rowBytes
+      from += rows * rowElements
       if (held === tileBand || done + held === height) await flush()
     }
   }
@@ -130,16 +146,17 @@ const photometric = { grey: 1, palette: 3, colours: 6 } as const
 const compression = { deflate: 8, jpeg: 7 } as const
 const centimetre = 3
 
-const tagsOf = (level: number, extent: Extent2, samples: 1 | 3, written: LevelWriter, options: PyramidOptions): readonly TiffTag[] => {
+const tagsOf = (level: number, extent: Extent2, content: Content, written: LevelWriter, options: PyramidOptions): readonly TiffTag[] => {
+  const { of, samples, isFloat } = content
   const { palette, micronsPerPixel, ground = [] } = options
   const perCentimetre = micronsPerPixel === undefined ? undefined : 1e4 / (micronsPerPixel * 2 ** level)
-  const interpretation = isGrey(samples) ? (palette ? photometric.palette : photometric.grey) : photometric.colours
+  const interpretation = of === 'picture' ? photometric.colours : of === 'classes' && palette ? photometric.palette : photometric.grey
   return [
     tag(254, 'long', level === 0 ? 0 : 1),
     tag(256, 'long', extent.width),
     tag(257, 'long', extent.height),
-    tag(258, 'short', ...Array<number>(samples).fill(8)),
-    tag(259, 'short', isGrey(samples) ? compression.deflate : compression.jpeg),
+    tag(258, 'short', ...Array<number>(samples).fill(isFloat ? 32 : 8)),
+    tag(259, 'short', of === 'picture' ? compression.jpeg : compression.deflate),
     tag(262, 'short', interpretation),
     tag(277, 'short', samples),
     tag(284, 'short', 1),
@@ -147,35 +164,39 @@ const tagsOf = (level: number, extent: Extent2, samples: 1 | 3, written: LevelWr
       ? []
       : [tag(282, 'rational', perCentimetre), tag(283, 'rational', perCentimetre), tag(296, 'short', centimetre)]),
     textTag(305, 'Tilefold'),
-    ...(palette && isGrey(samples)
+    ...(palette && of === 'classes'
       ? [tag(320, 'short', ...[0, 1, 2].flatMap((channel) => palette.map((colour) => colour[channel]! * 257)))]
       : []),
     tag(322, 'short', tileExtent),
     tag(323, 'short', tileExtent),
     { tag: 324, type: 'long8', values: written.offsets },
     { tag: 325, type: 'long8', values: written.bytes },
-    ...(isGrey(samples) ? [] : [tag(530, 'short', 1, 1)]),
+    // Bands beyond the first are no colours, and mean nothing that TIFF knows.
+    ...(of === 'values' && samples > 1 ? [tag(338, 'short', ...Array<number>(samples - 1).fill(0))] : []),
+    ...(of === 'values' ? [tag(339, 'short', ...Array<number>(samples).fill(isFloat ? 3 : 1))] : []),
+    ...(of === 'picture' ? [tag(530, 'short', 1, 1)] : []),
     ...(level === 0 ? ground : [])
   ]
 }
 
 /**
  * Writes a BigTIFF in tiles of 256x256, with levels of half the extent each down to one tile: of
- * one sample a pixel classes (deflate), of three a picture (JPEG). Rows are read once, from the
- * top; of each level a band of 256 rows is held.
+ * one sample a pixel classes (deflate), of three a picture (JPEG), or bands of values (deflate).
+ * Rows are read once, from the top; of each level a band of 256 rows is held.
  */
-export const writePyramid = (path: string, pixels: PixelRows, options: PyramidOptions = {}): Outcome<void> =>
+export const writePyramid = (path: string, pixels: PixelRows | ValueRows, options: PyramidOptions = {}): Outcome<void> =>
   replaceFileAtomic(path, async (temporary) => {
     const file = await open(temporary, 'w')
     try {
       const writer = createTiffWriter(file)
       const extents = levelsOf(pixels)
+      const content = contentOf(pixels)
       const levels: LevelWriter[] = []
-      for (const extent of [...extents].reverse()) levels.unshift(createLevel(writer, extent, pixels.samples, levels[0]))
+      for (const extent of [...extents].reverse()) levels.unshift(createLevel(writer, extent, content, levels[0]))
       const atOnce = Math.min(tileBand, pixels.mostRows ?? tileBand)
       for (let top = 0; top < pixels.height; top += atOnce)
         await levels[0]!.push(await pixels.rows(top, Math.min(atOnce, pixels.height - top)))
-      await writer.finish(levels.map((level, index) => tagsOf(index, extents[index]!, pixels.samples, level, options)))
+      await writer.finish(levels.map((level, index) => tagsOf(index, extents[index]!, content, level, options)))
     } finally {
       await file.close()
     }

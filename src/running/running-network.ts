@@ -52,6 +52,8 @@ export interface RunningNetwork {
   readonly interrupt: () => void
   readonly measuredPeakBytes: () => number
   readonly measuredHostPeakBytes: () => number
+  /** Tiles of one colour so far that followed such a tile, and so were not computed again. */
+  readonly repeatedTiles: () => number
   /**
    * Returns milliseconds of all launches so far, by kernel of the Program, where they are timed.
    */
@@ -212,6 +214,7 @@ const toRunningNetwork = (
     interrupt: () => session.interrupt(),
     measuredPeakBytes: () => session.measuredPeakBytes(),
     measuredHostPeakBytes: () => session.measuredHostPeakBytes(),
+    repeatedTiles: () => session.repeatedTiles(),
     kernelMilliseconds: () => session.kernelMilliseconds(),
     close: () => session.close()
   }

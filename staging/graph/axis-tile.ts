@@ -3,7 +3,7 @@ import { boundaryTensors } from './boundary-tensors'
 import { axisIndex, extentsOfTensor, reduces, type Graph } from './graph'
 import { ownedExtent } from './grid'
 import { partition, partitionAlongside, unionInterval, type Interval } from './interval'
-import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './region'
+import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './axis-access'
 import type { Span } from './span'
 import { gathersMoments } from './statistics'
 

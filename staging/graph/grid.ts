@@ -1,5 +1,5 @@
 import { tileAxes, type TileAxis } from '../program/program'
-import type { AxisAccess } from './access'
+import type { AxisAccess } from './axis-access'
 import { axisIndex, reduces, type Graph, type Node } from './graph'
 import { effectiveTileCount } from './interval'
 import type { Grid, Span } from './span'

@@ -3,7 +3,7 @@ import { axisTile, ownedParts, type AxisTile } from './axis-tile'
 import { axisIndex, type Graph, type Node, type Shard } from './graph'
 import { ownedExtent } from './grid'
 import { partition, type Interval } from './interval'
-import { readInterval, type Reading } from './region'
+import { readInterval, type Reading } from './axis-access'
 import { shardOf } from './shard'
 import type { Grid, Span } from './span'
 

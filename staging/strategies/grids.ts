@@ -1,6 +1,6 @@
 import { axisIndex, type Graph, type Node } from '../graph/graph'
 import type { TileAxis } from '../program/program'
-import { inputInterval } from '../graph/region'
+import { inputInterval } from '../graph/axis-access'
 import { effectiveTileCount, type Interval } from '../graph/interval'
 import { fusibleTileAxes, ownedExtent } from '../graph/grid'
 import { tileCount, type Grid, type Span } from '../graph/span'

@@ -26,7 +26,8 @@ export const imagesOf = ({ draw, input: [batch = 0, channels = 0, height = 0, wi
   }))
 
 /**
- * What two steps and an evaluation leave, bit by bit, and the bytes of the arena that they touch.
+ * What two steps and an evaluation leave, bit by bit, the bytes of the arena that they touch, and
+ * the tiles that were plain and those before.
  */
 export const outcome = async (
   device: { readonly name: DeviceName },
@@ -51,7 +52,7 @@ export const outcome = async (
     await run('evaluate', createStepIo(program.evaluate!)),
     await run('save', createStepIo(program.save))
   ]
-  const measuredPeakBytes = session.measuredPeakBytes()
+  const [measuredPeakBytes, repeatedTiles] = [session.measuredPeakBytes(), session.repeatedTiles()]
   session.close()
-  return { found: found.map((buffer) => Buffer.from(buffer).toString('hex')), measuredPeakBytes }
+  return { found: found.map((buffer) => Buffer.from(buffer).toString('hex')), measuredPeakBytes, repeatedTiles }
 }

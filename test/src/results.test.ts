@@ -2,7 +2,7 @@
  * What predictions are written as: pyramids that other programs open, and polygons.
  */
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import sharp from 'sharp'
@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert'
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { colourOfClass, palette } from '../../src/results/colours'
-import { groundTags, writeWorldFile } from '../../src/results/ground-files'
+import { groundTags, writeGroundFiles } from '../../src/results/ground-files'
 import { rowsOfParts } from '../../src/results/pixel-rows'
 import { type TracedPolygon, tracePolygons } from '../../src/results/trace-polygons'
 import { writePyramid } from '../../src/results/tiff-pyramid'
@@ -98,15 +98,30 @@ test('a palette, and a picture, as libvips and OpenSlide show them', async () =>
   for (const name of ['palette.tif', 'picture.tif']) assert.is(properties(at(name))?.get('openslide.level-count') ?? '3', '3')
 })
 
-test('a mask keeps the place of its image, as GeoTIFF and in a world file', async () => {
+test('a mask keeps the place of its image, as GeoTIFF and in a world file with its .prj', async () => {
   for (const epsg of [32633, 4326, undefined]) {
     const ground = { affine: [500_000, 0.5, 0.1, 4_100_000, 0.2, -0.5] as const, ...(epsg && { epsg }) }
     await valueOf(writePyramid(at('ground.tif'), rowsOfParts({ height, width }, inParts), { ground: groundTags(ground) }))
     assert.equal((await valueOf(openImage(at('ground.tif')))).header.ground, ground)
-    await valueOf(writeWorldFile(at('ground.tif'), ground))
+    const said: string[] = []
+    await valueOf(writeGroundFiles(at('ground.tif'), ground, (sentence) => void said.push(sentence)))
     const numbers = readFileSync(at('ground.tfw'), 'utf8').trim().split('\n').map(Number)
     assert.equal(numbers, [0.5, 0.2, 0.1, -0.5, 500_000.3, 4_099_999.85])
+    assert.equal(said, [])
+    assert.is(existsSync(at('ground.prj')), epsg !== undefined)
+    if (epsg === undefined) continue
+    const [system] = /^(PROJCS|GEOGCS)\["[^"]+"/.exec(readFileSync(at('ground.prj'), 'utf8')) ?? []
+    assert.is(system, epsg === 4326 ? 'GEOGCS["GCS_WGS_1984"' : 'PROJCS["WGS_1984_UTM_Zone_33N"')
+    rmSync(at('ground.prj'))
   }
+})
+
+test('a coordinate system whose text is not known is named, and has no .prj', async () => {
+  const said: string[] = []
+  const ground = { affine: [0, 1, 0, 0, 0, -1] as const, epsg: 29999 }
+  await valueOf(writeGroundFiles(at('unknown.png'), ground, (sentence) => void said.push(sentence)))
+  assert.equal(said, ['no .prj is written for EPSG:29999, which @esri/proj-codes does not know'])
+  assert.equal([existsSync(at('unknown.pgw')), existsSync(at('unknown.prj'))], [true, false])
 })
 
 const traced = async (pixels: Uint8Array, high: number, wide: number): Promise<readonly TracedPolygon[]> => {

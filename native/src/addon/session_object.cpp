@@ -226,6 +226,11 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
                     return Napi::Number::New(call.Env(), static_cast<double>(holder->open().measuredHostPeakBytes()));
                   });
                 }));
+    session.Set("repeatedTiles", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
+                  return guarded(call.Env(), [&]() -> Napi::Value {
+                    return Napi::Number::New(call.Env(), static_cast<double>(holder->open().repeatedTiles()));
+                  });
+                }));
     session.Set("kernelMilliseconds", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
                   return guarded(call.Env(), [&]() -> Napi::Value {
                     const std::vector<double> times = holder->open().kernelMilliseconds();

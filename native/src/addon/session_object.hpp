@@ -1,5 +1,5 @@
 // openSession(options): { value: { run, interrupt, measuredPeakBytes, measuredHostPeakBytes,
-// kernelMilliseconds, close } } or { error }.
+// repeatedTiles, kernelMilliseconds, close } } or { error }.
 #pragma once
 #include <napi.h>
 

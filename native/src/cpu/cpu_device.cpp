@@ -45,6 +45,23 @@ class CpuKernel : public CompiledKernel {
   int threads_;
 };
 
+// A loadImage, which is the reference's.
+class CpuLoad : public CpuKernel {
+ public:
+  CpuLoad(const std::shared_ptr<CompiledKernel>& reference, int threads)
+      : CpuKernel([reference](const std::vector<Operand>& operands, const StepParameters& step) { reference->launch(operands, step); }, threads),
+        reference_(reference),
+        threads_(threads) {}
+  bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) override {
+    omp_set_num_threads(threads_);
+    return reference_->loadUnless(before, operands, step);
+  }
+
+ private:
+  std::shared_ptr<CompiledKernel> reference_;
+  int threads_;
+};
+
 template <class T>
 cpu::Implementation referenceImplementation(const Kernel& kernel) {
   const std::shared_ptr<CompiledKernel> compiled = reference::compile<T>(kernel);
@@ -157,6 +174,9 @@ class CpuDevice : public Device {
   Precision precision() const override { return precision_; }
 
   std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
+    if (kernel.kind == KernelKind::loadImage)
+      return std::make_unique<CpuLoad>(
+          precision_ == Precision::bf16 ? reference::compile<Bfloat16>(kernel) : reference::compile<float>(kernel), threads_);
     return std::make_unique<CpuKernel>(implementAs(precision_, kernel, threads_).launch, threads_);
   }
 

@@ -24,7 +24,7 @@ std::int64_t machineBlock();
 
 }  // namespace tilefold::cpu
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(TILEFOLD_THIS_PROCESSOR)
 #include "processor_x86_64.hpp"
 #else
 

@@ -55,10 +55,12 @@ std::int64_t machineBlock() {
   return block;
 }
 
+#ifndef TILEFOLD_THIS_PROCESSOR
 bool usesAvx512() {
   static const bool uses = machineBlock() == 16 && __builtin_cpu_supports("avx512cd");
   return uses;
 }
+#endif
 
 const char* lackingInstructions() {
   const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");

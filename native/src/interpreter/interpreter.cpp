@@ -71,19 +71,21 @@ class Started {
 // The way through a section of one engine, or of all of them in program order.
 class Interpreter::Walk {
  public:
-  Walk(Interpreter& interpreter, std::optional<Engine> engine, const Section& section, std::byte* exchange, Progress& progress)
+  Walk(Interpreter& interpreter, std::optional<Engine> engine, const Section& section, std::byte* exchange, const StepParameters& step,
+       Progress& progress)
       : interpreter_(interpreter),
         engines_(*interpreter.engines_),
         engine_(engine),
         exchange_(exchange),
+        step_(step),
         progress_(progress),
         recorded_(section.eventCount) {}
 
   // False when the run ended first.
-  bool run(const Code& code) {
-    for (const Instruction& instruction : code) {
+  bool run(const Code& code, std::size_t from = 0) {
+    for (std::size_t at = from; at < code.size(); ++at) {
       if (progress_.ended()) return false;
-      if (!std::visit([this](const auto& it) { return execute(it); }, instruction)) return false;
+      if (!std::visit([this](const auto& it) { return execute(it); }, code[at])) return false;
     }
     return true;
   }
@@ -111,7 +113,7 @@ class Interpreter::Walk {
     return finished;
   }
 
-  bool execute(const Launch& launch) {
+  void resolve(const Launch& launch) {
     operands_.clear();
     for (const Address& address : launch.operands) {
       const std::int64_t value = resolve(address);
@@ -121,6 +123,10 @@ class Interpreter::Walk {
       if (address.space == Space::index) operand.index = value;
       operands_.push_back(operand);
     }
+  }
+
+  bool execute(const Launch& launch) {
+    resolve(launch);
     CompiledKernel& kernel = *interpreter_.kernels_[launch.kernel];
     std::vector<double>& milliseconds = of(interpreter_.kernelMilliseconds_, launch.engine);
     return traced(launch.engine, [&] {
@@ -133,13 +139,27 @@ class Interpreter::Walk {
   }
 
   bool execute(const Loop& loop) {
+    // Who measures wants each launch.
+    const bool isMeasured = interpreter_.traces_ || !of(interpreter_.kernelMilliseconds_, Engine::compute).empty();
+    const bool mayRepeat = loop.repeated > 0 && !isMeasured && !engines_.queue();
+    std::optional<PlainTile> before;
     bool finished = true;
     for (std::int64_t i = 0; finished && i < loop.count; ++i) {
       index_[loop.axis] = i;
-      finished = run(loop.body);
+      finished = mayRepeat ? runTile(loop, before) : run(loop.body);
     }
     index_[loop.axis] = 0;
     return finished;
+  }
+
+  // Of an iteration whose tile is the one before only what is not the same again.
+  bool runTile(const Loop& loop, std::optional<PlainTile>& before) {
+    if (progress_.ended()) return false;
+    const auto& load = std::get<Launch>(loop.body.front());
+    resolve(load);
+    const bool loaded = interpreter_.kernels_[load.kernel]->loadUnless(before, operands_, step_);
+    if (!loaded) ++interpreter_.repeatedTiles_;
+    return run(loop.body, loaded ? 1 : loop.repeated);
   }
 
   bool execute(const Copy& copy) {
@@ -209,6 +229,7 @@ class Interpreter::Walk {
   Engines& engines_;
   std::optional<Engine> engine_;
   std::byte* exchange_;
+  const StepParameters& step_;
   Progress& progress_;
   std::vector<Recorded> recorded_;
   std::array<std::int64_t, axisCount> index_{};
@@ -240,7 +261,7 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
     try {
       const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
       // A run that ended while it waited for an image is not replayed either.
-      const bool finished = found ? walk(section, *found, progress) : !progress.ended();
+      const bool finished = found ? walk(section, *found, step, progress) : !progress.ended();
       engines_->end(finished);
       return finished;
     } catch (...) {
@@ -249,12 +270,12 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
   }
 }
 
-bool Interpreter::walk(const Section& section, std::byte* exchange, Progress& progress) {
-  if (engines_->queue()) return Walk(*this, std::nullopt, section, exchange, progress).run(section.code);
+bool Interpreter::walk(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress) {
+  if (engines_->queue()) return Walk(*this, std::nullopt, section, exchange, step, progress).run(section.code);
   PerEngine<bool> finished{true, true, true, true};
   const auto walk = [&](Engine engine) {
     try {
-      of(finished, engine) = Walk(*this, engine, section, exchange, progress).run(of(section.parts, engine));
+      of(finished, engine) = Walk(*this, engine, section, exchange, step, progress).run(of(section.parts, engine));
     } catch (...) {
       progress.end();
       throw;

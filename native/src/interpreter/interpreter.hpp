@@ -32,6 +32,10 @@ class Interpreter {
   // section began and ended, in turn; nanoseconds of the machine's steady clock.
   PerEngine<std::vector<double>> timestamps() const { return engines_->timestamps(); }
 
+  // Of all runs so far: tiles whose images were those of the tile before, so that what had been
+  // computed of it served.
+  std::uint64_t repeatedTiles() const { return repeatedTiles_; }
+
   // Runs a section to its end; false when `progress` was ended, which ends it before its next
   // instruction. `exchange` has the section's exchangeBytes. Throws Failure.
   bool run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
@@ -39,11 +43,12 @@ class Interpreter {
  private:
   class Walk;
 
-  bool walk(const Section& section, std::byte* exchange, Progress& progress);
+  bool walk(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
 
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
   bool traces_;
+  std::uint64_t repeatedTiles_ = 0;
   std::shared_ptr<Network> network_;
   PerEngine<std::vector<double>> kernelMilliseconds_;  // of its launches: engines do not share a number
   std::unique_ptr<Engines> engines_;

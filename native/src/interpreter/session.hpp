@@ -35,6 +35,8 @@ class Session {
   std::size_t measuredPeakBytes() const { return idle().engines().arenaPeakBytes(); }
   // The same of the host pool.
   std::size_t measuredHostPeakBytes() const { return idle().engines().hostPeakBytes(); }
+  // As the interpreter's.
+  std::uint64_t repeatedTiles() const { return idle().repeatedTiles(); }
   // Of each kernel's launches so far, where they are timed; copied while no run is under way.
   std::vector<double> kernelMilliseconds() const { return idle().kernelMilliseconds(); }
   // As the interpreter's, where they are traced; copied while no run is under way.

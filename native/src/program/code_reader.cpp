@@ -8,6 +8,7 @@
 #include "mappings.hpp"
 #include "open_loops.hpp"
 #include "operand_overlap.hpp"
+#include "repeated_launches.hpp"
 
 namespace tilefold {
 namespace {
@@ -101,9 +102,10 @@ class Reader : CodeCursor {
     iterations_ = iterations > maxSteps / enclosing ? maxSteps + 1 : iterations * enclosing;
     Lists bodies = instructions(position() + static_cast<std::size_t>(length));
     iterations_ = enclosing;
+    const std::size_t repeated = iterations > 1 ? repeatedLaunches(bodies.all, limits_, loops_) : 0;
     loops_.leave(static_cast<std::size_t>(axis));
-    const auto add = [axis, iterations](Code& list, Code& body) {
-      if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), iterations, std::move(body)});
+    const auto add = [axis, iterations, repeated](Code& list, Code& body) {
+      if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), iterations, std::move(body), repeated});
     };
     add(lists.all, bodies.all);
     for (std::size_t engine = 0; engine < engineCount; ++engine) add(lists.parts[engine], bodies.parts[engine]);

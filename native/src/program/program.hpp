@@ -127,6 +127,9 @@ struct Loop {
   std::size_t axis = 0;
   std::int64_t count = 0;
   Code body;
+  // So many of its first launches need not run again where the first of them loads the same tile
+  // as before.
+  std::size_t repeated = 0;
 };
 
 struct Section {

@@ -73,11 +73,19 @@ double mixed(const std::array<double, 12>& colour, const std::uint8_t* pixel, st
   return std::clamp(part(0) + part(1) + part(2) + row[3], 0.0, 1.0);
 }
 
-// What a tile's rows are read from: the whole image, or a window of it.
+// What a tile's rows are read from: the whole image, or a window of it, or one pixel that all of a
+// window are.
 struct Pixels {
   const std::uint8_t* first;
   ImageWindow window;
+  bool isOne = false;
 };
+
+// Whether the pixels are all the same one.
+bool isRepeated(const ImageWindows::Pixels& pixels, const std::uint8_t* pixel, std::size_t pixelBytes) {
+  // Each byte is the one a pixel before it.
+  return std::memcmp(pixels.data(), pixel, pixelBytes) == 0 && std::memcmp(pixels.data(), pixels.data() + pixelBytes, pixels.size() - pixelBytes) == 0;
+}
 
 // Bytes of a file need not be aligned.
 template <class Element>
@@ -99,37 +107,89 @@ class ImageTile {
       for (std::size_t pixel = 0; pixel < 256; ++pixel) values_[c][pixel] = normalised(static_cast<double>(pixel) / 255, c);
   }
 
-  // Of one image of the tile; false where the run ended before its pixels were there.
-  bool load(std::int64_t number, const Image& image) const {
-    const Crop crop(l_, image);
-    if (image.windows == nullptr) {
-      loadPart(number, image, crop, {image.pixels, {0, 0, image.height, image.width}}, {0, 0, l_.height, l_.width});
-      return true;
+  // Stops where the run ends before the pixels are there.
+  void load(const std::vector<Image>& images) const {
+    for (std::int64_t number = 0; number < l_.batch; ++number) {
+      const Image& image = images[static_cast<std::size_t>(origin_.batch + number)];
+      const auto loadOne = [&](const Pixels& pixels, const ImageWindow& part) { loadPart(number, image, pixels, part); };
+      if (image.windows == nullptr)
+        loadOne({image.pixels, {0, 0, image.height, image.width}}, {0, 0, l_.height, l_.width});
+      else if (!forEachWindow(image, [&](const ImageWindows::Pixels& pixels, const ImageWindow& window, const ImageWindow& part) {
+                 loadOne({pixels.data(), window}, part);
+               }))
+        return;
     }
+  }
+
+  // As CompiledKernel::loadUnless. What is the tile before so far waits until something differs.
+  bool loadUnless(std::optional<PlainTile>& before, const std::vector<Image>& images) const {
+    struct Waiting {
+      std::int64_t number;
+      ImageWindow window, part;
+      std::size_t pixel;
+    };
+    std::vector<Waiting> waiting;
+    PlainTile plain{origin_.batch, {}};
+    bool isPlain = true, isSame = before && before->firstImage == plain.firstImage;
+    const auto imageOf = [&](std::int64_t number) -> const Image& { return images[static_cast<std::size_t>(origin_.batch + number)]; };
+    const auto differs = [&] {
+      isSame = false;
+      for (const Waiting& one : waiting)
+        loadPart(one.number, imageOf(one.number), {plain.pixels.data() + one.pixel, one.window, true}, one.part);
+      waiting.clear();
+    };
+    for (std::int64_t number = 0; number < l_.batch; ++number) {
+      const Image& image = imageOf(number);
+      const auto pixelBytes = static_cast<std::size_t>(image.pixelBytes());
+      const std::size_t at = plain.pixels.size();
+      const bool finished = forEachWindow(image, [&](const ImageWindows::Pixels& pixels, const ImageWindow& window, const ImageWindow& part) {
+        if (isPlain && plain.pixels.size() == at) plain.pixels.insert(plain.pixels.end(), pixels.data(), pixels.data() + pixelBytes);
+        isPlain = isPlain && isRepeated(pixels, plain.pixels.data() + at, pixelBytes);
+        if (isSame && isPlain && std::memcmp(before->pixels.data() + at, plain.pixels.data() + at, pixelBytes) == 0) {
+          waiting.push_back({number, window, part, at});
+          return;
+        }
+        if (isSame) differs();
+        loadPart(number, image, {pixels.data(), window}, part);
+      });
+      if (!finished) return true;
+    }
+    if (isSame) return false;
+    before = isPlain ? std::optional(std::move(plain)) : std::nullopt;
+    return true;
+  }
+
+ private:
+  // Takes the windows of the image's part of the tile in turn, each with the part of the tile that
+  // it is; false where the run ended first.
+  template <class Take>
+  bool forEachWindow(const Image& image, const Take& take) const {
+    const Crop crop(l_, image);
     for (const ImageWindow& window : image.windows->split(crop.window(origin_.row, origin_.column, l_.height, l_.width))) {
       const std::optional<ImageWindows::Pixels> pixels = image.windows->take(window);
       if (!pixels) return false;
       ImageWindow part = crop.inCrop(window);
       part.top -= origin_.row;
       part.left -= origin_.column;
-      loadPart(number, image, crop, {pixels->data(), window}, part);
+      take(*pixels, window, part);
     }
     return true;
   }
 
- private:
   T normalised(double value, std::size_t c) const { return static_cast<T>((value - meanOf(l_, c)) / deviationOf(l_, c)); }
 
   // The part of the tile that lies in the pixels.
-  void loadPart(std::int64_t number, const Image& image, const Crop& crop, const Pixels& pixels, const ImageWindow& part) const {
-    const std::int64_t step = (crop.right.row * pixels.window.width + crop.right.column) * image.pixelBytes();
+  void loadPart(std::int64_t number, const Image& image, const Pixels& pixels, const ImageWindow& part) const {
+    const Crop crop(l_, image);
+    const std::int64_t pixelBytes = pixels.isOne ? 0 : image.pixelBytes();
+    const std::int64_t step = (crop.right.row * pixels.window.width + crop.right.column) * pixelBytes;
     const std::int64_t block = planes_.block;
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t plane = number * planes_.blocks; plane < (number + 1) * planes_.blocks; ++plane) {
       for (std::int64_t y = part.top; y < part.top + part.height; ++y) {
         const Place place = crop.at(origin_.row + y, origin_.column + part.left);
         const std::uint8_t* first =
-            pixels.first + ((place.row - pixels.window.top) * pixels.window.width + place.column - pixels.window.left) * image.pixelBytes();
+            pixels.first + ((place.row - pixels.window.top) * pixels.window.width + place.column - pixels.window.left) * pixelBytes;
         T* out = destination_ + ((plane * l_.height + y) * l_.width + part.left) * block;
         const auto fill = [&](const auto& valueOf) {
           for (std::int64_t x = 0; x < part.width; ++x)
@@ -171,23 +231,32 @@ class ImageTile {
 };
 
 template <class T>
-void loadImage(const LoadImage& l, const TileOrigin& origin, const std::vector<Image>& images, T* destination) {
-  const ImageTile<T> tile(l, origin, destination);
-  for (std::int64_t number = 0; number < l.batch; ++number)
-    if (!tile.load(number, images[static_cast<std::size_t>(origin.batch + number)])) return;
-}
+class CompiledLoad : public CompiledKernel {
+ public:
+  explicit CompiledLoad(LoadImage load) : load_(std::move(load)) {}
+  void launch(const std::vector<Operand>& operands, const StepParameters& step) override {
+    const LaunchOperands o{operands};
+    ImageTile<T>(load_, o.origin(1), o.at<T>(0)).load(step.images);
+  }
+  bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) override {
+    const LaunchOperands o{operands};
+    const TileOrigin origin = o.origin(1);
+    const auto isRead = [&](std::int64_t number) { return step.images[static_cast<std::size_t>(origin.batch + number)].windows != nullptr; };
+    for (std::int64_t number = 0; number < load_.batch; ++number)
+      if (!isRead(number)) return CompiledKernel::loadUnless(before, operands, step);
+    return ImageTile<T>(load_, origin, o.at<T>(0)).loadUnless(before, step.images);
+  }
+
+ private:
+  LoadImage load_;
+};
 
 }  // namespace
 
 template <class T>
 std::unique_ptr<CompiledKernel> compileImage(const Kernel& kernel) {
-  using A = Arguments;
-  switch (kernel.kind) {
-    case KernelKind::loadImage:
-      return compiled([l = decode<LoadImage>(kernel)](const A& a) { loadImage<T>(l, a.origin(1), a.step.images, a.at<T>(0)); });
-    default:
-      return nullptr;
-  }
+  if (kernel.kind != KernelKind::loadImage) return nullptr;
+  return std::make_unique<CompiledLoad<T>>(decode<LoadImage>(kernel));
 }
 TILEFOLD_COMPILES(compileImage)
 

@@ -1,5 +1,5 @@
 import type { Node } from '../../graph/graph'
-import type { Reading } from '../../graph/region'
+import type { Reading } from '../../graph/axis-access'
 import type { UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters } from './parameter-tensor'

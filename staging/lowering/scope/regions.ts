@@ -6,7 +6,7 @@ import type { TileRun } from '../../graph/tiling'
 import type { ModelScope } from './scope'
 import { exchangeOperand, indexOperand, offsetBy, zeroStrides, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
-import { readInterval } from '../../graph/region'
+import { readInterval } from '../../graph/axis-access'
 
 const regionBy = ({ runs }: Body, tensor: number, intervalIn: (run: TileRun) => Interval): Region => {
   const [b, h, w] = [intervalIn(runs[0]), intervalIn(runs[1]), intervalIn(runs[2])]

@@ -1,0 +1,97 @@
+import * as E from 'fp-ts/Either'
+import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
+import type { Program } from '../../staging'
+import type { Extent2 } from '../images/resolution'
+import { pixelBytes } from '../images/samples'
+import type { Input } from './input'
+
+type Code = Program['step']['code']
+
+/** The parts that code loads of an image that is all of the input, not flipped, in its order. */
+function* loadedParts(code: Code, kernels: Program['kernels'], tile: readonly number[] = [0, 0, 0]): Generator<ImageWindow> {
+  for (const instruction of code)
+    if (instruction.kind === 'loop')
+      for (let index = 0; index < instruction.count; index += 1)
+        yield* loadedParts(instruction.body, kernels, tile.with('BHW'.indexOf(instruction.axis), index))
+    else if (instruction.kind === 'launch') {
+      const kernel = kernels[instruction.kernel]!
+      if (kernel.kind !== 'loadImage') continue
+      const [, , top, left] = instruction.operands.map(({ base, strides }) =>
+        strides.reduce((sum, stride, axis) => sum + stride * tile[axis]!, base)
+      )
+      yield { top: top!, left: left!, height: kernel.height, width: kernel.width }
+    }
+}
+
+/** So many places from one on, cut after `step` of them, at its multiples. */
+const spansOf = (from: number, count: number, step: number): readonly (readonly [from: number, count: number])[] => {
+  const spans: (readonly [number, number])[] = []
+  for (let at = from; at < from + count;) {
+    const end = Math.min(from + count, (Math.floor(at / step) + 1) * step)
+    spans.push([at, end - at])
+    at = end
+  }
+  return spans
+}
+
+/** The windows by which a part is asked for, as native/src/files/image_windows.cpp cuts it. */
+export const splitPart = (part: ImageWindow, tile: Extent2, mostPixels: number): readonly ImageWindow[] => {
+  const most = Math.max(1, Math.floor(mostPixels))
+  const rowsOfTiles = Math.floor(most / (Math.max(tile.width, part.width) * tile.height))
+  const tiles = Math.floor(most / (tile.width * tile.height))
+  const [rows, columns] =
+    rowsOfTiles > 0
+      ? [rowsOfTiles * tile.height, part.left + part.width]
+      : tiles > 0
+        ? [tile.height, tiles * tile.width]
+        : [Math.max(1, Math.floor(most / tile.width)), Math.min(tile.width, most)]
+  return spansOf(part.top, part.height, rows).flatMap(([top, height]) =>
+    spansOf(part.left, part.width, columns).map(([left, width]) => ({ top, left, height, width }))
+  )
+}
+
+/** The windows that a step asks for of an image of the input's size, in order. */
+export function* windowsOfStep(program: Program, { windowBytes, tile }: ReadPixels, bytesOfPixel: number): Generator<ImageWindow> {
+  for (const part of loadedParts(program.step.code, program.kernels)) yield* splitPart(part, tile, windowBytes / bytesOfPixel)
+}
+
+const isSame = (one: ImageWindow, other: ImageWindow): boolean =>
+  one.top === other.top && one.left === other.left && one.height === other.height && one.width === other.width
+
+type ReadWindow = ReadPixels['readWindow']
+type Answer = ReturnType<ReturnType<ReadWindow>>
+
+/**
+ * Reads each window that is expected after the one before was given, and so while that is computed:
+ * one at a time. What is asked for in another order is read then.
+ */
+export const readAhead = (read: ReadWindow, expected: Iterator<ImageWindow>): ReadWindow => {
+  let ahead: { readonly window: ImageWindow; readonly answer: Answer } | undefined
+  let isExpected = true
+  const readNext = (): void => {
+    const next = isExpected ? expected.next() : { done: true as const }
+    ahead = next.done ? undefined : { window: next.value as ImageWindow, answer: read(next.value as ImageWindow)() }
+  }
+  const give = async (window: ImageWindow): Answer => {
+    if (ahead === undefined && isExpected) readNext()
+    const found = ahead
+    ahead = undefined
+    if (found === undefined || !isSame(found.window, window)) {
+      isExpected = false
+      void found?.answer.then(E.map(freePixels))
+      return read(window)()
+    }
+    const answer = await found.answer
+    if (E.isRight(answer)) readNext()
+    return answer
+  }
+  return (window) => () => give(window)
+}
+
+/** An image whose windows are read ahead of a step of the program that takes all of it. */
+export const withReadAhead = (input: Input, program: Program): Input => {
+  const { pixels, channels, elementType = 'uint8' } = input
+  if (!('readWindow' in pixels)) return input
+  const windows = windowsOfStep(program, pixels, pixelBytes({ channels, elementType }))
+  return { ...input, pixels: { ...pixels, readWindow: readAhead(pixels.readWindow, windows) } }
+}

@@ -1,0 +1,73 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Outcome } from '../failure'
+import type { ImageHeader } from '../images/image-header'
+import type { Extent2 } from '../images/resolution'
+import { groundTags, writeGroundFiles } from './ground-files'
+import type { ValueRows } from './pixel-rows'
+import { writePyramid } from './tiff-pyramid'
+
+/** What probabilities are stored as: from 0 to 1, or from 0 to 255, rounded. */
+export const probabilityTypes = ['float32', 'uint8'] as const
+export type ProbabilityType = (typeof probabilityTypes)[number]
+
+/** Scores of classes before softmax, by rows of one class. */
+interface Scores extends Extent2 {
+  readonly classes: number
+  readonly rows: (classIndex: number, top: number, rows: number) => ArrayLike<number>
+  readonly leave: () => void
+  readonly mostRows: number
+}
+
+/** Scores at one place become probabilities: softmax, or of a single one its sigmoid. */
+const intoProbabilities = (scores: Float64Array): void => {
+  if (scores.length === 1) {
+    scores[0] = 1 / (1 + Math.exp(-scores[0]!))
+    return
+  }
+  let [highest, sum] = [-Infinity, 0]
+  for (const score of scores) highest = Math.max(highest, score)
+  for (let one = 0; one < scores.length; one += 1) sum += scores[one] = Math.exp(scores[one]! - highest)
+  for (let one = 0; one < scores.length; one += 1) scores[one]! /= sum
+}
+
+const probabilityRows = ({ classes, height, width, rows, leave, mostRows }: Scores, elementType: ProbabilityType): ValueRows => ({
+  ...{ height, width, samples: classes, elementType, mostRows },
+  rows: (top, count) => {
+    leave()
+    const planes = Array.from({ length: classes }, (_, one) => rows(one, top, count))
+    const pixels = count * width
+    const isFloat = elementType === 'float32'
+    const values = isFloat ? new Float32Array(pixels * classes) : new Uint8Array(pixels * classes)
+    const place = new Float64Array(classes)
+    for (let at = 0; at < pixels; at += 1) {
+      for (let one = 0; one < classes; one += 1) place[one] = planes[one]![at]!
+      intoProbabilities(place)
+      for (let one = 0; one < classes; one += 1) values[at * classes + one] = isFloat ? place[one]! : Math.round(255 * place[one]!)
+    }
+    return Promise.resolve(values)
+  }
+})
+
+export interface ProbabilityMapOptions {
+  readonly header: ImageHeader
+  readonly scores: Scores
+  readonly elementType: ProbabilityType
+  /** Told what of the place on the ground cannot be written. */
+  readonly onNotice?: ((sentence: string) => void) | undefined
+}
+
+/**
+ * Writes the probabilities of the classes as a pyramid, a band a class, with the image's
+ * micrometres a pixel and place on the ground; of a single score one band, that of class 1.
+ */
+export const writeProbabilities = (path: string, { header, scores, elementType, onNotice }: ProbabilityMapOptions): Outcome<void> => {
+  const { view, ground } = header
+  return pipe(
+    writePyramid(path, probabilityRows(scores, elementType), {
+      ...(ground && { ground: groundTags(ground) }),
+      micronsPerPixel: view.micronsPerPixel
+    }),
+    TE.chain(() => (ground === undefined ? TE.right(undefined) : writeGroundFiles(path, ground, onNotice)))
+  )
+}

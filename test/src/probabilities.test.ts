@@ -1,0 +1,147 @@
+/** Probabilities of the classes of pixels: what `predict --probabilities` writes. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fromFile } from 'geotiff'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { predict, train } from '../../src'
+import { openImage } from '../../src/images/image-source'
+import { writeProbabilities } from '../../src/results/probability-map'
+import { probabilitiesOf } from '../../src/results/scores-csv'
+import { failureOf, valueOf } from './outcome'
+import segmenting from './segmenting-model'
+import { temporaryFolder } from './temporary-folder'
+import { writeTiledTiff } from './tiled-tiff'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+
+/** The bands of a level, pixel by pixel, and what they are. */
+const bandsOf = async (path: string, level = 0) => {
+  const file = await fromFile(path)
+  try {
+    const image = await file.getImage(level)
+    const values = (await image.readRasters({ interleave: true })) as unknown as Float32Array | Uint8Array
+    return {
+      height: image.getHeight(),
+      width: image.getWidth(),
+      bands: image.getSamplesPerPixel(),
+      levels: await file.getImageCount(),
+      values
+    }
+  } finally {
+    file.close()
+  }
+}
+
+const [height, width] = [300, 530]
+
+/** Planes of scores that differ from place to place. */
+const scoresOf = (classes: number) => {
+  const planes = Array.from({ length: classes }, (_, one) =>
+    Float32Array.from(
+      { length: height * width },
+      (__, index) => 4 * Math.sin(index * (one + 1) * 0.37) * Math.cos((index / width) * (one + 2) * 0.11)
+    )
+  )
+  const rows = (one: number, top: number, count: number): Float32Array => planes[one]!.subarray(top * width, (top + count) * width)
+  return { planes, scores: { classes, height, width, rows, leave: () => undefined, mostRows: 7 } }
+}
+
+const headerOf = async () => {
+  const pixels = new Uint8Array(height * width * 3)
+  writeTiledTiff(at('like.tif'), [{ height, width, pixels }], { tile: 256, channels: 3, perCentimetre: 20_000 })
+  return (await valueOf(openImage(at('like.tif')))).header
+}
+
+for (const classes of [1, 3, 5])
+  test(`${classes} scores a pixel become as many bands of probabilities, with smaller levels of their means`, async () => {
+    const header = await headerOf()
+    const { planes, scores } = scoresOf(classes)
+    await valueOf(writeProbabilities(at('float.tif'), { header, scores, elementType: 'float32' }))
+    await valueOf(writeProbabilities(at('bytes.tif'), { header, scores, elementType: 'uint8' }))
+    const [float, bytes] = [await bandsOf(at('float.tif')), await bandsOf(at('bytes.tif'))]
+    assert.equal([float.height, float.width, float.bands, float.levels], [height, width, classes, 3])
+    assert.equal([bytes.height, bytes.width, bytes.bands, bytes.levels], [height, width, classes, 3])
+    assert.instance(float.values, Float32Array)
+    assert.instance(bytes.values, Uint8Array)
+    for (let index = 0; index < height * width; index += 1) {
+      const given = planes.map((plane) => plane[index]!)
+      // A single score is that of class 1, beside 0.
+      const expected = classes === 1 ? [probabilitiesOf([given[0]!, 0])[0]!] : probabilitiesOf(given)
+      expected.forEach((value, one) => {
+        const place = index * classes + one
+        if (Math.abs(float.values[place]! - value) > 1e-7)
+          assert.unreachable(`band ${one} of pixel ${index}: ${float.values[place]} for ${value}`)
+        if (Math.abs(bytes.values[place]! - 255 * value) > 0.5 + 1e-6) assert.unreachable(`${bytes.values[place]} for ${255 * value}`)
+      })
+    }
+    const half = await bandsOf(at('float.tif'), 1)
+    assert.equal([half.height, half.width], [height / 2, width / 2])
+    for (const [row, column] of [
+      [0, 0],
+      [140, 260],
+      [149, 264]
+    ] as const)
+      for (let one = 0; one < classes; one += 1) {
+        const of = (y: number, x: number): number => float.values[((2 * row + y) * width + 2 * column + x) * classes + one]!
+        const mean = (of(0, 0) + of(0, 1) + of(1, 0) + of(1, 1)) / 4
+        assert.ok(Math.abs(half.values[(row * half.width + column) * classes + one]! - mean) < 1e-6)
+      }
+    assert.is((await sharp(at('bytes.tif')).metadata()).channels, classes)
+  })
+
+test('predict writes probabilities whose highest is the class that it writes otherwise, in any budget', async () => {
+  const pixels = Uint8Array.from({ length: 96 * 80 * 3 }, (_, index) => (Math.imul(index >> 5, 2654435761) >>> 13) & 255)
+  writeTiledTiff(at('slide.tif'), [{ height: 96, width: 80, pixels }], { tile: 16, channels: 3, perCentimetre: 20_000 })
+  const mask = { height: 96, width: 80, pixels: Uint8Array.from({ length: 96 * 80 }, (_, index) => (index >> 4) % 3) }
+  writeTiledTiff(at('mask.tif'), [mask], { tile: 16, channels: 1 })
+  writeFileSync(at('data.csv'), 'path,mask\nslide.tif,mask.tif\nslide.tif,mask.tif\n')
+  const common = { model: segmenting, device: 'cpu', threads: 2 } as const
+  await valueOf(train({ ...common, input: [2, 3, 32, 32], data: at('data.csv'), steps: 3, lr: 0.1, save: at('w.safetensors') }))
+  const options = { ...common, weights: at('w.safetensors'), image: at('slide.tif') }
+  const classified = await valueOf(predict({ ...options, out: at('classes.tif') }))
+  const classes = await sharp(at('classes.tif')).toColourspace('b-w').raw().toBuffer()
+  for (const budget of [undefined, '60%']) {
+    const limit = budget === undefined ? {} : { budget }
+    const report = await valueOf(predict({ ...options, ...limit, out: at('probabilities.tif'), probabilities: 'float32' }))
+    const { bands, values } = await bandsOf(at('probabilities.tif'))
+    assert.is(bands, 3)
+    let different = 0
+    classes.forEach((one, index) => {
+      const shares = [...values.subarray(index * bands, (index + 1) * bands)]
+      if (Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) > 1e-6) assert.unreachable(`${shares} of pixel ${index}`)
+      if (shares.indexOf(Math.max(...shares)) !== one) different += 1
+    })
+    // Tiles of another plan may round scores that are nearly the same otherwise.
+    assert.ok(different <= 2, `${different} pixels have another class`)
+    report.pixels!.forEach((count, one) => assert.ok(Math.abs(count - classified.pixels![one]!) <= 2))
+  }
+  assert.is((await valueOf(openImage(at('probabilities.tif')))).header.view.micronsPerPixel, 0.5)
+})
+
+test('what cannot have bands of probabilities is refused before anything runs', async () => {
+  const options = { model: segmenting, device: 'cpu', threads: 1, weights: at('w.safetensors'), image: at('slide.tif') } as const
+  const png = await failureOf(predict({ ...options, out: at('out.png'), probabilities: 'uint8' }))
+  assert.match(png.message, /^--probabilities are bands of a \*\.tif, but --out .*out\.png is another format: give \*\.tif$/)
+  const list = await failureOf(
+    predict({ ...options, image: undefined!, data: at('data.csv'), out: at('results'), formats: ['tif', 'png'], probabilities: 'uint8' })
+  )
+  assert.is(list.message, '--probabilities are bands of a *.tif, but --formats tif,png is another format: give --formats tif')
+  const pooled = model({
+    name: 'pooled',
+    input: [1, 3, 32, 32],
+    layers: [conv2d({ out: 4, k: 3 }), relu, globalAvgPool, linear({ out: 2 })]
+  })
+  await valueOf(train({ model: pooled, device: 'cpu', threads: 1, data: at('labels.csv'), steps: 1, save: at('pooled.safetensors') }))
+  const images = await failureOf(
+    predict({ ...options, model: pooled, weights: at('pooled.safetensors'), out: at('out.tif'), probabilities: 'uint8' })
+  )
+  assert.is(images.message, 'pooled scores whole images, whose probabilities are told with the scores: leave out --probabilities')
+})
+
+test.before(() => writeFileSync(at('labels.csv'), 'path,label\nslide.tif,0\nslide.tif,1\n'))
+
+test.run()
