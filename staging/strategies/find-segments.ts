@@ -40,6 +40,27 @@ export const isSingleTensorBoundary = (graph: Graph, position: number): boolean 
 
 const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[position]!.access.H.kind === 'reduce'
 
+/** Blocks of branches of at least so many nodes are cut inside too. */
+const longBlock = 12
+
+const changesExtent = ({ input, output }: Graph['nodes'][number]): boolean => input[2] !== output[2] || input[3] !== output[3]
+
+/**
+ * Inside long blocks of branches, as a U-Net's, the positions before feature maps get smaller or
+ * larger. Where statistics are gathered, the places that those ask for are enough.
+ */
+const insideLongBlocks = (graph: Graph): ReadonlySet<number> => {
+  const { nodes } = graph
+  const ends = [...nodes.keys()].filter((position) => position === 0 || isSingleTensorBoundary(graph, position))
+  return new Set(
+    ends.flatMap((from, index) => {
+      const to = ends[index + 1] ?? nodes.length
+      if (to - from < longBlock || nodes.slice(from, to).some(gathersStatistics)) return []
+      return [...nodes.keys()].filter((position) => from < position && position < to && changesExtent(nodes[position]!))
+    })
+  )
+}
+
 /**
  * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op
  * works in place or shrinks a feature map. (Except after a sum over pixels, which only the last op
@@ -59,9 +80,9 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
 
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a
- * checkpoint: the union of Listing 3's boundaries, without those that the next position dominates,
- * and inside blocks of branches without those that no statistics ask for, nor a sum over pixels,
- * which ends a tiled segment. Tensors on the host are as small as one likes.
+ * checkpoint: the union of Listing 3's boundaries, without those that the next position dominates.
+ * Inside blocks of branches those alone for which statistics ask, a sum over pixels, which ends a
+ * tiled segment, or the length of the block. Tensors on the host are as small as one likes.
  */
 export const checkpointPositions = (
   graph: Graph,
@@ -71,6 +92,7 @@ export const checkpointPositions = (
 ): readonly number[] => {
   const asked = requestedCheckpoints(graph)
   const tiled = requestedTiles(graph)
+  const insideBlocks = insideLongBlocks(graph)
   const onDevice = sizes.map((size, position) => (onHost.has(position + 1) ? 0 : size))
   return findSegments(onDevice, budget)
     .map(({ to }) => to)
@@ -80,7 +102,8 @@ export const checkpointPositions = (
         asked.includes(position) ||
         isSingleTensorBoundary(graph, position) ||
         gathersStatistics(graph.nodes[position]!) ||
-        sumsPixels(graph, position - 1)
+        sumsPixels(graph, position - 1) ||
+        insideBlocks.has(position)
     )
     .filter((position) => asked.includes(position) || !isDominated(graph, sizes, position))
 }

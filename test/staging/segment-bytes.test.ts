@@ -9,6 +9,7 @@ import { largestTile, segmentEstimator } from '../../staging/lowering/cost/estim
 import { emitSegment } from '../../staging/lowering/cost/emit-segment'
 import { createBuilder, createPool } from '../../staging/lowering/ir/builder'
 import { createModelScope } from '../../staging/lowering/segment/create-scope'
+import { zeroBuffer } from '../../staging/lowering/segment/segment-code'
 import { endsOnHost } from '../../staging/plans/host-tensors'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { computeLifetimes } from '../../staging/placement/lifetimes'
@@ -58,7 +59,8 @@ test('the bytes of a segment are those that live at once in the code of its larg
         emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed, {
           turn: () => {
             turn = count(builder.code())
-          }
+          },
+          finish: (_, gradient) => zeroBuffer({ builder }, gradient)
         })
         const local = computeLifetimes(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
         const across = local.filter(({ from, to }) => from < turn && to > turn)

@@ -100,6 +100,18 @@ test('chen recomputes every segment but the last, and needs less than plain', ()
   assert.is(root.segments.length, Math.round(Math.sqrt(convolutions.length + 1)))
 })
 
+test('a U-Net is cut between its levels, where more than one tensor goes on', () => {
+  const by = (strategy: 'sft' | 'chen'): Staged =>
+    staged({
+      ...request([], [1, 3, 256, 256], { strategy, budget: { fractionOfPlain: 0.8 } }),
+      model: builtIn['unet']!({ classes: 2, head: 'gap' })
+    })
+  const [cut, equal] = [by('sft'), by('chen')]
+  const between = cut.plan.segments.slice(1).filter(({ from }) => from > 4 && from < 43)
+  assert.ok(between.length > 0, JSON.stringify(cut.plan.segments))
+  assert.ok(cut.predicted.stepMilliseconds <= equal.predicted.stepMilliseconds)
+})
+
 test('a checkpoint in the model ends a segment, a tile mark fixes its grid', () => {
   const layers = [...convolutions.slice(0, 5), tile({ H: 3, W: 2 }), checkpoint, ...convolutions.slice(5)]
   const { plan } = staged(request(layers, image))

@@ -1,17 +1,21 @@
 import type { SegmentTiling } from '../../graph/tiling'
 import type { Segment } from '../../plans/plan'
 import type { ModelScope } from '../scope/scope'
-import { emitBackward } from '../segment/backward'
+import { emitBackward, type FinishGradient } from '../segment/backward'
 import { bindAlone } from '../segment/bind'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type AroundTile } from '../segment/segment-code'
+import type { BoundSegment } from '../tile/bound-segment'
 import { rematerializingPass } from '../tile/pass'
 
 /** Who looks on while a segment is emitted. */
 interface Watch {
   readonly aroundTile?: AroundTile
+  readonly atOp?: BoundSegment['atOp']
   /** Told when forward is done. */
   readonly turn?: () => void
+  /** What complete gradients are for; nothing where absent. */
+  readonly finish?: FinishGradient
 }
 
 /**
@@ -23,11 +27,11 @@ export const emitSegment = (
   segment: Segment,
   tiling: SegmentTiling,
   streamed: ReadonlySet<number>,
-  { aroundTile, turn }: Watch = {}
+  { aroundTile, atOp, turn, finish = () => undefined }: Watch = {}
 ): void => {
-  const code = { ...bindAlone(scope, segment, tiling, streamed), ...(aroundTile !== undefined && { aroundTile }) }
+  const code = { ...bindAlone(scope, segment, tiling, streamed), ...(aroundTile && { aroundTile }), ...(atOp && { atOp }) }
   const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
   turn?.()
   if (segment.rematerialize === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
-  emitBackward(scope, code, kept, () => undefined)
+  emitBackward(scope, code, kept, finish)
 }

@@ -8,6 +8,7 @@ import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
 import { createPool } from '../ir/builder'
 import { createModelScope } from '../segment/create-scope'
+import { zeroBuffer } from '../segment/segment-code'
 import { createBytesBuilder, type SegmentBytes } from './bytes-builder'
 import { emitSegment } from './emit-segment'
 import { segmentKeys } from './segment-keys'
@@ -84,7 +85,9 @@ const bytesOf = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, str
   emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed, {
     turn: () => {
       forwardEnd = builder.time()
-    }
+    },
+    // As an update does, which comes when the layer's backward is done.
+    finish: (_, gradient) => zeroBuffer({ builder }, gradient)
   })
   return builder.bytes(forwardEnd)
 }

@@ -10,7 +10,8 @@ import type { Kernel } from '../../kernels/kernels'
 import type { Segment } from '../../plans/plan'
 import type { Builder, UnplacedOperand } from '../ir/builder'
 import type { ModelScope } from '../scope/scope'
-import type { AroundTile, Direction, TileCode } from '../segment/segment-code'
+import type { AroundTile } from '../segment/segment-code'
+import type { Direction } from '../tile/bound-segment'
 import { transformablePositions } from '../segment/winograd'
 import { loweringOf } from '../../ops'
 import { createCostBuilder } from './cost-builder'
@@ -171,9 +172,14 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling, k
   const transformable = new Set(
     transformablePositions(scope).flatMap((position) => (from <= position && position < to ? [position - from] : []))
   )
-  const emit = (builder: Builder, decided: Partial<Segment>, aroundTile: AroundTile): void => {
+  const emit = (
+    builder: Builder,
+    decided: Partial<Segment>,
+    aroundTile: AroundTile,
+    atOp?: (direction: Direction, position: number) => void
+  ): void => {
     const { prefetch: _, ...inTurn } = first
-    emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile })
+    emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile, ...(atOp && { atOp }) })
   }
   const count = to - from
   const positions = Array.from({ length: count }, (_, place) => from + place)
@@ -183,16 +189,20 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling, k
     const all = noTimes(count)
     const tiles = new Map<string, TileTimes>()
     const own = noTimes(count)
-    /** What one op launches in a tile by itself. */
-    const timeOp = ({ runOp }: TileCode, direction: Direction, place: number): OpTimes => {
-      into(own)
-      runOp(direction, from + place)
-      into(all)
+    /** What was launched of one op since it was last asked for. */
+    const takeOwn = (place: number): OpTimes => {
       const { other, loads, convolutions, weights } = own
       const op = { other, loads, convolution: convolutions[place]!, weights: weights[place]! }
       own.other = own.loads = convolutions[place] = weights[place] = 0
       return op
     }
+    /** Of the tile that is emitted: the op that is, and where its times go. */
+    let emitted: { readonly place: number; readonly into: Map<number, OpTimes>; readonly shape: number } | undefined
+    const endOp = (): void => {
+      if (emitted !== undefined) emitted.into.set(emitted.shape, takeOwn(emitted.place))
+      emitted = undefined
+    }
+    let beginOp: ((direction: Direction, place: number) => void) | undefined
     /** By place; what decides of weights tells apart only ops that have any. */
     const opsOf = memoize(
       (pass: string) => pass,
@@ -203,21 +213,37 @@ const createTimer = (scope: ModelScope, first: Segment, tiling: SegmentTiling, k
         })
     )
     into(all)
-    emit(builder, { winograd, reorder }, (tile) => {
+    const aroundTile: AroundTile = (tile) => {
       const { runs } = tile.body
       const times = noTimes(count)
       const [batch, rows, columns] = runs.map((run, axis) => shapesOf(first, axis, run))
-      for (const direction of tile.directions) {
-        const ops = opsOf(`${tile.mode} ${direction}`)
-        for (let place = 0; place < count; place++) {
-          const shape = (batch![place]! * shapeLimit + rows![place]!) * shapeLimit + columns![place]!
-          let op = ops[place]!.get(shape)
-          if (op === undefined) ops[place]!.set(shape, (op = timeOp(tile, direction, place)))
-          addOpTimes(times, place, op)
+      const shapes = positions.map((_, place) => (batch![place]! * shapeLimit + rows![place]!) * shapeLimit + columns![place]!)
+      const passes = tile.directions.map((direction) => ({ direction, ops: opsOf(`${tile.mode} ${direction}`) }))
+      const isUnknown = (ops: ReturnType<KnownOps>) => (place: number) => !ops[place]!.has(shapes[place]!)
+      const unknown = passes.map(({ direction, ops }) => ({ direction, ops, places: [...positions.keys()].filter(isUnknown(ops)) }))
+      const unknownCount = unknown.reduce((sum, { places }) => sum + places.length, 0)
+      into(own)
+      if (2 * unknownCount > count * passes.length) {
+        // Most of them: then all at once are faster than each by itself.
+        beginOp = (direction, place) => {
+          endOp()
+          const { ops } = passes.find((one) => one.direction === direction)!
+          emitted = { place, into: ops[place]!, shape: shapes[place]! }
         }
+        tile.run()
+        endOp()
+        beginOp = undefined
       }
+      for (const { direction, ops, places } of unknown)
+        for (const place of places.filter(isUnknown(ops))) {
+          tile.runOp(direction, from + place)
+          ops[place]!.set(shapes[place]!, takeOwn(place))
+        }
+      into(all)
+      for (const { ops } of passes) for (let place = 0; place < count; place++) addOpTimes(times, place, ops[place]!.get(shapes[place]!)!)
       tiles.set(tile.key, { count: runs.reduce((product, run) => product * run.count, 1), times })
-    })
+    }
+    emit(builder, { winograd, reorder }, aroundTile, (direction, position) => beginOp?.(direction, position - from))
     tiles.forEach((tile) => addTimes(all, tile))
     return { tiles, all }
   }

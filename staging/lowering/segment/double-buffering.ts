@@ -101,6 +101,7 @@ export const emitTiles = (
         : aroundTile({
             ...{ mode: pass.mode, directions, body, slot },
             key: `${pass.mode} ${place}`,
+            run: () => tile(body, slot),
             runOp: (direction, position) => op(body, direction, position)
           })
     const runIn = (index: number): void => {

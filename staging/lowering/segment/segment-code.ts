@@ -2,9 +2,7 @@ import type { SegmentTiling } from '../../graph/tiling'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { Body, BufferSlot } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'
-import type { BoundSegment, Pass } from '../tile/bound-segment'
-
-export type Direction = 'forward' | 'backward'
+import type { BoundSegment, Direction, Pass } from '../tile/bound-segment'
 
 /** What emits the code of each tile in a pass over its segment. */
 export interface TileEmitter {
@@ -20,6 +18,8 @@ export interface TileCode {
   readonly mode: Pass['mode']
   /** In which its ops run. */
   readonly directions: readonly Direction[]
+  /** Emits all of it. */
+  readonly run: () => void
   /** Emits the op at a position by itself, for its time. */
   readonly runOp: (direction: Direction, position: number) => void
   /** Differs from the keys of all other passes and bodies. */

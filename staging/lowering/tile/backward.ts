@@ -72,6 +72,7 @@ export const emitTileBackward = (
   for (const step of [...steps].reverse()) {
     if (!requiresGrad[step.position + 1]!) continue
     if (tileCount(bound.segment.grid) === 1) builder.timepoint(2 * graph.nodes.length - 1 - step.position)
+    bound.atOp?.('backward', step.position)
     emitStepBackward(tile, step)
   }
   for (const one of gradients.hostGradients)

@@ -28,7 +28,11 @@ export interface BoundSegment {
    * wanted of them.
    */
   readonly passIn: (mode: Exclude<ForwardMode, 'rematerialize'>) => Pass
+  /** Told before each op of a tile is emitted; absent where nobody asks. */
+  readonly atOp?: (direction: Direction, position: number) => void
 }
+
+export type Direction = 'forward' | 'backward'
 
 /**
  * The gradient of a normalisation's input where it waits for all of that of its output: it is made

@@ -76,6 +76,7 @@ export const emitTileForward = (tilePass: TilePass): readonly Step[] => {
   return scope.graph.nodes.slice(from, to).map((_, index) => {
     const position = from + index
     if (tileCount(grid) === 1) scope.builder.timepoint(position)
+    bound.atOp?.('forward', position)
     const step = createStep(tile, position)
     tile.tiles.set(position + 1, step.destination)
     if (pass.runs(position)) runStep(tile, step)

@@ -35,7 +35,7 @@ const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): num
 const timesOfLeast = [1, 1.02, 1.06, 1.15, 1.3, 1.6, 2.5, Infinity]
 
 /** Where nothing takes so many times as much, it is worth asking whether anything fits at all. */
-const likelyTimes = 1.15
+const likelyTimes = 1.6
 
 /** Blocks between statistics that are computed again as one, at most. */
 const maxBlocks = 8

@@ -207,7 +207,7 @@ export const createSegmentOptions = (
     const least = lazy(() => {
       const beside = isFrozen(span) ? 0 : gradientBytes(span)
       const read = readBytes(span).all
-      return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
+      return variants.map((variant): LeastWeights => {
         const { whole, tiled, shared } = leastWeights(span, variant)
         return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
       })
