@@ -29,6 +29,9 @@ export { buildGraph, withClassWeights } from './ops/build-graph'
 export { earlierGraphHash, graphHash } from './ops/graph-hash'
 export { ignoredLabelOf, labelsOf, targetWeightOf, uncountedTarget } from './ops/target-weight'
 export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter, type Shard } from './graph/graph'
+export { receptiveField, type ReceptiveField } from './graph/receptive-field'
+export { lossFunctions, type LossFunctions } from './pointwise/loss-functions'
+export { runExpression } from './pointwise/run-expression'
 export {
   encodeKernel,
   isConvolution,

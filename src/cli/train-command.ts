@@ -30,7 +30,18 @@ const qualityText = ({ loss, accuracy, auc, iou, dice, kappa }: Quality): string
   ].join(', ')
 
 const reportText = (report: TrainReport): string => {
-  const { steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes, cropBytes, skippedCrops } = report
+  const {
+    steps,
+    loss,
+    stepMs,
+    best,
+    peakDeviceBytes,
+    predictedPeakBytes,
+    cropBytes,
+    skippedCrops,
+    skippedCropsOf = [],
+    skippedImages = []
+  } = report
   const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)
   const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
   const validated = best === undefined ? [] : [`best validation after step ${best.step} (${qualityText(best)})`]
@@ -40,7 +51,12 @@ const reportText = (report: TrainReport): string => {
     ...validated,
     peak,
     ...(cropBytes === undefined ? [] : [`crops read into ${formatBytes(cropBytes)} of host memory`]),
-    ...(skippedCrops === undefined ? [] : [`${skippedCrops} crops could not be read and were drawn anew`])
+    ...(skippedCrops === undefined
+      ? []
+      : [
+          `${skippedCrops} crops could not be read and were drawn anew${skippedCropsOf.length === 0 ? '' : ` (of ${skippedCropsOf.join(', ')})`}`
+        ]),
+    ...(skippedImages.length === 0 ? [] : [`left out of validation, since they cannot be read: ${skippedImages.join(', ')}`])
   ].join(', ')
 }
 

@@ -7,6 +7,7 @@ import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
 import { type GradientsOptions, gradientsOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
+import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
@@ -18,6 +19,7 @@ import { type RunningNetwork, withAbort, withNetwork } from '../running/running-
 import { createStepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import { type TensorData, type TensorFile, openTensorFile, writeTensors } from '../weights/safetensors'
+import { withHubWeights } from '../weights/hub-weights'
 import { floatTensor } from '../weights/weights'
 
 export interface GradientsReport {
@@ -75,6 +77,42 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
   )
 }
 
+/** As `gradients`, of a file of weights. */
+const gradientsOf = (options: DecodedOptions<typeof gradientsOptions>): Outcome<GradientsReport> => {
+  const { weights, batch, out, onPlan, onNotice, signal } = options
+  return pipe(
+    checkPaths({
+      reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
+      writes: namedPaths('--out', out)
+    }),
+    TE.chain(() => resolveSetupWithoutInput(options)),
+    TE.chainEitherK(requireLocalDevice),
+    TE.bindTo('asked'),
+    TE.chainFirst(() => checkWritable(out)),
+    TE.bind('file', () => openTensorFile(batch)),
+    TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
+    TE.bind('built', ({ setup }) => TE.fromEither(buildSetupGraph(setup, objective, source))),
+    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
+    tap(({ planned }) => onPlan?.(planned)),
+    TE.chain(({ file, setup: { device }, planned }) =>
+      withNetwork({ planned, device, weights: { path: weights, onNotice }, seed: 0 }, (network) =>
+        pipe(
+          fillBatch(file, planned, network),
+          TE.chain(() => withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),
+          TE.chain(() => writeGradients(out, planned, network)),
+          TE.map((loss) => ({
+            loss,
+            strategy: planned.staged.strategy,
+            peakDeviceBytes: network.measuredPeakBytes(),
+            predictedPeakBytes: planned.staged.predicted.peakDeviceBytes
+          }))
+        )
+      )
+    )
+  )
+}
+
 /**
  * Runs one forward and backward of a batch from a file, without dropout and without an optimizer,
  * at the input [B, C, H, W] that the batch has. Writes a safetensors file with `loss` (mean softmax
@@ -85,38 +123,5 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
 export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> = libraryFunction(
   'gradients',
   gradientsOptions,
-  (options) => {
-    const { weights, batch, out, onPlan, onNotice, signal } = options
-    return pipe(
-      checkPaths({
-        reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
-        writes: namedPaths('--out', out)
-      }),
-      TE.chain(() => resolveSetupWithoutInput(options)),
-      TE.chainEitherK(requireLocalDevice),
-      TE.bindTo('asked'),
-      TE.chainFirst(() => checkWritable(out)),
-      TE.bind('file', () => openTensorFile(batch)),
-      TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
-      TE.bind('built', ({ setup }) => TE.fromEither(buildSetupGraph(setup, objective, source))),
-      TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
-      TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
-      tap(({ planned }) => onPlan?.(planned)),
-      TE.chain(({ file, setup: { device }, planned }) =>
-        withNetwork({ planned, device, weights: { path: weights, onNotice }, seed: 0 }, (network) =>
-          pipe(
-            fillBatch(file, planned, network),
-            TE.chain(() => withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),
-            TE.chain(() => writeGradients(out, planned, network)),
-            TE.map((loss) => ({
-              loss,
-              strategy: planned.staged.strategy,
-              peakDeviceBytes: network.measuredPeakBytes(),
-              predictedPeakBytes: planned.staged.predicted.peakDeviceBytes
-            }))
-          )
-        )
-      )
-    )
-  }
+  (options) => withHubWeights(options, gradientsOf)
 )

@@ -3,6 +3,7 @@ import { libraryFunction } from '../options/decode-options'
 import type { Outcome } from '../failure'
 import { predictHeatMap } from './predict-heat-map'
 import { predictImages } from './predict-images'
+import { withHubWeights } from '../weights/hub-weights'
 import type { PredictReport } from './predict-report'
 
 /**
@@ -16,5 +17,5 @@ import type { PredictReport } from './predict-report'
  * `budget`, `loss` (not finite) or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) =>
-  options.heatmap === undefined ? predictImages(options) : predictHeatMap(options.heatmap, options)
+  withHubWeights(options, (local) => (local.heatmap === undefined ? predictImages(local) : predictHeatMap(local.heatmap, local)))
 )

@@ -46,6 +46,7 @@ import type { TrainingRequest } from '../training/request'
 import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
 import { splitForValidation } from '../training/validation-split'
+import { withHubWeights } from '../weights/hub-weights'
 import type { StartingWeights } from '../weights/weights'
 
 export interface TrainReport {
@@ -68,6 +69,10 @@ export interface TrainReport {
   readonly weights?: StartingWeights
   /** With `skipBad`: crops that could not be read and were drawn anew. */
   readonly skippedCrops?: number
+  /** With `skipBad`: the images that these were of. */
+  readonly skippedCropsOf?: readonly string[]
+  /** With `skipBad`: images that could not be read and were left out of validations. */
+  readonly skippedImages?: readonly string[]
   /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
@@ -128,8 +133,8 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
   )
 
 /** What is replaced whole, in the end or as the training goes. */
-const replacedFiles = ({ save, best, report, trace }: DecodedTrainOptions): readonly string[] =>
-  [save, best, report, trace].filter((path) => path !== undefined)
+const replacedFiles = ({ save, best, perImage, report, trace }: DecodedTrainOptions): readonly string[] =>
+  [save, best, perImage, report, trace].filter((path) => path !== undefined)
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
@@ -144,7 +149,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, weights } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, weights } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -152,7 +157,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ weights, cropBytes, skippedCrops }),
+    ...present({ weights, cropBytes, skippedCrops, skippedCropsOf, skippedImages }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }
@@ -241,10 +246,12 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
 
 /** A request for which there is all that it names, and room for its results. */
 const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
-  pipe(
-    resolveRequest(options),
-    TE.chainFirstTaskK(() => removeLeftovers),
-    TE.chainFirst(checkPlaces)
+  withHubWeights(options, (local) =>
+    pipe(
+      resolveRequest(local),
+      TE.chainFirstTaskK(() => removeLeftovers),
+      TE.chainFirst(checkPlaces)
+    )
   )
 
 const trainByItself = (options: DecodedTrainOptions): Outcome<TrainReport> =>

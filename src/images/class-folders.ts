@@ -19,7 +19,8 @@ interface Entries {
   readonly files: readonly string[]
 }
 
-const entriesOf = async (folder: string): Promise<Entries> => {
+/** The names of folders and files in a folder, sorted. */
+export const entriesOf = async (folder: string): Promise<Entries> => {
   const entries = await readdir(folder, { withFileTypes: true })
   const areFolders = await Promise.all(entries.map((entry) => isFolder(folder, entry)))
   const namesWhere = (wanted: boolean): readonly string[] =>
@@ -42,7 +43,7 @@ const otherExtensions: ReadonlySet<string> = new Set(
  * Tells whether a name is hidden: what editors make beside folders of classes (.ipynb_checkpoints)
  * is no class.
  */
-const isHidden = (name: string): boolean => name.startsWith('.')
+export const isHidden = (name: string): boolean => name.startsWith('.')
 
 const [subfolders, hiddenFolders] = ['subfolders', 'hidden folders']
 /** The singular of the words for folders. */
@@ -61,7 +62,8 @@ const leftOutText = (path: string, leftOut: readonly (readonly [kind: string, na
   return `${path}: left out are ${kinds.join(', ')}; what is read are PNG, JPEG, TIFF and WebP files in one folder a class`
 }
 
-const isImage = (name: string): boolean => imageExtensions.includes(extname(name).toLowerCase())
+/** Tells whether a file is an image that is read, by its name. */
+export const isImage = (name: string): boolean => imageExtensions.includes(extname(name).toLowerCase())
 const isOtherImage = (name: string): boolean => otherExtensions.has(extname(name).toLowerCase())
 const extensionPattern = (name: string): string => `*${extname(name).toLowerCase()}`
 

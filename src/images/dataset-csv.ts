@@ -40,7 +40,8 @@ interface Columns {
 }
 
 const knownColumns = ['path', 'label', 'labels', 'mask', 'split', 'weight', 'tissue', 'value', 'value:NAME', 'class:NAME'] as const
-const maskExtensions: readonly string[] = ['.png', '.tif', '.tiff', '.geojson', '.json', '.xml']
+/** Endings of names of masks. */
+export const maskExtensions: readonly string[] = ['.png', '.tif', '.tiff', '.geojson', '.json', '.xml']
 
 const isClassColumn = (name: string): boolean => name.startsWith('class:')
 const isValueColumn = (name: string): boolean => name === 'value' || name.startsWith('value:')

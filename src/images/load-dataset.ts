@@ -12,6 +12,7 @@ import { type Dataset, type Example, largestLabelOf } from './dataset'
 import { type CsvExample, type DataFile, readDataFile, dataForms } from './dataset-csv'
 import { readHeader } from './image-header'
 import { inspectAnnotations } from './inspect-annotations'
+import { readMaskFolders } from './mask-folders'
 import { type Mask, inspectMask } from './masks'
 import { extentText } from './resolution'
 
@@ -130,27 +131,34 @@ const rowsOfPart = (
 const classesOf = ({ names }: DataFile, list: ClassList | undefined, examples: readonly Example[]): number =>
   list?.names.length ?? names?.length ?? examples.reduce((most, { label }) => Math.max(most, largestLabelOf(label) + 1), 0)
 
+/** The examples of rows, their masks looked at. */
+const datasetOf = (
+  path: string,
+  file: DataFile,
+  { rows, leftOut }: ReturnType<typeof rowsOfPart>,
+  rules: DataRules,
+  signal: AbortSignal | undefined
+): Outcome<Dataset> =>
+  pipe(
+    rulesFor(rows, rules, signal),
+    TE.bindTo('annotated'),
+    TE.bind('examples', ({ annotated }) => each(rows, exampleOf(annotated), signal)),
+    TE.map(({ annotated, examples }): Dataset => {
+      const names = annotated?.list.names ?? file.names ?? rules.classes?.names
+      return {
+        examples,
+        classes: classesOf(file, annotated?.list ?? rules.classes, examples),
+        source: path,
+        ...(names === undefined ? {} : { names }),
+        ...(leftOut === undefined ? {} : { leftOut })
+      }
+    })
+  )
+
 const readCsv = (path: string, rules: DataRules, signal: AbortSignal | undefined): Outcome<Dataset> =>
   pipe(
     readDataFile(path, rules),
-    TE.chain((file) => {
-      const { rows, leftOut } = rowsOfPart(path, file.rows, rules)
-      return pipe(
-        rulesFor(rows, rules, signal),
-        TE.bindTo('annotated'),
-        TE.bind('examples', ({ annotated }) => each(rows, exampleOf(annotated), signal)),
-        TE.map(({ annotated, examples }): Dataset => {
-          const names = annotated?.list.names ?? file.names ?? rules.classes?.names
-          return {
-            examples,
-            classes: classesOf(file, annotated?.list ?? rules.classes, examples),
-            source: path,
-            ...(names === undefined ? {} : { names }),
-            ...(leftOut === undefined ? {} : { leftOut })
-          }
-        })
-      )
-    })
+    TE.chain((file) => datasetOf(path, file, rowsOfPart(path, file.rows, rules), rules, signal))
   )
 
 /** The folders' images in the order of a class list, of which each folder must be one. */
@@ -174,17 +182,29 @@ const inClassList = (folders: ClassFolders, list: ClassList | undefined): E.Eith
   })
 }
 
-const readFolder = (path: string, { classes, option, root, suffix, unannotated }: DataRules): Outcome<Dataset> => {
-  const [name] = (Object.entries({ root, suffix, unannotated }).find(([, value]) => value !== undefined) ?? []) as readonly string[]
-  return name === undefined
-    ? TE.chainEitherK((folders: ClassFolders) => inClassList(folders, classes))(readClassFolders(path))
-    : TE.left(inputFailure(`--${name} is for rows of a CSV file, but ${option} ${path} is a folder: leave it out`))
+const readFolder = (path: string, rules: DataRules, signal: AbortSignal | undefined): Outcome<Dataset> => {
+  const { classes, option, root, suffix, unannotated } = rules
+  const refused = (options: object): string | undefined => Object.entries(options).find(([, value]) => value !== undefined)?.[0]
+  const refuse = (name: string): Outcome<never> =>
+    TE.left(inputFailure(`--${name} is for rows of a CSV file, but ${option} ${path} is a folder: leave it out`))
+  const name = refused({ root, suffix })
+  if (name !== undefined) return refuse(name)
+  return pipe(
+    readMaskFolders(path),
+    TE.chain((rows) => {
+      if (rows !== undefined) return datasetOf(path, { rows }, { rows }, rules, signal)
+      return unannotated === undefined
+        ? TE.chainEitherK((folders: ClassFolders) => inClassList(folders, classes))(readClassFolders(path))
+        : refuse('unannotated')
+    })
+  )
 }
 
 /**
  * A CSV file (paths relative to it, columns by its header), or a folder with one folder of images a
- * class (labels in the order of their names, or of the class list). Every image must exist; masks
- * are read: PNG, tiled TIFF, or polygons. Aborting the signal stops.
+ * class (labels in the order of their names, or of the class list), or with a folder of images and
+ * one of masks. Every image must exist; masks are read: PNG, tiled TIFF, or polygons. Aborting the
+ * signal stops.
  */
 export const loadDataset = (path: string, rules: DataRules = { option: '--data' }, signal?: AbortSignal): Outcome<Dataset> => {
   const { option } = rules
@@ -193,7 +213,7 @@ export const loadDataset = (path: string, rules: DataRules = { option: '--data' 
       () => stat(path),
       () => inputFailure(path === '' ? `${option}: the path is empty` : `${option} ${path} does not exist`)
     ),
-    TE.chain((found): Outcome<Dataset> => (found.isDirectory() ? readFolder(path, rules) : readCsv(path, rules, signal))),
+    TE.chain((found): Outcome<Dataset> => (found.isDirectory() ? readFolder(path, rules, signal) : readCsv(path, rules, signal))),
     TE.filterOrElse(
       ({ examples }) => examples.length > 0,
       ({ leftOut }) =>

@@ -6,11 +6,12 @@ import type * as DatasetCodec from '../images/dataset-codec'
 import type { Planned } from '../plans/plan-network'
 import { type HeatMapKind, heatMapKinds } from '../results/formats'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
-import type { BestBy, Validation } from '../training/best'
+import { type BestBy, type Validation, bestBys } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../options/class-weights'
 import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
+import { type ValidateOn, validateOns } from '../training/validate-on'
 import type { StartingWeights } from '../weights/weights'
 import {
   predicateCodec,
@@ -92,8 +93,15 @@ export const trainOptions = {
   ...dataOptions,
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
-  /** Whether a crop that cannot be read is drawn anew somewhere else, and counted. */
-  skipBad: withDefault(flag, 'draw a crop that cannot be read anew somewhere else, and count it', false),
+  /**
+   * Whether a crop that cannot be read is drawn anew somewhere else, and an image that cannot be
+   * read left out of the validation; both are counted.
+   */
+  skipBad: withDefault(
+    flag,
+    'draw a crop that cannot be read anew somewhere else, leave such images out of validation, and count them',
+    false
+  ),
   /** Whether ranks share the rows of each image, in place of micro-batches. */
   shardRows: withDefault(flag, 'ranks share the rows of each image, in place of micro-batches (docs/ranks.md)', false),
   /** Updates of the weights. */
@@ -144,16 +152,26 @@ export const trainOptions = {
   /** Images like `data`, or the share of the data (above 0, below 1) that is set aside for it. */
   validation: optional(
     validation,
-    'images like --data, or a share of its own such as 0.2, drawn by class from the seed; the middle crop of each counts'
+    'images like --data, or a share of its own such as 0.2, drawn by class from the seed; of those with masks all pixels count, of others the middle crop'
   ),
+  /** All of each image, or the crop in its middle; of images with masks. */
+  validateOn: optional(
+    oneOf<ValidateOn>('what', validateOns),
+    'what of an image with a mask is validated: all of it, or the crop in its middle',
+    { otherwise: 'image, or crop where that cannot be' }
+  ),
+  /** A CSV file of the measures of each image with a mask, as of the latest validation. */
+  perImage: optional(path('file'), 'CSV to write with the measures of each validated image with a mask, as of the latest validation'),
   /**
    * Steps between validations; an epoch's where absent. The last step is always followed by one.
    */
   validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch' }),
   /** Path of the safetensors file to write with the weights of the best validation. */
   best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
-  /** Lowest `loss` (where absent), highest `accuracy`, `auc` of labels or `iou` of masks. */
-  bestBy: optional(oneOf<BestBy>('measure', ['loss', 'accuracy', 'auc', 'iou']), 'what is best', { otherwise: 'loss' }),
+  /**
+   * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice`.
+   */
+  bestBy: optional(oneOf<BestBy>('measure', bestBys), 'what is best', { otherwise: 'loss' }),
   /** Stops after that many validations in a row without a better one. */
   earlyStop: optional(whole(1), 'stop after so many validations in a row without a better one'),
   /** A JSON-lines file: an object a step and a validation. */
@@ -171,8 +189,13 @@ export const trainOptions = {
   mlflow: optional(httpAddress, 'tell this MLflow server of it, such as http://127.0.0.1:5000'),
   /** A port of 127.0.0.1 on which the report is served while the training runs; 0 is any. */
   live: optional(whole(0, 65_535), 'serve the report on this port of 127.0.0.1 while it runs; 0 is any that is free'),
-  /** A safetensors file, or one of torch.save, to start from; drawn from the seed where absent. */
-  weights: optional(path('file'), 'safetensors, or a file of torch.save, to start from', { otherwise: 'drawn from the seed' }),
+  /**
+   * A safetensors file, one of torch.save, or `hf:owner/name[@revision][/file]` of Hugging Face's
+   * hub, to start from; drawn from the seed where absent.
+   */
+  weights: optional(path('file'), 'safetensors, a file of torch.save, or hf:owner/name[/file], to start from', {
+    otherwise: 'drawn from the seed'
+  }),
   /**
    * Whether the last layer's weights are drawn anew: those in `weights` may be of other classes.
    */

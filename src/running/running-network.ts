@@ -58,6 +58,11 @@ export interface RunningNetwork {
    * Returns milliseconds of all launches so far, by kernel of the Program, where they are timed.
    */
   readonly kernelMilliseconds: () => readonly number[]
+  /**
+   * Saves weights and optimizer state on the host, gives the device's memory back while `use` runs,
+   * and restores them to the bit; `use` reads the weights by their names.
+   */
+  readonly suspendWhile: <A>(use: (weights: Pick<StepIo, 'view'>) => Outcome<A>) => Outcome<A>
   readonly close: () => void
 }
 
@@ -124,9 +129,34 @@ const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOpt
   )
 }
 
+/** A session with the weights that `restored` holds. */
+const openRestored = ({ planned, device, timesKernels = false, recorder, network }: NetworkOptions, restored: StepIo): Outcome<Session> =>
+  pipe(
+    openSession({
+      device,
+      math: planned.math,
+      program: planned.staged.program,
+      arenaBytes: planned.arenaBytes,
+      timesKernels,
+      traces: recorder !== undefined,
+      ...(network === undefined ? {} : { network }),
+      ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
+    }),
+    E.mapLeft(deviceFailure),
+    TE.fromEither,
+    TE.chain((session) =>
+      pipe(
+        runSection(session)('restore', restored, noStep, []),
+        TE.bimap(
+          (failure) => (session.close(), failure),
+          () => session
+        )
+      )
+    )
+  )
+
 const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
-  const { planned } = opening
-  const { program, graph } = planned.staged
+  const { graph } = opening.planned.staged
   return pipe(
     TE.Do,
     TE.bind('restored', () => TE.fromEither(allocateWeights(opening))),
@@ -134,29 +164,8 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
       const fill = fillWeights(opening, restored)
       return opening.share === undefined ? fill : opening.share(fill, restored)
     }),
-    TE.bind('session', () =>
-      pipe(
-        openSession({
-          device: opening.device,
-          math: planned.math,
-          program,
-          arenaBytes: planned.arenaBytes,
-          timesKernels: opening.timesKernels ?? false,
-          traces: opening.recorder !== undefined,
-          ...(opening.network === undefined ? {} : { network: opening.network }),
-          ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
-        }),
-        E.mapLeft(deviceFailure),
-        TE.fromEither
-      )
-    ),
-    TE.chain(({ restored, startingWeights, session }) =>
-      pipe(
-        runSection(session)('restore', restored, noStep, []),
-        TE.mapLeft((failure) => (session.close(), failure)),
-        TE.map(() => ({ ...toRunningNetwork(session, opening, graph.parameters), startingWeights }))
-      )
-    )
+    TE.bind('session', ({ restored }) => openRestored(opening, restored)),
+    TE.map(({ startingWeights, session }) => ({ ...toRunningNetwork(session, opening, graph.parameters), startingWeights }))
   )
 }
 
@@ -186,37 +195,65 @@ const whileLeaving =
     })
   }
 
+const givenBack: Failure = { code: 'device', message: 'the device was given back for a validation, and could not be had again' }
+
 const toRunningNetwork = (
-  session: Session,
-  { planned: { staged }, recorder, stepBuffer }: NetworkOptions,
+  opened: Session,
+  opening: NetworkOptions,
   parameters: readonly Parameter[]
 ): Omit<RunningNetwork, 'startingWeights'> => {
-  const { step, reduce, update } = staged.program
+  const { recorder, stepBuffer } = opening
+  const { program } = opening.planned.staged
+  const { step, reduce, update } = program
+  let session: Session | undefined = opened
+  let [peakBytes, hostPeakBytes] = [0, 0]
+  const run = (section: SectionName, io: StepIo, values: StepParameters, images: readonly Image[]): Outcome<number> => {
+    const running = session
+    return running === undefined ? TE.left(givenBack) : runSection(running)(section, io, values, images)
+  }
   const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
     TE.map((milliseconds: number) => {
-      recorder?.add({ section, number, timestamps: session.timestamps() })
+      recorder?.add({ section, number, timestamps: session?.timestamps() ?? [] })
       return milliseconds
     })
   const io = createStepIo(step, stepBuffer)
   const updateIo = update && createStepIo(update)
   const reduceIo = reduce && createStepIo(reduce)
+  const measuredPeakBytes = (): number => Math.max(peakBytes, session?.measuredPeakBytes() ?? 0)
+  const measuredHostPeakBytes = (): number => Math.max(hostPeakBytes, session?.measuredHostPeakBytes() ?? 0)
+  const suspend = (): void => {
+    ;[peakBytes, hostPeakBytes] = [measuredPeakBytes(), measuredHostPeakBytes()]
+    session?.close()
+    session = undefined
+  }
   return {
     parameters,
     io,
-    step: (values, images) =>
-      recorded('step', values)(whileLeaving(stepBuffer, images, (given) => runSection(session)('step', io, values, given))),
-    reduce: (values) => (reduceIo === undefined ? TE.right(0) : runSection(session)('reduce', reduceIo, values, [])),
+    step: (values, images) => recorded('step', values)(whileLeaving(stepBuffer, images, (given) => run('step', io, values, given))),
+    reduce: (values) => (reduceIo === undefined ? TE.right(0) : run('reduce', reduceIo, values, [])),
     updateIo,
-    update: (values) =>
-      updateIo === undefined ? TE.right(0) : recorded('update', values)(runSection(session)('update', updateIo, values, [])),
-    evaluate: (scores, images) => runSection(session)('evaluate', scores, noStep, images),
-    save: (saved) => TE.map(() => undefined)(runSection(session)('save', saved, noStep, [])),
-    interrupt: () => session.interrupt(),
-    measuredPeakBytes: () => session.measuredPeakBytes(),
-    measuredHostPeakBytes: () => session.measuredHostPeakBytes(),
-    repeatedTiles: () => session.repeatedTiles(),
-    kernelMilliseconds: () => session.kernelMilliseconds(),
-    close: () => session.close()
+    update: (values) => (updateIo === undefined ? TE.right(0) : recorded('update', values)(run('update', updateIo, values, []))),
+    evaluate: (scores, images) => run('evaluate', scores, noStep, images),
+    save: (saved) => TE.map(() => undefined)(run('save', saved, noStep, [])),
+    suspendWhile: (use) => async () => {
+      const saved = createStepIo(program.save)
+      const kept = await run('save', saved, noStep, [])()
+      if (E.isLeft(kept)) return kept
+      suspend()
+      const used = await use(saved)()
+      const restored = createStepIo(program.restore)
+      for (const { name } of program.restore.stepIo) restored.view(name).set(saved.view(name))
+      const reopened = await openRestored(opening, restored)()
+      if (E.isLeft(reopened)) return reopened
+      session = reopened.right
+      return used
+    },
+    interrupt: () => session?.interrupt(),
+    measuredPeakBytes,
+    measuredHostPeakBytes,
+    repeatedTiles: () => session?.repeatedTiles() ?? 0,
+    kernelMilliseconds: () => session?.kernelMilliseconds() ?? [],
+    close: () => session?.close()
   }
 }
 

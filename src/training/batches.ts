@@ -12,6 +12,7 @@ import { type Augmentation, type ColourJitter, createAugmenter } from './augment
 import { type CropPlacement, extentInImage } from './crop-mask'
 import type { CropRegions } from './crop-regions'
 import type { ImageLoader, Place } from './image-loader'
+import { readThrough } from './read-through'
 import { type StainChange, type StainJitter, createStainDraws, jitterStains } from './stain-jitter'
 
 export interface Batch {
@@ -45,7 +46,8 @@ interface BatchOptions {
   readonly stainJitter?: StainJitter | undefined
   readonly loader: ImageLoader
   readonly regions: CropRegions
-  readonly onSkipped?: (failure: Failure) => void
+  /** Told what cannot be read of which image; another crop is drawn. */
+  readonly onSkipped?: (failure: Failure, image: string) => void
 }
 
 /** One row of a batch: an example, and where its crop lies. */
@@ -165,7 +167,11 @@ export const createBatches = (options: BatchOptions): Batches => {
     const attempts = new Array<number>(options.batch).fill(0)
     const [images, labels]: [Image[], number[]] = [[], []]
     for (let row = 0; row < options.batch;) {
-      const loaded = await loadRows([rowsOf(microStep, attempts)[row]!])()
+      const drawn = rowsOf(microStep, attempts)[row]!
+      const loaded = await pipe(
+        loadRows([drawn]),
+        TE.chainFirst(({ images: [image] }) => readThrough(options.crop)(image!))
+      )()
       if (E.isRight(loaded)) {
         images.push(...loaded.right.images)
         for (const label of Array.from(loaded.right.target)) labels.push(label)
@@ -174,7 +180,7 @@ export const createBatches = (options: BatchOptions): Batches => {
       }
       attempts[row]! += 1
       if (loaded.left.code !== 'input' || attempts[row]! > maxAttempts) return loaded
-      onSkipped(loaded.left)
+      onSkipped(loaded.left, drawn.example.path)
     }
     settle(microStep, attempts)
     return E.right({ images, target: labels })

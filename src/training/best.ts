@@ -5,11 +5,9 @@ export interface Validation extends Quality {
   readonly step: number
 }
 
-/**
- * The measure by which one validation is better than another: a lower loss, or a higher accuracy,
- * AUC or IoU.
- */
-export type BestBy = 'loss' | 'accuracy' | 'auc' | 'iou'
+/** Measures by which one validation is better than another: a lower loss, a higher other one. */
+export const bestBys = ['loss', 'accuracy', 'auc', 'iou', 'dice', 'kappa'] as const satisfies readonly (keyof Quality)[]
+export type BestBy = (typeof bestBys)[number]
 
 export interface Best extends Validation {
   /** Validations since, none of which was better. */

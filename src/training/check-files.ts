@@ -11,12 +11,13 @@ import type { TrainOptions } from '../option-tables/train-options'
 import { isStateName } from './state'
 import type { Split } from './validation-split'
 
-type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'report' | 'trace' | 'state' | 'signal'>
+type Files = Pick<TrainOptions, 'save' | 'best' | 'perImage' | 'metrics' | 'report' | 'trace' | 'state' | 'signal'>
 
 /** The places that one training alone may write to. */
-export const claimedOutputs = ({ save, best, metrics, report, trace, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
+export const claimedOutputs = ({ save, best, perImage, metrics, report, trace, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
   ...namedPaths('--save', save),
   ...namedPaths('--best', best),
+  ...namedPaths('--per-image', perImage),
   ...namedPaths('--metrics', metrics),
   ...namedPaths('--report', report),
   ...namedPaths('--trace', trace),

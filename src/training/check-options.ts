@@ -4,6 +4,8 @@ import { type Failure, inputFailure } from '../failure'
 type Name =
   | 'validation'
   | 'validateEvery'
+  | 'validateOn'
+  | 'perImage'
   | 'best'
   | 'bestBy'
   | 'earlyStop'
@@ -22,6 +24,8 @@ type Name =
 /** Options that make sense only with another, by their names on the command line. */
 const needs: readonly (readonly [option: Name, flag: string, needed: Name, neededFlag: string])[] = [
   ['validateEvery', '--validate-every', 'validation', '--validation'],
+  ['validateOn', '--validate-on', 'validation', '--validation'],
+  ['perImage', '--per-image', 'validation', '--validation'],
   ['best', '--best', 'validation', '--validation'],
   ['bestBy', '--best-by', 'validation', '--validation'],
   ['earlyStop', '--early-stop', 'validation', '--validation'],

@@ -28,6 +28,8 @@ export interface ImageLoader {
   readonly image: (example: Example, place: Place) => Outcome<Image>
   /** The classes of the crop, flipped and turned as its image is. */
   readonly classes: (example: Example, mask: Mask, place: Place) => Outcome<Uint8Array>
+  /** The same images in crops of another size, one at a time. */
+  readonly inCropsOf: (crop: Extent2) => ImageLoader
 }
 
 export interface ImageLoaderOptions {
@@ -100,8 +102,6 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
   const [wholeImage, wholeMask, polygons] = [imageCache(least, undefined, resolution), maskCache(least), annotationCache()]
   const opened = memoised((path) => openImage(path, resolution))
   const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
-  const isBuffered = bufferedBytes({ crop, batch, ...(each === undefined ? {} : { pixelBytes: each }) }) !== undefined
-
   const seen = (example: Example): Outcome<SeenImage> =>
     pipe(
       opened(example.path),
@@ -121,16 +121,17 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
       )
     )
 
-  const windowOf = (placement: CropPlacement): ImageWindow => {
+  const windowOf = (placement: CropPlacement, crop: Extent2): ImageWindow => {
     const { cropTop, cropLeft } = placement
     return { top: cropTop, left: cropLeft, ...extentInImage(crop, placement) }
   }
 
-  const cutImage = ({ extent, header }: SeenImage, readWindow: ReadWindow, placement: CropPlacement): Outcome<Image> => {
+  const cutImage = ({ extent, header }: SeenImage, readWindow: ReadWindow, placement: CropPlacement, of: CropBytes): Outcome<Image> => {
     const { height, width } = extent
     const { channels, elementType } = header.samples
-    if (!isBuffered) return TE.right({ pixels: readPixels(header, readWindow), height, width, channels, elementType, ...placement })
-    const window = windowOf(placement)
+    if (bufferedBytes(of) === undefined)
+      return TE.right({ pixels: readPixels(header, readWindow), height, width, channels, elementType, ...placement })
+    const window = windowOf(placement, of.crop)
     return TE.map((pixels: Uint8Array): Image => ({
       pixels: ownPixels(pixels),
       isHandedOver: true,
@@ -170,14 +171,14 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
   const cutPolygons = (mask: Mask, extent: Extent2, window: ImageWindow): Outcome<ClassMap> =>
     TE.map((map: PolygonMap): ClassMap => ({ ...window, pixels: paintWindow(map, extent, window) }))(polygons(mask))
 
-  return {
+  const loaderOf = (of: CropBytes): ImageLoader => ({
     image: (example, place) =>
       pipe(
         seen(example),
         TE.chain((image) =>
           image.read === undefined
             ? TE.map((whole: DecodedImage): Image => ({ ...whole, ...place(whole) }))(decodedWhole(example, image.extent))
-            : cutImage(image, image.read, place(image.extent))
+            : cutImage(image, image.read, place(image.extent), of)
         )
       ),
     classes: (example, mask, place) =>
@@ -185,10 +186,12 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
         seen(example),
         TE.chain(({ extent }) => {
           const placement = place(extent)
-          return TE.map((cut: ClassMap) => cropMask(cut, { ...placement, cropTop: 0, cropLeft: 0 }, crop))(
-            (mask.annotation === undefined ? cutPixels : cutPolygons)(mask, extent, windowOf(placement))
+          return TE.map((cut: ClassMap) => cropMask(cut, { ...placement, cropTop: 0, cropLeft: 0 }, of.crop))(
+            (mask.annotation === undefined ? cutPixels : cutPolygons)(mask, extent, windowOf(placement, of.crop))
           )
         })
-      )
-  }
+      ),
+    inCropsOf: (other) => loaderOf({ ...of, crop: other, batch: 1 })
+  })
+  return loaderOf({ crop, batch, ...(each === undefined ? {} : { pixelBytes: each }) })
 }

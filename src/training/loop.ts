@@ -213,6 +213,10 @@ export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
   /** Crops that could not be read and were drawn anew, where that was asked for. */
   readonly skippedCrops?: number
+  /** The images that these were of. */
+  readonly skippedCropsOf?: readonly string[]
+  /** Images that could not be read and were left out of validations, where that was asked for. */
+  readonly skippedImages?: readonly string[]
   /** What it started from, where a weights file was read. */
   readonly weights?: StartingWeights
 }

@@ -9,10 +9,12 @@ import type { Extent2 } from '../images/resolution'
 import type { SeenImage } from '../images/image-notices'
 import { maxSteps } from '../options/limits'
 import { present } from '../options/present'
+import { alternatives } from '../text/alternatives'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
+import { type BestBy, bestBys } from './best'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { mostChannels } from '../images/samples'
@@ -29,6 +31,8 @@ import type { StepIo } from '../running/step-io'
 import { restoreState } from './state'
 import type { TrainingRecord } from './record'
 import { type Split, splitForValidation } from './validation-split'
+import type { ValidationGroup } from './plan-validation'
+import { checkValidateOn, planWholeValidation } from './whole-validation'
 
 /** What a model must end in for labels of a kind, and whether it does. */
 const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): readonly [wanted: string, isThere: boolean] => {
@@ -88,6 +92,8 @@ export interface PreparedTraining extends Split {
   readonly state: Resumed | undefined
   /** Where crops lie. */
   readonly regions: CropRegions
+  /** How whole images are validated; absent where the middle crops are. */
+  readonly validationGroups?: readonly ValidationGroup[]
 }
 
 /** Rows of an update. */
@@ -137,14 +143,14 @@ export const planAlone: PlanTraining = (built, options) =>
   )
 
 /** Refuses a measure of the best that such data do not have. */
-const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training, validation }: Split): E.Either<Failure, void> => {
+const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { training, validation }: Split): E.Either<Failure, void> => {
   const kind = labelKind(training)
   if (validation !== undefined && (kind === 'values' || kind === 'class-set'))
     return E.left(inputFailure(`--validation does not measure ${labelNames[kind]}: leave it out`))
-  const [absent, instead] = kind === 'mask' ? ['auc', 'iou'] : ['iou', 'auc']
-  return bestBy === absent
-    ? E.left(inputFailure(`--best-by ${absent} is not measured on such data; take loss, accuracy or ${instead}`))
-    : E.right(undefined)
+  const absent: readonly BestBy[] = kind !== 'mask' ? ['iou', 'dice'] : validateOn === 'crop' ? ['auc'] : []
+  if (bestBy === undefined || !absent.includes(bestBy)) return E.right(undefined)
+  const measured = bestBys.filter((measure) => !absent.includes(measure))
+  return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
 }
 
 /** The size of the crop that a step sees of each image. */
@@ -182,9 +188,13 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
   return pipe(
     TE.fromEither(splitForValidation(asked, options.seed)),
     TE.bindTo('split'),
-    TE.chainFirstEitherK(({ split }) => checkMeasure(asked, split)),
-    TE.let('objective', ({ split }) => objectiveFor(asked, split)),
-    TE.bind('unweighted', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.chainFirstEitherK(({ split }) =>
+      pipe(
+        checkMeasure(asked, split),
+        E.chain(() => checkValidateOn(asked, split.validation))
+      )
+    ),
+    TE.bind('unweighted', ({ split }) => TE.fromEither(buildSetupGraph(setup, objectiveFor(asked, split), imageSource))),
     TE.bind('classes', ({ unweighted, split }) => TE.fromEither(classesOf(unweighted.graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
@@ -208,6 +218,10 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       weighted(normalisedBy(unweighted, channels), split, classWeights)
     ),
     TE.bind('planned', ({ built }) => plan(built, options)),
+    TE.bind('validationGroups', ({ built, planned, split, looked: { request, seen } }) => {
+      const least = minExtent(cropExtent(planned.staged.program), options.rotate)
+      return planWholeValidation(request, split.validation, { built, planned, seen, least })
+    }),
     TE.bind('steps', ({ looked: { request }, planned, split }) =>
       TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))
     ),
@@ -219,19 +233,33 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       const earlierFingerprint = resumeFingerprint(request, planned, split, trainedChannels(request, channels), earlierNaming)
       return findState(request, planned, { ...choices, earlierFingerprint })
     }),
-    TE.map(({ looked: { request, seen, channels }, split, planned, classes, classWeights, steps, fingerprint, rates, state, regions }) => ({
-      request,
-      ...split,
-      ...present({ cropBytes: cropBytesOf(seen, planned, channels) }),
-      planned,
-      channels,
-      classes,
-      classWeights,
-      steps,
-      fingerprint,
-      rates,
-      state,
-      regions
-    }))
+    TE.map(
+      ({
+        looked: { request, seen, channels },
+        split,
+        planned,
+        classes,
+        classWeights,
+        steps,
+        fingerprint,
+        rates,
+        state,
+        regions,
+        validationGroups
+      }) => ({
+        request,
+        ...split,
+        ...present({ cropBytes: cropBytesOf(seen, planned, channels), validationGroups }),
+        planned,
+        channels,
+        classes,
+        classWeights,
+        steps,
+        fingerprint,
+        rates,
+        state,
+        regions
+      })
+    )
   )
 }

@@ -1,4 +1,5 @@
 import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
 import { isNormalised } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
@@ -20,7 +21,12 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
-import { validate } from './validation'
+import type { Quality } from './scores'
+import type { ValidationRun } from './validation'
+import { validateReadable } from './validate-readable'
+import { writeImageTable } from './image-table'
+import { pixelMeasureOf } from './pixel-tally'
+import { validateImages } from './validate-images'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
@@ -29,32 +35,76 @@ const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batch
   return weighsRows(training, classWeights) ? bothLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
-/** Counts the crops that were drawn anew, where that is asked for, and tells of each file once. */
-const countSkipped = ({
-  options: { skipBad },
-  notify
-}: TrainingRequest): { readonly onSkipped?: (failure: Failure) => void; readonly count: () => number } => {
+/** What could not be read and was passed over, where that is asked for. */
+interface Skipped {
+  readonly onSkipped?: (failure: Failure, image: string) => void
+  readonly onSkippedImage?: ((failure: Failure, image: string) => void) | undefined
+  /** Crops that were drawn anew, and images that were left out of validations. */
+  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages'>
+}
+
+/** Counts what is passed over, and tells of each file once. */
+const countSkipped = ({ options: { skipBad }, notify }: TrainingRequest): Skipped => {
+  if (!skipBad) return { counts: () => ({}) }
   const told = new Set<string>()
+  const left = new Set<string>()
   let skipped = 0
-  const onSkipped = ({ message }: Failure): void => {
-    skipped += 1
-    const [file = ''] = message.split(' cannot be read')
-    if (!told.has(file)) notify(`${message}; another crop is drawn`)
-    told.add(file)
+  return {
+    onSkipped: ({ message }, image) => {
+      skipped += 1
+      if (!told.has(image)) notify(`${message}; another crop is drawn`)
+      told.add(image)
+    },
+    onSkippedImage: ({ message }, image) => {
+      if (!left.has(image)) notify(`${message}; ${image} is left out of validation`)
+      left.add(image)
+    },
+    counts: () => ({ skippedCrops: skipped, skippedCropsOf: [...told], skippedImages: [...left] })
   }
-  return { ...(skipBad ? { onSkipped } : {}), count: () => skipped }
+}
+
+/** The measures of the validation set after the steps so far; absent where there is none. */
+const validationOf = (
+  { request, planned, validation, validationGroups, classes }: PreparedTraining,
+  running: Pick<ValidationRun, 'network' | 'loader' | 'batch' | 'crop' | 'onCrops'> & Pick<Skipped, 'onSkippedImage'>
+): Outcome<Quality> | undefined => {
+  const { evaluate } = planned.staged.program
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const { signal, perImage } = request.options
+  const { ranks } = request
+  if (validation === undefined || evaluate === undefined) return undefined
+  if (validationGroups === undefined)
+    return validateReadable({ ...running, loss, section: evaluate, dataset: validation, classes, signal, ranks }, running.onSkippedImage)
+  return pipe(
+    validateImages({
+      ...running,
+      groups: validationGroups,
+      measure: pixelMeasureOf(loss),
+      device: request.setup.device,
+      // Ranks end together, after a step.
+      signal: ranks === undefined ? signal : undefined,
+      ranks,
+      onSkipped: running.onSkippedImage && ((failure, { example }) => running.onSkippedImage?.(failure, example.path))
+    }),
+    TE.chainFirst(({ images }) =>
+      perImage === undefined
+        ? TE.right(undefined)
+        : writeImageTable(perImage, validation.names ?? Array.from({ length: classes }, (_, index) => `${index}`), images)
+    ),
+    TE.map(({ quality }) => quality)
+  )
 }
 
 const trainOn =
   (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
     const skipped = countSkipped(prepared.request)
-    const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
+    const { request, planned, training, classes, steps, fingerprint, state } = prepared
     const { seed, flip, rotate, colourJitter, stainJitter, signal, save, best } = request.options
     const { program } = planned.staged
     const [batch] = program.input
     const rows = rowsOfUpdate(planned, request)
-    const [crop, { evaluate }] = [cropExtent(program), program]
+    const crop = cropExtent(program)
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
     const batches = createBatches({
       dataset: training,
@@ -68,7 +118,7 @@ const trainOn =
       stainJitter,
       loader,
       regions: prepared.regions,
-      ...skipped
+      ...(skipped.onSkipped && { onSkipped: skipped.onSkipped })
     })
     const stop = () => network.interrupt()
     // Ranks end together, after a step.
@@ -85,22 +135,7 @@ const trainOn =
       pixels: rows * crop.height * crop.width,
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
-      validate:
-        validation &&
-        evaluate &&
-        validate({
-          network,
-          loss: planned.staged.graph.nodes.at(-1)!,
-          section: evaluate,
-          dataset: validation,
-          batch,
-          classes,
-          crop,
-          loader,
-          signal,
-          ranks: request.ranks,
-          onCrops
-        }),
+      validate: validationOf(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
       metrics,
       tracker,
       stateWriter: createStateWriter(network, program, {
@@ -116,7 +151,7 @@ const trainOn =
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
       ...trained,
-      ...present({ weights: network.startingWeights, skippedCrops: skipped.onSkipped && skipped.count() })
+      ...present({ weights: network.startingWeights, ...skipped.counts() })
     }))
     if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)

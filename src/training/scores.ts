@@ -9,10 +9,12 @@ export interface Quality extends Partial<ConfusionMeasures> {
   /** Mean intersection over union of the classes of masks; null where no pixel counts. */
   readonly iou?: number | null
   /**
-   * Area under the ROC curve of labelled images: of class 1 with two classes, else the mean over
-   * classes of one against the rest; null where all are of one class.
+   * Area under the ROC curve of labelled images, or of pixels of whole images: of class 1 with two
+   * classes, else the mean over classes of one against the rest; null where all are of one class.
    */
   readonly auc?: number | null
+  /** That of each class, of pixels of three classes or more. */
+  readonly classAuc?: readonly (number | null)[]
 }
 
 /** Row-major [images, classes]. */

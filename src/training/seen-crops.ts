@@ -83,7 +83,7 @@ export const pictureCrops = async (
   rows: readonly number[],
   { height, width }: { readonly height: number; readonly width: number },
   classes: number
-): Promise<(io: StepIo, kind: 'mask' | 'class') => readonly SeenCrop[]> => {
+): Promise<(io: Pick<StepIo, 'view'>, kind: 'mask' | 'class') => readonly SeenCrop[]> => {
   const thumbnails: (Thumbnail | undefined)[] = []
   for (const row of rows) thumbnails.push(await thumbnailOf(images[row]!, height, width))
   return (io, kind) =>

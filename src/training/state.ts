@@ -42,6 +42,7 @@ const StoredValidation = t.intersection([
     kappa: Measure,
     classIou: t.readonlyArray(Measure),
     classDice: t.readonlyArray(Measure),
+    classAuc: t.readonlyArray(Measure),
     confusion: t.readonlyArray(t.readonlyArray(t.number))
   })
 ])

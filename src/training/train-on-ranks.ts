@@ -8,6 +8,7 @@ import { type Objective, type Shard, type Training, checkObjective, decodePlanFi
 import type { Program } from '../../staging/program/program'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
+import { extentText } from '../images/resolution'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, type PreparedTraining, planAlone, prepareTraining } from './prepare'
@@ -46,6 +47,7 @@ const ofFirstRank = [
   'stateEvery',
   'save',
   'best',
+  'perImage',
   'metrics',
   'report',
   'trace',
@@ -162,7 +164,14 @@ const planRows =
   }
 
 /** All that must be the same on all ranks, by its name in a sentence. */
-const choicesOf = ({ request: { options }, planned, fingerprint, rates, steps }: PreparedTraining): E.Either<Failure, object> =>
+const choicesOf = ({
+  request: { options },
+  planned,
+  fingerprint,
+  rates,
+  steps,
+  validationGroups
+}: PreparedTraining): E.Either<Failure, object> =>
   pipe(
     versions(),
     E.bimap(deviceFailure, ({ library, version, instructionSet }) => {
@@ -178,7 +187,8 @@ const choicesOf = ({ request: { options }, planned, fingerprint, rates, steps }:
         library: `${library} ${version}`,
         instructions: instructionSet,
         ...named,
-        ...(options.shardRows ? {} : { 'program of hash': hashOf(staged.program) })
+        ...(options.shardRows ? {} : { 'program of hash': hashOf(staged.program) }),
+        'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
       }
     })
   )

@@ -18,7 +18,7 @@ import { pictureCrops, shownPlaces } from './seen-crops'
 import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
-interface ValidationRun {
+export interface ValidationRun {
   readonly network: RunningNetwork
   /** The loss that the network ends in. */
   readonly loss: Node

@@ -1,7 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
 import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './graph'
+import { untiled } from './span'
 import { gathersStatistics } from './statistics'
+import { segmentTiling } from './tiling'
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -138,17 +140,21 @@ const firstAndLast = (names: readonly string[]): string =>
   names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
 
 /** Why ranks cannot share the rows of images of a graph; undefined where they can. */
-const reasonAgainstShard = ({ nodes, input }: Graph, { count, index }: Shard): string | undefined => {
+const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
+  const { nodes, input } = graph
+  const { count, index } = shard
   if (!(Number.isSafeInteger(count) && count >= 1 && Number.isSafeInteger(index) && index >= 0 && index < count))
     return `there is no rank ${index} of ${count} that share rows; count ranks from 0`
   if (count > Math.min(mostRanks, input[2])) return `${count} ranks cannot share the ${input[2]} rows of an image; start fewer`
   const gathering = nodes.find(gathersStatistics)
   if (gathering !== undefined)
     return `${gathering.name} (${gathering.op}) needs statistics of whole images, which ranks that share rows do not gather yet; share micro-batches instead, or freeze its statistics`
-  const pool = nodes.find(({ op }) => op === 'globalMaxPool')
-  return pool === undefined
-    ? undefined
-    : `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`
+  const pool = nodes.find(({ gathersMaxima }) => gathersMaxima)
+  if (pool !== undefined)
+    return `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`
+  return segmentTiling({ ...graph, shard }, { from: 0, to: nodes.length }, untiled) === undefined
+    ? `some of ${count} ranks that share rows would see nothing but padding; start fewer`
+    : undefined
 }
 
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {

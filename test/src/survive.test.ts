@@ -3,7 +3,7 @@
  * is left, and that it is whole.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, constants, cpSync, existsSync, openSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -217,7 +217,17 @@ test('Ctrl-C while a plan is made that takes long: exit 130 within a second', as
 test('Ctrl-C while a file does not answer: exit 130 within a second', async () => {
   execFileSync('mkfifo', [at('silent.json')])
   const args = [script, 'plan', 'vgg11', '--input', '1x3x64x64', '--plan', at('silent.json'), '--json']
-  const { ended, milliseconds } = await interruptedWhen(args, (_, interrupt) => setTimeout(interrupt, 2000))
+  const { ended, milliseconds } = await interruptedWhen(args, (_, interrupt) => {
+    const isRead = setInterval(() => {
+      try {
+        openSync(at('silent.json'), constants.O_WRONLY | constants.O_NONBLOCK)
+      } catch {
+        return // Nobody reads it yet.
+      }
+      clearInterval(isRead)
+      interrupt()
+    }, 50)
+  })
   assert.is(sentenceOf(ended, 130, 'interrupted'), 'interrupted.')
   assert.ok(milliseconds < mostMilliseconds, `${milliseconds}`)
 })

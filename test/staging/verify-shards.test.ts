@@ -54,6 +54,17 @@ test('a sum over rows is counted exactly, whatever their number', () => {
     }
 })
 
+test('what has too few rows for all ranks runs on all of them alike', () => {
+  // Ten rows make four parts of 3, 3, 3 and 1; five behind the pool make three of 2, 2 and 1.
+  const untiled = [segment(0, 2), segment(2, 4), segment(4, 5), segment(5, 7), segment(7, 9)]
+  const programs = Array.from(
+    { length: 4 },
+    (_, index) => must(stage({ ...requestFor(layers, untiled, { shard: { count: 4, index } }), input: [1, 3, 10, 32] })).program
+  )
+  assert.is(sentenceOf(programs), 'nothing is wrong')
+  for (const { shard } of programs) assert.equal(shard!.alike, ['5.weight', '5.bias', '7.weight', '7.bias'])
+})
+
 test('the memory of a rank falls with their number', () => {
   const peaks = [1, 2, 4].map((count) => Math.max(...programsOf(count).map(({ peakBytes }) => peakBytes)))
   assert.ok(peaks[1]! < 0.6 * peaks[0]!, peaks.join())

@@ -36,6 +36,6 @@ unshare "${spaces[@]}" bash -euc '
   if [ -d "$packages/.cache" ]; then mount -t tmpfs tmpfs "$copy/node_modules/.cache"; fi
   for path in "$@"; do mount --bind "${path%%=*}" "$root${path#*=}"; done
   mount -t proc proc "$root/proc"
-  mount --rbind /dev "$root/dev"
+  for place in dev sys; do mount --rbind "/$place" "$root/$place"; done
   exec chroot "$root" bash -euc "cd /work/tilefold; $command"
 ' in-root "$@"

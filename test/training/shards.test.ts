@@ -9,27 +9,31 @@ import { segmentTiling } from '../../staging/graph/tiling'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
 import { propertyRuns } from '../property-runs'
-import { randomSegments } from '../staging/random-segments'
+import { randomSegments, withRematerialization } from '../staging/random-segments'
 import { runSections, update } from './execute'
 import { optimizers, randomTraining } from './random-training'
 import { runShards, stageShards } from './run-shards'
+
+// The second keeps channels in blocks.
+const devices = ['reference', 'cpu'] as const
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
 
 test('ranks that share rows train as one does, of random networks in random segments', async () => {
   let [sharded, all] = [0, 0]
   await fc.assert(
-    fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), async (seed, count) => {
+    fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), fc.constantFrom(...devices), async (seed, count, device) => {
       const { draw, execution, batches } = randomTraining(seed, { dropout: true })
       const { graph, ...micro } = execution(2)
       fc.pre(!graph.nodes.some((node) => gathersStatistics(node) || node.op === 'globalMaxPool'))
       const onRanks = { ...graph, shard: { count, index: 0 } }
-      const segments = randomSegments(draw, onRanks)
+      const segments = withRematerialization(draw, onRanks, randomSegments(draw, onRanks))
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
       all++
       if (segments.some((segment) => shardOf(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
-      const running = { ...micro, segments }
+      const running = { ...micro, segments, device }
+      const isExact = device === 'reference'
       const updates = [batches(2, 2), batches(2, 2)]
       const alone = await runSections(
         running,
@@ -41,13 +45,16 @@ test('ranks that share rows train as one does, of random networks in random segm
       must(verifyRanks(staged.map(({ program }) => program)))
       const outcomes = await runShards(running, staged, updates)
       for (const { tensors, staged, measuredPeakBytes } of outcomes) {
-        assertTensorsClose(tensors, alone.tensors, 1e-11)
+        assertTensorsClose(tensors, alone.tensors, isExact ? 1e-11 : 1e-3)
         const unused = staged.program.peakBytes - measuredPeakBytes
         assert.ok(unused >= 0 && unused < 4096, `${unused} bytes below the peak were not used`)
       }
       alone.losses.forEach((loss, step) => {
         const sum = outcomes.reduce((all, { losses }) => all + losses[step]!, 0)
-        assert.ok(Math.abs(sum - loss) <= 1e-12 * Math.max(1, Math.abs(loss)), `step ${step}: loss ${sum} is not ${loss}`)
+        assert.ok(
+          Math.abs(sum - loss) <= (isExact ? 1e-12 : 1e-5) * Math.max(1, Math.abs(loss)),
+          `step ${step}: loss ${sum} is not ${loss}`
+        )
       })
     }),
     propertyRuns(60)

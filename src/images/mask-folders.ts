@@ -1,0 +1,75 @@
+import { extname, join } from 'node:path'
+import * as TE from 'fp-ts/TaskEither'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { entriesOf, isHidden, isImage } from './class-folders'
+import { type CsvExample, maskExtensions } from './dataset-csv'
+
+/** What folders of images, and of their masks, are called, in small letters. */
+const imageFolders: readonly string[] = ['images', 'image', 'imgs', 'img', 'jpegimages', 'img_dir']
+const maskFolders: readonly string[] = ['masks', 'mask', 'labels', 'label', 'annotations', 'segmentationclass', 'ann_dir']
+
+/** What names of masks may have behind the image's. */
+const suffixes = ['', '_mask', '-mask', '.mask', '_label', '-label', '.label'] as const
+
+const stemOf = (name: string): string => name.slice(0, name.length - extname(name).length)
+const isMaskName = (name: string): boolean => !isHidden(name) && maskExtensions.includes(extname(name).toLowerCase())
+
+interface Pair {
+  readonly images: string
+  readonly masks: string
+}
+
+/** The two folders, where there are these alone. */
+const findPair = (folders: readonly string[]): Pair | undefined => {
+  const seen = folders.filter((name) => !isHidden(name))
+  const images = seen.find((name) => imageFolders.includes(name.toLowerCase()))
+  const masks = seen.find((name) => maskFolders.includes(name.toLowerCase()))
+  return seen.length === 2 && images !== undefined && masks !== undefined ? { images, masks } : undefined
+}
+
+/** Pairs images and masks by their names, or says in a sentence which has none or several. */
+const pairUp = (
+  path: string,
+  { images, masks }: Pair,
+  imageNames: readonly string[],
+  maskNames: readonly string[]
+): readonly CsvExample[] | string => {
+  const rows: CsvExample[] = []
+  const taken = new Set<string>()
+  for (const name of imageNames) {
+    const stem = stemOf(name)
+    const found = maskNames.filter((mask) => suffixes.some((suffix) => stemOf(mask) === `${stem}${suffix}`))
+    const [mask, other] = found
+    if (mask === undefined)
+      return `${join(path, images, name)} has no mask in ${join(path, masks)}: add ${stem}.png there, or leave the image out`
+    if (other !== undefined) return `${join(path, images, name)} has the masks ${found.join(' and ')} in ${join(path, masks)}: leave one`
+    if (taken.has(mask)) return `${join(path, masks, mask)} is the mask of several images: give each its own`
+    taken.add(mask)
+    rows.push({ path: join(path, images, name), label: { maskPath: join(path, masks, mask) }, origin: join(path, images) })
+  }
+  const left = maskNames.find((mask) => !taken.has(mask))
+  return left === undefined
+    ? rows
+    : `${join(path, masks, left)} is the mask of no image in ${join(path, images)}: add the image, or leave the mask out`
+}
+
+/**
+ * The images of a folder with a folder of images and one of masks, such as `images` and `masks`, by
+ * their names: `a.png` has the mask `a.png`, `a_mask.png` or `a.geojson`. Undefined of a folder
+ * that holds anything else.
+ */
+export const readMaskFolders = (path: string): Outcome<readonly CsvExample[] | undefined> =>
+  TE.chain((rows: readonly CsvExample[] | string | undefined) =>
+    typeof rows === 'string' ? TE.left<Failure>(inputFailure(rows)) : TE.right(rows)
+  )(
+    TE.tryCatch(
+      async () => {
+        const pair = findPair((await entriesOf(path)).folders)
+        if (pair === undefined) return undefined
+        const [{ files: images }, { files: masks }] = [await entriesOf(join(path, pair.images)), await entriesOf(join(path, pair.masks))]
+        const imageNames = images.filter((name) => !isHidden(name) && isImage(name))
+        return imageNames.length === 0 ? [] : pairUp(path, pair, imageNames, masks.filter(isMaskName))
+      },
+      (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)
+    )
+  )

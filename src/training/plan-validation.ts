@@ -1,0 +1,184 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type AnyLayer, type Model, meanSquaredError } from '../../dsl'
+import { type Op, flatLayers, isLoss } from '../../dsl/internal'
+import { type Graph, type Source, buildGraph, receptiveField } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import type { Example } from '../images/dataset'
+import { type Extent2, extentText } from '../images/resolution'
+import { frozenModel, mapOps } from '../model/model-layers'
+import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
+import type { RunnableSetup } from '../plans/setup'
+import type { Watching } from '../plans/watching'
+import { partBytes } from '../running/step-io'
+import { type ReceptiveFields, windowExtent } from './window-spans'
+
+/** An image that is validated whole, and its place in the list. */
+export interface ValidatedImage {
+  readonly example: Example
+  readonly place: number
+  readonly extent: Extent2
+}
+
+/** Images that one plan evaluates, by windows of one extent. */
+export interface ValidationGroup {
+  readonly planned: Planned
+  readonly window: Extent2
+  /** Absent where each image is one window. */
+  readonly fields: ReceptiveFields | undefined
+  readonly images: readonly ValidatedImage[]
+}
+
+/** What whole images are evaluated with. */
+export interface ValidationRequest {
+  readonly setup: RunnableSetup
+  /** Bytes of the training's arena, within which they are evaluated. */
+  readonly arenaBytes: number
+  readonly source: Source
+  /** The training's input [B, C, H, W]. */
+  readonly input: readonly number[]
+  readonly images: readonly ValidatedImage[]
+  readonly watching: Watching
+}
+
+/** More extents than this are evaluated by windows of one, where these are exact. */
+const mostExtents = 8
+
+const isLossLayer = ({ op }: Pick<AnyLayer, 'op'>): boolean => isLoss(op as Op)
+
+/**
+ * The model by its running statistics, whose scores are handed out in place of its loss. Layers
+ * keep their names.
+ */
+const scoringModel = ({ name, layers }: Model): Model => {
+  const ends = flatLayers(layers).some(isLossLayer)
+  const compared = mapOps(layers, (layer) => (isLossLayer(layer) ? meanSquaredError : layer))
+  return frozenModel({ name, layers: ends ? compared : [...compared, meanSquaredError] })
+}
+
+const setupFor = ({ setup, arenaBytes, input }: ValidationRequest, { height, width }: Extent2): RunnableSetup => {
+  const { device, precision, threads, exactKernels } = setup
+  return {
+    device,
+    ...(precision && { precision }),
+    ...(threads === undefined ? {} : { threads }),
+    ...(exactKernels && { exactKernels }),
+    model: scoringModel(setup.model),
+    budget: { kind: 'bytes', bytes: arenaBytes },
+    input: [1, input[1]!, height, width]
+  }
+}
+
+const graphAt = (request: ValidationRequest, extent: Extent2): E.Either<unknown, Graph> => {
+  const { model, input } = setupFor(request, extent)
+  return buildGraph(model, input!)
+}
+
+/** What outputs read of an image of some extent; absent where that is all of it. */
+const fieldsAt = (request: ValidationRequest, extent: Extent2): ReceptiveFields | undefined =>
+  pipe(
+    graphAt(request, extent),
+    E.match(
+      () => undefined,
+      (graph) => {
+        const [H, W] = [receptiveField(graph, 'H'), receptiveField(graph, 'W')]
+        return H === undefined || W === undefined ? undefined : { H, W }
+      }
+    )
+  )
+
+const sameFields = (one: ReceptiveFields, other: ReceptiveFields | undefined): boolean =>
+  (['H', 'W'] as const).every(
+    (axis) => one[axis].stride === other?.[axis].stride && one[axis].before === other[axis].before && one[axis].after === other[axis].after
+  )
+
+/** Plans a window; fails with code `budget` where it does not fit, or its scores are too many. */
+const planWindow = (request: ValidationRequest, window: Extent2): Outcome<Planned> =>
+  pipe(
+    buildSetupGraph(setupFor(request, window), { kind: 'evaluate' }, request.source),
+    E.chain((built) => planNetwork(built, request.watching)),
+    TE.fromEither,
+    TE.filterOrElse(
+      ({ staged }) => staged.program.step.exchangeBytes <= partBytes,
+      ({ staged }): Failure => ({
+        code: 'budget',
+        message: `the scores of ${extentText(window)} pixels are ${staged.program.step.exchangeBytes} bytes, more than ${partBytes} at once`
+      })
+    )
+  )
+
+type Window = Pick<ValidationGroup, 'planned' | 'window' | 'fields'>
+
+/** The least extent of some images; windows of it lie within each. */
+const leastOf = (images: readonly ValidatedImage[]): Extent2 => ({
+  height: Math.min(...images.map(({ extent }) => extent.height)),
+  width: Math.min(...images.map(({ extent }) => extent.width))
+})
+
+const cutFailure = (least: Extent2, reason: string): Failure =>
+  inputFailure(`images of ${extentText(least)} cannot be validated whole within the memory of the training (${reason})`)
+
+/**
+ * The largest windows that fit, of which some cover an image: the longer side is halved until they
+ * do.
+ */
+const planWindows = (request: ValidationRequest, least: Extent2, fields: ReceptiveFields): Outcome<Window> => {
+  const { stride: high } = fields.H
+  const { stride: wide } = fields.W
+  const attempt = (parts: { readonly height: number; readonly width: number }, reason: string): Outcome<Window> => {
+    const height = windowExtent(least.height, parts.height, fields.H)
+    const width = windowExtent(least.width, parts.width, fields.W)
+    if (height === undefined || width === undefined || height < high || width < wide) return TE.left(cutFailure(least, reason))
+    const window = { height, width }
+    const next = height >= width ? { ...parts, height: 2 * parts.height } : { ...parts, width: 2 * parts.width }
+    if (!sameFields(fields, fieldsAt(request, window))) return TE.left(cutFailure(least, `${extentText(window)} is read otherwise`))
+    return pipe(
+      planWindow(request, window),
+      TE.map((planned): Window => ({ planned, window, fields })),
+      TE.orElse((failure) => (failure.code === 'budget' ? attempt(next, failure.message) : TE.left(failure)))
+    )
+  }
+  const parts = (length: number, stride: number): number => (length % stride === 0 ? 1 : 2)
+  return attempt({ height: parts(least.height, high), width: parts(least.width, wide) }, 'its windows do not fit')
+}
+
+/** One window of the whole image where that fits, else several. */
+const planGroup = (
+  request: ValidationRequest,
+  images: readonly ValidatedImage[],
+  fields: ReceptiveFields | undefined
+): Outcome<ValidationGroup> => {
+  const least = leastOf(images)
+  const isOneExtent = images.every(({ extent }) => extentText(extent) === extentText(least))
+  const inWindows = (reason: string): Outcome<Window> =>
+    fields === undefined
+      ? TE.left(
+          cutFailure(least, `${reason}; ${request.setup.model.name} reads the whole image for each pixel, so windows would not be exact`)
+        )
+      : planWindows(request, least, fields)
+  const whole: Outcome<Window> = pipe(
+    planWindow(request, least),
+    TE.map((planned): Window => ({ planned, window: least, fields: undefined })),
+    TE.orElse((failure) => (failure.code === 'budget' || failure.code === 'input' ? inWindows(failure.message) : TE.left(failure)))
+  )
+  return TE.map((window: Window) => ({ ...window, images }))(isOneExtent ? whole : inWindows('they have several extents'))
+}
+
+/** Images by their extents; all together where these are many and windows are exact. */
+const grouped = (images: readonly ValidatedImage[], fields: ReceptiveFields | undefined): readonly (readonly ValidatedImage[])[] => {
+  const groups = new Map<string, ValidatedImage[]>()
+  for (const image of images) groups.set(extentText(image.extent), [...(groups.get(extentText(image.extent)) ?? []), image])
+  return groups.size > mostExtents && fields !== undefined ? [images] : [...groups.values()]
+}
+
+/**
+ * Plans the evaluation of whole images within the bytes of the training's arena, which it takes the
+ * place of: of an image at once where that fits, else by windows whose outputs are those of the
+ * whole. Fails with code `input` where neither can be.
+ */
+export const planValidation = (request: ValidationRequest): Outcome<readonly ValidationGroup[]> => {
+  const [, , height = 1, width = 1] = request.input
+  const fields = fieldsAt(request, { height, width })
+  return TE.traverseSeqArray((images: readonly ValidatedImage[]) => planGroup(request, images, fields))(grouped(request.images, fields))
+}

@@ -1,0 +1,276 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { DeviceName, DiskBuffer, Image, ImageWindow } from '../../native'
+import type { Failure, Outcome } from '../failure'
+import { diskBuffer } from '../images/mapped-image-file'
+import { isMask } from '../images/labels'
+import type { Extent2 } from '../images/resolution'
+import type { SeenCrop } from '../images/seen-crop'
+import { type Ranks, allGatherNumbers } from '../ranks/ranks'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import type { StepIo } from '../running/step-io'
+import { centreCrop } from './batches'
+import type { CropPlacement } from './crop-mask'
+import type { ImageLoader } from './image-loader'
+import type { Quality } from './scores'
+import { pictureCrops, shownPlaces } from './seen-crops'
+import { type WindowSpan, windowSpans } from './window-spans'
+import { type PixelCounts, type PixelMeasure, qualityOf, sumCounts, tallyImage } from './pixel-tally'
+import type { ValidatedImage, ValidationGroup } from './plan-validation'
+import { type ScoreCounts, areasUnderCurves, emptyScoreCounts } from './score-areas'
+
+/** What a validation says of one image. */
+export interface ImageQuality {
+  readonly path: string
+  /** Pixels that count. */
+  readonly pixels: number
+  readonly quality: Quality
+}
+
+/** A validation of all images, and of each in their order. */
+export interface WholeQuality {
+  readonly quality: Quality
+  readonly images: readonly ImageQuality[]
+}
+
+export interface WholeValidation {
+  readonly groups: readonly ValidationGroup[]
+  readonly measure: PixelMeasure
+  /** The network that is trained, whose device is given back meanwhile. */
+  readonly network: RunningNetwork
+  readonly device: DeviceName
+  readonly loader: ImageLoader
+  readonly crop: Extent2
+  readonly signal: AbortSignal | undefined
+  readonly ranks?: Ranks | undefined
+  /** Told of an image that cannot be read and is left out; it ends the validation where absent. */
+  readonly onSkipped?: ((failure: Failure, image: ValidatedImage) => void) | undefined
+  /** Told of some crops, where they are to be seen. */
+  readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
+}
+
+/** What was counted of one image. */
+interface Counted {
+  readonly image: ValidatedImage
+  readonly counts: PixelCounts
+  readonly areas: readonly (number | null)[]
+}
+
+/** Bytes of scores that are in memory whole. */
+const mostInMemory = 2 ** 24
+
+const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
+
+const placed = (top: number, left: number) => (): CropPlacement => ({
+  ...{ cropTop: top, cropLeft: left },
+  ...{ flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
+})
+
+/** Collects the classes that are predicted in a part of an image, window by window. */
+const collectClasses = ({ channels }: PixelMeasure, part: ImageWindow) => {
+  const classes = new Uint8Array(part.height * part.width)
+  return {
+    classes,
+    add: (scores: ArrayLike<number>, window: Extent2, rows: WindowSpan, columns: WindowSpan): void => {
+      const plane = window.height * window.width
+      for (let row = Math.max(rows.from, part.top); row < Math.min(rows.to, part.top + part.height); row += 1)
+        for (let column = Math.max(columns.from, part.left); column < Math.min(columns.to, part.left + part.width); column += 1) {
+          const at = (row - rows.start) * window.width + column - columns.start
+          let best = channels === 1 ? (scores[at]! > 0 ? 1 : 0) : 0
+          for (let channel = 1; channel < channels; channel += 1)
+            if (scores[at + channel * plane]! > scores[at + best * plane]!) best = channel
+          classes[(row - part.top) * part.width + column - part.left] = best
+        }
+    }
+  }
+}
+
+/** Validates the images of one group, and takes the device for it; one at a time. */
+const validateGroup = (
+  run: WholeValidation,
+  { planned, window, fields }: ValidationGroup,
+  images: readonly ValidatedImage[],
+  shown: ReadonlySet<number>,
+  weights: Pick<StepIo, 'view'>,
+  take: (counted: Counted, scoreCounts: ScoreCounts, crops: readonly SeenCrop[]) => void
+): Outcome<void> => {
+  const { measure, loader, crop, signal, onSkipped } = run
+  const { step, restore } = planned.staged.program
+  const windowLoader = loader.inCropsOf(window)
+  const fill = (io: StepIo): Outcome<void> => {
+    for (const { name } of restore.stepIo) io.view(name).set(weights.view(name))
+    return TE.right(undefined)
+  }
+
+  const runWindow = (network: RunningNetwork, { example }: ValidatedImage, rows: WindowSpan, columns: WindowSpan): Outcome<Uint8Array> => {
+    const place = placed(rows.start, columns.start)
+    const { label } = example
+    return pipe(
+      windowLoader.image(example, place),
+      TE.bindTo('image'),
+      TE.bind('labels', () => (isMask(label) ? windowLoader.classes(example, label, place) : TE.right(new Uint8Array(0)))),
+      TE.chainFirst(({ image }) => withAbort(signal, network, network.step(noUpdate, [image]))),
+      TE.map(({ labels }) => labels)
+    )
+  }
+
+  const validateImage = (network: RunningNetwork, image: ValidatedImage) => async (): Promise<E.Either<Failure, void>> => {
+    const { extent, place } = image
+    const tally = tallyImage(measure)
+    const { cropTop: top, cropLeft: left } = centreCrop(crop)(extent)
+    const middle = shown.has(place) ? collectClasses(measure, { top, left, ...crop }) : undefined
+    for (const rows of windowSpans(extent.height, window.height, fields?.H))
+      for (const columns of windowSpans(extent.width, window.width, fields?.W)) {
+        const labels = await runWindow(network, image, rows, columns)()
+        if (E.isLeft(labels)) return labels
+        const scores = network.io.view('scores')
+        tally.add(scores, labels.right, window, {
+          top: rows.from - rows.start,
+          left: columns.from - columns.start,
+          height: rows.to - rows.from,
+          width: columns.to - columns.from
+        })
+        middle?.add(scores, window, rows, columns)
+        network.io.leaveToFile()
+      }
+    const crops = middle === undefined ? E.right([]) : await pictureMiddle(run, image, middle.classes)()
+    if (E.isLeft(crops)) return crops
+    const { counts, scoreCounts } = tally.finish()
+    take({ image, counts, areas: areasUnderCurves(scoreCounts) }, scoreCounts, crops.right)
+    return E.right(undefined)
+  }
+
+  /** The place of an image that failed; undefined behind the last one. */
+  const runFrom =
+    (first: number) => (network: RunningNetwork) => async (): Promise<E.Either<Failure, { at: number; failure: Failure } | undefined>> => {
+      for (let at = first; at < images.length; at += 1) {
+        const validated = await validateImage(network, images[at]!)()
+        if (E.isLeft(validated)) return E.right({ at, failure: validated.left })
+      }
+      return E.right(undefined)
+    }
+
+  const stepBuffer = (): Outcome<DiskBuffer | undefined> =>
+    run.device === 'cuda' || step.exchangeBytes <= mostInMemory
+      ? TE.right(undefined)
+      : diskBuffer('the scores of a validation', step.exchangeBytes)
+
+  // After a failure that is gone over, on a new network.
+  const validateFrom = (first: number): Outcome<void> =>
+    first >= images.length
+      ? TE.right(undefined)
+      : pipe(
+          stepBuffer(),
+          TE.chain((buffer) => withNetwork({ planned, device: run.device, state: fill, seed: 0, stepBuffer: buffer }, runFrom(first))),
+          TE.chain((stop) => {
+            if (stop === undefined) return TE.right(undefined)
+            if (onSkipped === undefined || stop.failure.code !== 'input') return TE.left(stop.failure)
+            onSkipped(stop.failure, images[stop.at]!)
+            return validateFrom(stop.at + 1)
+          })
+        )
+  return validateFrom(0)
+}
+
+/** A small picture of the middle of an image, beside the classes that are predicted there. */
+const pictureMiddle = (
+  { loader, crop, measure }: WholeValidation,
+  { example }: ValidatedImage,
+  predicted: Uint8Array
+): Outcome<readonly SeenCrop[]> => {
+  const [place, { label }] = [centreCrop(crop), example]
+  return pipe(
+    loader.image(example, place),
+    TE.bindTo('image'),
+    TE.bind('target', () => (isMask(label) ? loader.classes(example, label, place) : TE.right(new Uint8Array(0)))),
+    TE.chainTaskK(({ image, target }: { readonly image: Image; readonly target: Uint8Array }) => async () => {
+      const pictured = await pictureCrops({ images: [image], target }, [example], [0], crop, measure.classes)
+      return pictured({ view: () => predicted }, 'mask')
+    })
+  )
+}
+
+/** Numbers of an image, as ranks exchange them. */
+const encodeCounted = ({ image, counts, areas }: Counted): readonly number[] => {
+  const { lossSum, lossWeight, overlapLoss, images, isFinite, confusion } = counts
+  return [image.place, lossSum, lossWeight, overlapLoss, images, isFinite ? 1 : 0, ...areas.map((area) => area ?? NaN), ...confusion]
+}
+
+const decodeCounted = (
+  { classes, areas }: PixelMeasure,
+  numbers: readonly number[],
+  images: ReadonlyMap<number, ValidatedImage>
+): Counted => {
+  const [place, lossSum, lossWeight, overlapLoss, counted, finite, ...rest] = numbers as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    ...number[]
+  ]
+  const confusion = Float64Array.from(rest.slice(areas.length, areas.length + classes ** 2))
+  return {
+    image: images.get(place)!,
+    counts: { confusion, lossSum, lossWeight, overlapLoss, images: counted, isFinite: finite === 1 },
+    areas: rest.slice(0, areas.length).map((area) => (Number.isNaN(area) ? null : area))
+  }
+}
+
+/**
+ * Evaluates whole images, pixel by pixel that counts, in the place of the network that is trained.
+ * Of ranks each evaluates every so manyth image; all answer the same, to the bit.
+ */
+export const validateImages =
+  (run: WholeValidation): Outcome<WholeQuality> =>
+  async () => {
+    const { groups, measure, network, ranks, onCrops } = run
+    const { rank, size } = ranks ?? { rank: 0, size: 1 }
+    const all = groups.flatMap(({ images }) => images)
+    const isOwn = ({ place }: ValidatedImage): boolean => place % size === rank
+    const shown = shownPlaces(onCrops === undefined ? [] : all.filter(isOwn).map(({ place }) => place))
+    const own: Counted[] = []
+    const scoreCounts = emptyScoreCounts(measure.areas.length)
+    const crops: SeenCrop[] = []
+    const take = (counted: Counted, counts: ScoreCounts, seen: readonly SeenCrop[]): void => {
+      own.push(counted)
+      counts.forEach((count, index) => (scoreCounts[index]! += count))
+      crops.push(...seen)
+    }
+    const validated = await network.suspendWhile((weights) =>
+      TE.traverseSeqArray((group: ValidationGroup) => validateGroup(run, group, group.images.filter(isOwn), shown, weights, take))(groups)
+    )()
+    const rows = own.map(encodeCounted)
+    const rowNumbers = encodeLength(measure)
+    const gathered = await allGatherNumbers(ranks, E.map(() => rows.flat().concat(Array.from(scoreCounts)))(validated))
+    if (E.isLeft(gathered)) return gathered
+    const places = new Map(all.map((image) => [image.place, image]))
+    const counted: Counted[] = []
+    const sums = emptyScoreCounts(measure.areas.length)
+    for (const numbers of gathered.right) {
+      const end = numbers.length - sums.length
+      for (let at = 0; at < end; at += rowNumbers) counted.push(decodeCounted(measure, numbers.slice(at, at + rowNumbers), places))
+      for (let index = 0; index < sums.length; index += 1) sums[index]! += numbers[end + index]!
+    }
+    counted.sort((a, b) => a.image.place - b.image.place)
+    if (onCrops !== undefined) onCrops(crops)
+    return E.right({
+      quality: qualityOf(
+        measure,
+        sumCounts(
+          measure,
+          counted.map(({ counts }) => counts)
+        ),
+        areasUnderCurves(sums)
+      ),
+      images: counted.map(({ image, counts, areas }) => ({
+        path: image.example.path,
+        pixels: counts.confusion.reduce((sum, count) => sum + count, 0),
+        quality: qualityOf(measure, counts, areas)
+      }))
+    })
+  }
+
+const encodeLength = ({ areas, classes }: PixelMeasure): number => 6 + areas.length + classes ** 2

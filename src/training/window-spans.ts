@@ -1,0 +1,42 @@
+import type { ReceptiveField } from '../../staging'
+
+/** One window along a side, and the part of it whose outputs are taken: of the image, in pixels. */
+export interface WindowSpan {
+  readonly start: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Fields of both sides; absent where a network reads the whole image. */
+export interface ReceptiveFields {
+  readonly H: ReceptiveField
+  readonly W: ReceptiveField
+}
+
+/**
+ * Windows of `extent` along a side of `length`, in turn, which together take each output once. Each
+ * takes what it makes as the whole image does; the last one ends where the image ends. `extent` is
+ * `length`, or larger than what lies before and after an output.
+ */
+export const windowSpans = (length: number, extent: number, field: ReceptiveField | undefined): readonly WindowSpan[] => {
+  if (extent === length || field === undefined) return [{ start: 0, from: 0, to: length }]
+  const { stride, before, after } = field
+  const spans: WindowSpan[] = []
+  for (let from = 0; from < length;) {
+    const start = Math.min(Math.max(0, Math.floor((from - before) / stride) * stride), length - extent)
+    const to = start + extent === length ? length : start + extent - after
+    spans.push({ start, from, to })
+    from = to
+  }
+  return spans
+}
+
+/**
+ * The extent of windows of which `parts` cover a side: a multiple of the network's stride, with
+ * what lies before and after; undefined where they would be no smaller than their surroundings.
+ */
+export const windowExtent = (length: number, parts: number, { stride, before, after }: ReceptiveField): number | undefined => {
+  const most = Math.floor(length / stride) * stride
+  const extent = Math.min(most, Math.ceil(length / parts / stride) * stride + before + after)
+  return extent === length || extent > before + after ? extent : undefined
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+
+/** A file of a repository of models, at a branch, tag or commit. */
+export interface HubFile {
+  /** `owner/name`. */
+  readonly repository: string
+  readonly revision: string
+  readonly file: string
+}
+
+const home = (): string => process.env.HF_HOME ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface')
+
+/**
+ * The folder of what was downloaded, which programs of Hugging Face share: HF_HUB_CACHE, or `hub`
+ * in HF_HOME, or in ~/.cache/huggingface.
+ */
+const cacheFolder = (): string => process.env.HF_HUB_CACHE ?? process.env.HUGGINGFACE_HUB_CACHE ?? join(home(), 'hub')
+
+const folderOf = ({ repository }: HubFile): string => join(cacheFolder(), `models--${repository.replaceAll('/', '--')}`)
+
+/** Where a file of a commit lies: a link to its bytes, in `blobs`. */
+const snapshotPath = (file: HubFile, commit: string): string => join(folderOf(file), 'snapshots', commit, file.file)
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false
+  )
+
+const commitName = /^[0-9a-f]{40}$/
+
+/** What the cache holds of a file without asking the hub; undefined where that is nothing. */
+export const findCached = async (file: HubFile): Promise<string | undefined> => {
+  const commit = commitName.test(file.revision)
+    ? file.revision
+    : await readFile(join(folderOf(file), 'refs', file.revision), 'utf8').then(
+        (text) => text.trim(),
+        () => undefined
+      )
+  if (commit === undefined || !commitName.test(commit)) return undefined
+  const path = snapshotPath(file, commit)
+  return (await isThere(path)) ? path : undefined
+}
+
+/** The token of the user: HF_TOKEN, or what the hub's own programs keep; undefined without one. */
+export const findToken = async (): Promise<string | undefined> => {
+  const given = process.env.HF_TOKEN?.trim()
+  if (given !== undefined && given !== '') return given
+  const stored = await readFile(process.env.HF_TOKEN_PATH ?? join(home(), 'token'), 'utf8').catch(() => '')
+  return stored.trim() === '' ? undefined : stored.trim()
+}
+
+/** What the hub says of a file. */
+export interface HubInfo {
+  readonly commit: string
+  /** What names its bytes: a SHA-256 of large files, else Git's. */
+  readonly etag: string
+  readonly size: number
+}
+
+const sha256Name = /^[0-9a-f]{64}$/
+
+const sha256Of = async (path: string): Promise<string> => {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
+}
+
+const sizeOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => 0
+  )
+
+/**
+ * The place of a file in the cache, once its bytes are there: where they are not, `download`
+ * appends those from an offset on to a file beside, which is renamed when it is whole. Throws where
+ * what came is of another size or sum.
+ */
+export const cacheFile = async (
+  file: HubFile,
+  { commit, etag, size }: HubInfo,
+  download: (path: string, from: number) => Promise<void>
+): Promise<string> => {
+  const folder = folderOf(file)
+  const blob = join(folder, 'blobs', etag)
+  const path = snapshotPath(file, commit)
+  await mkdir(dirname(blob), { recursive: true })
+  if (!(await isThere(blob))) {
+    const incomplete = `${blob}.incomplete`
+    if ((await sizeOf(incomplete)) > size) await rm(incomplete)
+    const held = await sizeOf(incomplete)
+    if (held < size || size === 0) await download(incomplete, held)
+    const found = await sizeOf(incomplete)
+    if (found < size) throw new Error(`the download ended after ${found} of ${size} bytes: run again to go on`)
+    if (found > size || (sha256Name.test(etag) && (await sha256Of(incomplete)) !== etag)) {
+      await rm(incomplete)
+      throw new Error(`what came is not the file that the hub names ${etag}: run again, to download it anew`)
+    }
+    await rename(incomplete, blob)
+  }
+  if (!(await isThere(path))) {
+    await mkdir(dirname(path), { recursive: true })
+    await rm(path, { force: true })
+    await symlink(relative(dirname(path), blob), path)
+  }
+  if (!commitName.test(file.revision)) {
+    const reference = join(folder, 'refs', file.revision)
+    await mkdir(dirname(reference), { recursive: true })
+    await writeFile(reference, commit)
+  }
+  return path
+}

@@ -1,0 +1,123 @@
+import { createWriteStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type HubFile, cacheFile, findCached, findToken } from './hub-cache'
+import { loadHub } from './load-hub'
+
+const prefix = 'hf:'
+const defaultFile = 'model.safetensors'
+
+/** `hf:owner/name`, with perhaps a revision behind it, and a file of the repository. */
+const pattern = /^hf:([\w.-]+\/[\w.-]+)(?:@([^/]+))?(?:\/(.+))?$/
+
+const parseHubFile = (text: string): E.Either<Failure, HubFile> => {
+  const [, repository, revision = 'main', file = defaultFile] = pattern.exec(text) ?? []
+  const isInside = !file.split('/').some((part) => part === '' || part === '.' || part === '..')
+  return repository !== undefined && isInside && !revision.includes('..')
+    ? E.right({ repository, revision, file })
+    : E.left(inputFailure(`--weights ${text}: give hf:OWNER/NAME, hf:OWNER/NAME/FILE or hf:OWNER/NAME@REVISION/FILE`))
+}
+
+/** Another server than huggingface.co, such as a mirror. */
+const endpoint = (): string => (process.env.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, '')
+
+/** What kept a file from being had, and whether the hub could not be asked at all. */
+interface Refusal {
+  readonly message: string
+  readonly isUnreachable?: true
+}
+
+const statusOf = (thrown: unknown): number | undefined => (thrown as { readonly statusCode?: number } | undefined)?.statusCode
+
+const refusalOf = ({ repository, revision }: HubFile, hasToken: boolean, thrown: unknown): Refusal => {
+  const status = statusOf(thrown)
+  const at = endpoint()
+  if (status === 401 || status === 403)
+    return {
+      message: hasToken
+        ? `${at} refuses access (${status}): see that ${repository} is the right name, and that the token of HF_TOKEN may read it`
+        : `${at} refuses access (${status}): see that ${repository} is the right name, and set HF_TOKEN if it is private or gated`
+    }
+  if (status === 404) return { message: `${at} has no ${repository} at ${revision}: see that name and revision are right` }
+  if (status !== undefined) return { message: `${at} answers ${status} (${reasonOf(thrown)}): try again later, or give a file` }
+  // What fetch throws says why in its cause.
+  const cause = (thrown as { readonly cause?: unknown } | undefined)?.cause
+  return cause === undefined
+    ? { message: reasonOf(thrown) }
+    : { message: `${at} cannot be reached (${reasonOf(cause)}): give a file, or set HF_ENDPOINT to a server that can`, isUnreachable: true }
+}
+
+/** Asks the hub what the file is now, and downloads what the cache lacks. */
+const download = async (wanted: HubFile): Promise<E.Either<Refusal, string>> => {
+  const accessToken = await findToken()
+  let commit: string | undefined
+  const asking: typeof fetch = async (...request) => {
+    const response = await fetch(...request)
+    commit = response.headers.get('x-repo-commit') ?? commit
+    return response
+  }
+  try {
+    const { fileDownloadInfo, downloadFile } = loadHub()
+    const { repository: repo, revision, file: path } = wanted
+    const asked = { repo, revision, path, hubUrl: endpoint(), fetch: asking, ...(accessToken === undefined ? {} : { accessToken }) }
+    const downloadInfo = await fileDownloadInfo(asked)
+    if (downloadInfo === null) return E.left({ message: `${repo} has no file ${path} at ${revision}: name one behind it, hf:${repo}/FILE` })
+    const etag = downloadInfo.etag.replace(/^W\//, '').replaceAll('"', '')
+    if (commit === undefined || !/^[\w.-]+$/.test(etag))
+      return E.left({ message: `${endpoint()} does not answer as the hub does: see HF_ENDPOINT` })
+    const info = { commit, etag, size: downloadInfo.size }
+    return E.right(
+      await cacheFile(wanted, info, async (incomplete, from) => {
+        const blob = await downloadFile({ ...asked, downloadInfo })
+        if (blob === null) throw new Error('it is gone from the hub')
+        const rest = from === 0 ? blob : blob.slice(from)
+        await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }))
+      })
+    )
+  } catch (thrown) {
+    return E.left(refusalOf(wanted, accessToken !== undefined, thrown))
+  }
+}
+
+/** The file in the cache of the hub; where the hub cannot be reached, what the cache has. */
+const findHubFile =
+  (text: string, wanted: HubFile, notice: (sentence: string) => void): Outcome<string> =>
+  async () => {
+    const cached = await findCached(wanted)
+    // A commit never changes, and a user may forbid to ask.
+    if (cached !== undefined && (wanted.revision.length === 40 || process.env.HF_HUB_OFFLINE === '1')) return E.right(cached)
+    const found = await download(wanted)
+    if (E.isRight(found)) return found
+    const { message, isUnreachable } = found.left
+    if (isUnreachable && cached !== undefined) {
+      notice(`${text}: ${endpoint()} cannot be reached, so what was downloaded before is taken: ${cached}`)
+      return E.right(cached)
+    }
+    return E.left(inputFailure(`--weights ${text}: ${message}`))
+  }
+
+/**
+ * Runs `use` with weights that are a file: `hf:owner/name[@revision][/file]` is downloaded from
+ * Hugging Face's hub, or from HF_ENDPOINT, into the cache that all its programs share; anything
+ * else is a file already. Fails with code `input` where it cannot be had.
+ */
+export const withHubWeights = <
+  O extends { readonly weights?: string | undefined; readonly onNotice?: ((sentence: string) => void) | undefined },
+  A
+>(
+  options: O,
+  use: (options: O) => Outcome<A>
+): Outcome<A> => {
+  const { weights, onNotice } = options
+  if (weights === undefined || !weights.startsWith(prefix)) return use(options)
+  return pipe(
+    TE.fromEither(parseHubFile(weights)),
+    TE.chain((wanted) => findHubFile(weights, wanted, (sentence) => onNotice?.(sentence))),
+    TE.chain((path) => use({ ...options, weights: path }))
+  )
+}
