@@ -24,12 +24,14 @@ export interface Words {
 export const say = (stream: NodeJS.WritableStream, text: string): void => void stream.write(`${printableLines(text)}\n`)
 
 /**
- * Says on standard error where a given plan has earlier names or runs otherwise than it was made
- * for, and what of its device is a guess.
+ * Returns where a given plan has earlier names or runs otherwise than it was made for, and what of
+ * its device is a guess.
  */
-export const sayPlanNotes = ({ planNotice, change, guess }: Planned): void => {
-  for (const sentence of [planNotice, change, guess]) if (sentence !== undefined) sayNotice(sentence)
-}
+export const planNotes = ({ planNotice, change, guess }: Planned): readonly string[] =>
+  [planNotice, change, guess].filter((sentence) => sentence !== undefined)
+
+/** Says on standard error what there is to say of a plan. */
+export const sayPlanNotes = (planned: Planned): void => planNotes(planned).forEach(sayNotice)
 
 /** Says on standard error what the user should see. */
 export const sayNotice = (sentence: string): void => void process.stderr.write(`${noticeText(sentence)}\n`)

@@ -8,7 +8,8 @@ import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, type Words, withInterrupt, planningProgress, sayNotice } from './command-result'
+import { type CommandResult, type Words, planNotes, withInterrupt, planningProgress, sayNotice } from './command-result'
+import type { Planned } from '../plans/plan-network'
 
 const shown = 5
 
@@ -55,10 +56,20 @@ const textOf = (report: PredictReport, options: PredictOptions): string => {
     : `${scoresText(scores)}\n${run}`
 }
 
+/** What is said of the plans, of each image's extent one, is said once. */
+const sayNotesOnce = (): ((planned: Planned) => void) => {
+  const told = new Set<string>()
+  return (planned) =>
+    planNotes(planned).forEach((sentence) => {
+      if (!told.has(sentence)) sayNotice(sentence)
+      told.add(sentence)
+    })
+}
+
 export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      predict({ ...options, ...planningProgress(words), onNotice: sayNotice, signal }),
+      predict({ ...options, ...planningProgress(words), onPlan: sayNotesOnce(), onNotice: sayNotice, signal }),
       TE.map((report) => ({ json: report, text: textOf(report, options) }))
     )
   )

@@ -59,6 +59,8 @@ interface NodeOf<P extends Op> {
    * gradient.
    */
   readonly overlaps: boolean
+  /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */
+  readonly gathersMaxima: boolean
 }
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 

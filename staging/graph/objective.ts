@@ -149,7 +149,7 @@ const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
   const gathering = nodes.find(gathersStatistics)
   if (gathering !== undefined)
     return `${gathering.name} (${gathering.op}) needs statistics of whole images, which ranks that share rows do not gather yet; share micro-batches instead, or freeze its statistics`
-  const pool = nodes.find(({ op }) => op === 'globalMaxPool')
+  const pool = nodes.find(({ gathersMaxima }) => gathersMaxima)
   if (pool !== undefined)
     return `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`
   return segmentTiling({ ...graph, shard }, { from: 0, to: nodes.length }, untiled) === undefined

@@ -7,9 +7,6 @@ import type { ModelScope } from '../lowering/scope/scope'
 import { loweringOf } from '.'
 import { statisticsCount, maximumBytes, momentBytes } from './moment-addresses'
 
-/** Tells whether an op merges the maxima of an image's tiles, which are kept until backward. */
-export const gathersMaxima = (node: Node): boolean => loweringOf(node).gathersMaxima === true
-
 /**
  * A place for the moments of every op that gathers them, for the maxima of those that pool whole
  * images, and for the overlaps of a loss.
@@ -23,7 +20,7 @@ export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'bu
         [position, builder.buffer(tileIdentity(kind, node.name), bytes, role)] as const
       ]
       if (node.overlaps) return place('overlaps', loweringOf(node).overlaps!.bytes(node as never))
-      if (gathersMaxima(node)) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
+      if (node.gathersMaxima) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
       return gathersMoments(node) ? place('moments', statisticsCount(node as Normalisation) * node.statistics!.groups * momentBytes) : []
     })
   )

@@ -17,6 +17,7 @@ import { writeTensors } from '../../src/weights/safetensors'
 import { objectiveText } from '../../staging'
 import { root, smallModel as typescriptModel } from './command-line'
 import { compiledCommand } from './compiled-command'
+import { writeColours } from './example-images'
 import { valueOf } from './outcome'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
@@ -195,6 +196,17 @@ test('a plan for another device or another purpose is staged anew, and that is s
   )
   assert.is(tiles.strategy, 'by hand')
   assert.ok(Math.abs(whole.loss - tiles.loss) < 1e-12)
+})
+
+test('predict says of a plan for what else it was made', async () => {
+  await writeColours(at('image.png'), new Uint8Array(32 * 32 * 3).fill(90), { height: 32, width: 32 })
+  await json('plan', smallModel, '--input', '1x3x32x32', '--out', at('one.json'))
+  const plan = ['--plan', at('one.json'), '--weights', at('weights.safetensors'), '--device', 'reference']
+  const { stderr } = await json('predict', smallModel, '--image', at('image.png'), ...plan)
+  assert.match(
+    stderr,
+    /^the plan was made for cpu in float32 on 2 threads \(train with sgd\); .* for reference in float64 .*\(evaluate\), and peak at .*\.\n$/
+  )
 })
 
 test('a plan says all of the purpose that changes bytes', () => {

@@ -9,7 +9,6 @@ import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '.
 import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
-import { gathersMaxima } from '../../ops/create-moments'
 import { loweringOf } from '../../ops'
 import { momentBytes, momentsAt } from '../../ops/moment-addresses'
 
@@ -25,7 +24,7 @@ const gatheringFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly n
 
 /** Positions of a span's ops that gather maxima. */
 const poolingIn = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] =>
-  Array.from({ length: to - from }, (_, index) => from + index).filter((position) => gathersMaxima(graph.nodes[position]!))
+  Array.from({ length: to - from }, (_, index) => from + index).filter((position) => graph.nodes[position]!.gathersMaxima)
 
 /** Before the tiles of a pass: what they add to starts at zero. */
 export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
