@@ -88,12 +88,13 @@ export const checkpointPositions = (
   graph: Graph,
   sizes: readonly number[],
   budget: number,
-  onHost: ReadonlySet<number> = new Set()
+  onHost?: ReadonlySet<number>
 ): readonly number[] => {
   const asked = requestedCheckpoints(graph)
   const tiled = requestedTiles(graph)
-  const insideBlocks = insideLongBlocks(graph)
-  const onDevice = sizes.map((size, position) => (onHost.has(position + 1) ? 0 : size))
+  // Where tensors wait on the host, less depends on them, and each segment costs far more to plan.
+  const insideBlocks = onHost === undefined ? insideLongBlocks(graph) : new Set<number>()
+  const onDevice = sizes.map((size, position) => (onHost?.has(position + 1) === true ? 0 : size))
   return findSegments(onDevice, budget)
     .map(({ to }) => to)
     .filter((position) => position < graph.nodes.length && !tiled.some(({ from, to }) => from < position && position < to))
