@@ -28,12 +28,14 @@ const srcMayImport = {
   weights: ['failure', 'files', 'numbers', 'options', 'running'],
   plans: ['failure', 'files', 'model', 'modules', 'option-tables', 'options', 'text'],
   reports: ['failure', 'files', 'images', 'plans', 'text'],
+  metrics: ['images'],
   ranks: ['failure'],
   running: ['failure', 'plans', 'tasks', 'text', 'weights'],
   training: [
     'failure',
     'files',
     'images',
+    'metrics',
     'model',
     'numbers',
     'option-tables',
@@ -69,7 +71,7 @@ const srcMayImport = {
     'training',
     'weights'
   ],
-  cli: ['failure', 'commands', 'numbers', 'option-tables', 'options', 'plans', 'ranks', 'results', 'running', 'text', 'training']
+  cli: ['commands', 'failure', 'metrics', 'numbers', 'option-tables', 'options', 'plans', 'ranks', 'results', 'running', 'text', 'training']
 }
 const srcParts = Object.keys(srcMayImport).map((folder) => `src-${folder}`)
 

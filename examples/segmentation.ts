@@ -13,7 +13,7 @@ import { type TrainOptions, exitStatus, predict, train } from '../src'
 import { trainingProgress } from '../src/cli/progress'
 import { mean } from '../src/numbers/mean'
 import { table } from '../src/text/table'
-import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/training/segmentation-scores'
+import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/metrics/segmentation-scores'
 
 const image = join(__dirname, 'data', 'ihc', 'ihc.png')
 const out = join(__dirname, '..', 'out')

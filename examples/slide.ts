@@ -18,7 +18,7 @@ import { paintWindow } from '../src/images/paint-polygons'
 import { mean } from '../src/numbers/mean'
 import { colourOfClass } from '../src/results/colours'
 import { table } from '../src/text/table'
-import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/training/segmentation-scores'
+import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/metrics/segmentation-scores'
 
 const slides = join(__dirname, 'slides')
 const slide = join(slides, 'CMU-1-Small-Region.svs')

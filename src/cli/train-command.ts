@@ -7,7 +7,7 @@ import { findLauncher } from '../ranks/launcher'
 import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import type { Quality } from '../training/scores'
+import type { Quality } from '../metrics/scores'
 import { weightsText } from './weights-text'
 import {
   type CommandResult,

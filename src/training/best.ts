@@ -1,4 +1,4 @@
-import type { Quality } from './scores'
+import type { Quality } from '../metrics/scores'
 
 /** A validation after `step` steps. */
 export interface Validation extends Quality {

@@ -21,11 +21,11 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
-import type { Quality } from './scores'
+import type { Quality } from '../metrics/scores'
 import type { ValidationRun } from './validation'
 import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
-import { pixelMeasureOf } from './pixel-tally'
+import { pixelMeasureOf } from '../metrics/pixel-tally'
 import { validateImages } from './validate-images'
 
 /** Returns the weights of rows, or of pixels, in the loss. */

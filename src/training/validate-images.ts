@@ -13,12 +13,12 @@ import type { StepIo } from '../running/step-io'
 import { centreCrop } from './batches'
 import type { CropPlacement } from './crop-mask'
 import type { ImageLoader } from './image-loader'
-import type { Quality } from './scores'
+import type { Quality } from '../metrics/scores'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import { type WindowSpan, windowSpans } from './window-spans'
-import { type PixelCounts, type PixelMeasure, qualityOf, sumCounts, tallyImage } from './pixel-tally'
+import { type PixelCounts, type PixelMeasure, qualityOf, sumCounts, tallyImage } from '../metrics/pixel-tally'
 import type { ValidatedImage, ValidationGroup } from './plan-validation'
-import { type ScoreCounts, areasUnderCurves, emptyScoreCounts } from './score-areas'
+import { type ScoreCounts, areasUnderCurves, emptyScoreCounts } from '../metrics/score-areas'
 
 /** What a validation says of one image. */
 export interface ImageQuality {

@@ -12,11 +12,11 @@ import { type Ranks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import type { ImageLoader } from './image-loader'
-import { measureConfusion, rowsOf } from './confusion'
+import { measureConfusion, rowsOf } from '../metrics/confusion'
 import type { SeenCrop } from '../images/seen-crop'
 import { pictureCrops, shownPlaces } from './seen-crops'
-import { type Quality, measureQuality } from './scores'
-import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
+import { type Quality, measureQuality } from '../metrics/scores'
+import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../metrics/segmentation-scores'
 
 export interface ValidationRun {
   readonly network: RunningNetwork

@@ -1,8 +1,8 @@
 /** Measures of a confusion matrix, against numbers made by hand. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { measureConfusion, rowsOf } from '../../src/training/confusion'
-import { measureQuality } from '../../src/training/scores'
+import { measureConfusion, rowsOf } from '../../src/metrics/confusion'
+import { measureQuality } from '../../src/metrics/scores'
 
 const close = (found: number | null, expected: number): void =>
   assert.ok(found !== null && Math.abs(found - expected) < 1e-12, `${found} is not ${expected}`)
