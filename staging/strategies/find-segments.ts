@@ -92,8 +92,7 @@ export const checkpointPositions = (
 ): readonly number[] => {
   const asked = requestedCheckpoints(graph)
   const tiled = requestedTiles(graph)
-  // Where tensors wait on the host, less depends on them, and each segment costs far more to plan.
-  const insideBlocks = onHost === undefined ? insideLongBlocks(graph) : new Set<number>()
+  const insideBlocks = insideLongBlocks(graph)
   const onDevice = sizes.map((size, position) => (onHost?.has(position + 1) === true ? 0 : size))
   return findSegments(onDevice, budget)
     .map(({ to }) => to)

@@ -69,7 +69,7 @@ export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, resid
     for (const segment of segments) {
       const { from, to, recompute } = segment
       const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
-      least = Math.max(least, sum(again) + Math.max(readBytes(segment).all, weightsOf(segment, segment).whole))
+      least = Math.max(least, sum(again) + Math.max(readBytes(segment).all, weightsOf(segment, segment).inStep))
       if (recompute)
         for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
     }

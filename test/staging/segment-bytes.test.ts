@@ -60,11 +60,11 @@ test('the bytes of a segment are those that live at once in the code of its larg
           turn: () => {
             turn = count(builder.code())
           },
-          finish: (_, gradient) => zeroBuffer({ builder }, gradient)
+          ...(!streams && { finish: (_, gradient) => zeroBuffer({ builder }, gradient) })
         })
         const local = computeLifetimes(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
         const across = local.filter(({ from, to }) => from < turn && to > turn)
-        const bytes = estimate(segment, streamed)!.bytes()
+        const bytes = estimate(segment, streams ? streamed : undefined)!.bytes()
         const text = JSON.stringify(segment satisfies Segment)
         assert.is(bytes.forwardBytes, maxLive(local.filter(({ from }) => from < turn)).bytes, text)
         assert.is(bytes.backwardBytes, maxLive(local.filter(({ to }) => to > turn)).bytes, text)

@@ -26,6 +26,8 @@ export interface SegmentEstimate {
   readonly forwardNanoseconds: () => number
 }
 
+const none: ReadonlySet<number> = new Set()
+
 const size = (run: TileRun): number => [...run.held.values()].reduce((sum, { from, to }) => sum + to - from, 0)
 
 /**
@@ -42,13 +44,14 @@ export const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: 
 
 /**
  * Estimates segments: bytes by lowering their largest tile alone, time by going through all of
- * them. Returns undefined for a grid with tiles that see only padding. Answers are remembered for
+ * them; where tensors may be on the host, a gradient counts for its layer's launches alone. Returns
+ * undefined for a grid with tiles that see only padding. Answers are remembered for
  * all segments that are alike.
  */
 export const segmentEstimator = (
   graph: StepGraph,
   device: DeviceModel
-): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
+): ((segment: Segment, onHost?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
   const scope = createModelScope(graph, device, createPool())
   const [timeOf, timeForward] = [segmentTimes(scope), forwardTimes(scope)]
   const keyOf = segmentKeys(scope)
@@ -59,15 +62,16 @@ export const segmentEstimator = (
     if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(graph, { from, to }, axis, grid[axis]))
     return knownRuns.get(key)
   }
-  return (segment, streamed = new Set()) => {
-    const key = keyOf(segment, streamed)
+  return (segment, onHost) => {
+    const streamed = onHost ?? none
+    const key = `${keyOf(segment, streamed)};${onHost === undefined}`
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }
       known.set(
         key,
         tiling && {
-          bytes: lazy(() => bytesOf(scope, segment, tiling, streamed)),
+          bytes: lazy(() => bytesOf(scope, segment, tiling, streamed, onHost === undefined)),
           nanoseconds: lazy(() => timeOf(segment, tiling, streamed)),
           forwardNanoseconds: lazy(() => timeForward(segment, tiling))
         }
@@ -77,7 +81,14 @@ export const segmentEstimator = (
   }
 }
 
-const bytesOf = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
+/** `inStep`: complete gradients stay until the layer's backward is done, for its update. */
+const bytesOf = (
+  scope: ModelScope,
+  segment: Segment,
+  tiling: SegmentTiling,
+  streamed: ReadonlySet<number>,
+  inStep: boolean
+): SegmentBytes => {
   const builder = createBytesBuilder()
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.
   const inBands = endsOnHost(scope.graph, segment, streamed).length > 0
@@ -86,8 +97,7 @@ const bytesOf = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, str
     turn: () => {
       forwardEnd = builder.time()
     },
-    // As an update does, which comes when the layer's backward is done.
-    finish: (_, gradient) => zeroBuffer({ builder }, gradient)
+    ...(inStep && { finish: (_, gradient) => zeroBuffer({ builder }, gradient) })
   })
   return builder.bytes(forwardEnd)
 }

@@ -65,7 +65,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
   const segmentOptions = createSegmentOptions(search, positionsWithin(Infinity), {
     tensorBytes,
     hasGradient,
-    onHost: onHost ?? new Set(),
+    onHost,
     firstTrainable: firstTrainable(scope),
     reorders,
     leastWeights: leastWeights(scope),

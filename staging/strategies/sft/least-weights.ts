@@ -9,11 +9,10 @@ import type { Variant } from '../strategy'
 
 /** Bytes that backward of a segment cannot do without, however small its tiles are. */
 export interface LeastWeights {
-  /**
-   * Without tiles: a layer's gradient, which stays until the layer is updated, and its weights as
-   * that of its input reads them.
-   */
+  /** Without tiles: a layer's gradient, or its weights as that of its input reads them. */
   readonly whole: number
+  /** Both of them: in a step without tiles the gradient stays until the layer is updated. */
+  readonly inStep: number
   /** In tiles: all gradients, and beside them a layer's of one tile, and its weights. */
   readonly tiled: number
   /** In tiles that share the copies of all weights. */
@@ -42,7 +41,7 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
   })
   return ({ from, to }, { winograd = [] }) => {
     const chosen = new Set(winograd)
-    let [sums, copies, whole, own, beside] = [0, 0, 0, 0, 0]
+    let [sums, copies, whole, inStep, own, beside] = [0, 0, 0, 0, 0, 0]
     for (let position = from; position < to; position++) {
       const { gradients, isKept, direct, winograd: transformed } = layers[position]!
       const copy = chosen.has(position) ? transformed : direct
@@ -50,9 +49,10 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       sums += sum
       copies += copy
       own = Math.max(own, gradients)
-      whole = Math.max(whole, sum + copy)
+      whole = Math.max(whole, sum, copy)
+      inStep = Math.max(inStep, sum + copy)
       beside = Math.max(beside, gradients + copy)
     }
-    return { whole, tiled: sums + beside, shared: sums + copies + own }
+    return { whole, inStep, tiled: sums + beside, shared: sums + copies + own }
   }
 }

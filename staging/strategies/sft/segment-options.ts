@@ -52,7 +52,8 @@ export interface Boundaries {
   /** Bytes of a tensor on the device, and as many of its gradient; 0 where it is on the host. */
   readonly tensorBytes: (tensor: number) => number
   readonly hasGradient: (tensor: number) => boolean
-  readonly onHost: ReadonlySet<number>
+  /** Absent where none may be there. */
+  readonly onHost: ReadonlySet<number> | undefined
   /**
    * Nothing before this node has gradients, nor a use for its tensors once the next segment has
    * run.
@@ -129,7 +130,7 @@ export const createSegmentOptions = (
     }
   }
   const optionOf = (segment: Segment): Option | undefined => {
-    const hostTensors = boundaryTensors(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
+    const hostTensors = boundaryTensors(graph, segment).outputs.flatMap((tensor) => (onHost?.has(tensor) === true ? [tensor - 1] : []))
     const estimated = segment.prefetch === true && tileCount(segment.grid) > maxPrefetchTiles ? undefined : estimate(segment, onHost)
     return estimated && asOption(hostTensors.length === 0 ? segment : { ...segment, hostTensors }, estimated)
   }
@@ -144,7 +145,7 @@ export const createSegmentOptions = (
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though
     // never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
-    const inRows = endsOnHost(graph, span, onHost).length > 0
+    const inRows = onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
     /** Whether what passes in bands takes less time beside computing. */
     const beside = inRows && overlapsCopies(device)
     /** Of tiles. */
@@ -207,8 +208,9 @@ export const createSegmentOptions = (
     const least = lazy(() => {
       const beside = isFrozen(span) ? 0 : gradientBytes(span)
       const read = readBytes(span).all
-      return variants.map((variant): LeastWeights => {
-        const { whole, tiled, shared } = leastWeights(span, variant)
+      return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
+        const { whole: apart, inStep, tiled, shared } = leastWeights(span, variant)
+        const whole = onHost === undefined ? inStep : apart
         return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
       })
     })
