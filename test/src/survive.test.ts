@@ -140,7 +140,7 @@ test('Ctrl-C while steps run: exit 130, and training goes on where it was', asyn
   const pattern =
     /^interrupted after (\d+) of 1000000 steps; .*interrupted\.safetensors holds the weights after step (\d+); .*interrupted holds the state after step (\d+)\.$/
   const [, done, saved, kept] = pattern.exec(sentence) ?? []
-  assert.ok(Number(kept) > 1 && kept === saved && Number(kept) <= Number(done), sentence)
+  assert.ok(Number(kept) >= 1 && kept === saved && Number(kept) <= Number(done), sentence)
   assert.equal(states('interrupted'), [`step-${kept}.safetensors`])
   const steps = `${Number(kept) + 5}`
   const resumed = await runScript(training(at('interrupted'), '--steps', steps, '--save', at('resumed')))
