@@ -92,7 +92,7 @@ test('a part of the installation that is missing is a sentence', () => {
   try {
     refused(
       run(project, command, ['plan', 'vgg11', '--input', '1x3x64x64']),
-      /^the native addon is not installed: run npm install @tilefold\/linux-\w+@[\d.]+, or build it here with .*\.\n$/
+      /^the native addon is not installed: run npm install \.\/tilefold-linux-\w+-[\d.]+\.tgz, or build it here with .*\.\n$/
     )
     const training = ['train', 'vgg11', '--input', '1x3x64x64', '--data', join(root, 'examples', 'data')]
     refused(
