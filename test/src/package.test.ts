@@ -11,6 +11,7 @@ import {
   exportingProgram,
   javascriptModel,
   moduleProgram,
+  ownFpTsProgram,
   printed,
   throwingProgram,
   typescriptModel
@@ -181,10 +182,12 @@ test('TypeScript compiles what a strict project writes, our declarations include
   }
   writeFiles(folder, {
     'package.json': { type: 'module' },
-    'tsconfig.json': { compilerOptions },
+    'tsconfig.json': { compilerOptions, files: ['own-fp-ts.ts', 'program.ts', 'exporting.ts'] },
+    'own-fp-ts.ts': ownFpTsProgram,
     'program.ts': moduleProgram,
     'exporting.ts': exportingProgram
   })
+  borrow(folder, ['fp-ts'])
   prints(run(folder, process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']), '', 'tsc')
   for (const { name, program } of machines) prints(run(folder, program, ['out/program.js'], quiet), printed, name)
 })
