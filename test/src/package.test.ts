@@ -35,6 +35,10 @@ const refused = ({ status, stdout, stderr }: Ended, sentence: RegExp): void => {
   assert.equal([stdout, status], ['', 2])
 }
 
+test('under CI, Node 20, 22 and 24 are here', () => {
+  if (process.env['CI'] !== undefined) assert.is(machines.length, 3, machines.map(({ name }) => name).join())
+})
+
 test('two files are all that is installed: JavaScript with maps to its sources, and nothing that is built', () => {
   assert.match(said, /added 2 packages/)
   const own = at('node_modules', 'tilefold')
