@@ -132,7 +132,10 @@ const programsOf = (built: SetupGraph, count: number, file: PlanFile): E.Either<
 const proveTogether = (programs: readonly Program[]): E.Either<Failure, void> =>
   pipe(
     verifyRanks(programs),
-    E.mapLeft(({ message }): Failure => ({ code: 'bug', message: `the Programs of ${programs.length} ranks do not go together: ${message}` }))
+    E.mapLeft(({ message }): Failure => ({
+      code: 'bug',
+      message: `the Programs of ${programs.length} ranks do not go together: ${message}`
+    }))
   )
 
 /** Says that the plan of one rank does not fit another; of a given plan staging has said it. */
