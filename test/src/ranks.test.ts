@@ -166,7 +166,8 @@ const unequalRows = model({
 })
 
 test('a budget trains that fits the rank of most rows', async () => {
-  // Of 37 rows the first rank has 19 and the second 18, whose plan of 68416 bytes needs 71360 there.
+  // Of 37 rows the first rank has 19 and the second 18, whose plan of 68416 bytes needs 71360 on
+  // the first.
   const reports = (await trainOnRanks(2, () => rowOptions({ model: unequalRows, steps: 1, budget: 70_000, shardRows: true }))).map(must)
   for (const { predictedPeakBytes } of reports) assert.ok(predictedPeakBytes <= 70_000, `${predictedPeakBytes}`)
 })
