@@ -36,9 +36,11 @@ const pairUp = (
 ): readonly CsvExample[] | string => {
   const rows: CsvExample[] = []
   const taken = new Set<string>()
+  const masksByStem = new Map<string, string[]>()
+  for (const name of maskNames) masksByStem.set(stemOf(name), [...(masksByStem.get(stemOf(name)) ?? []), name])
   for (const name of imageNames) {
     const stem = stemOf(name)
-    const found = maskNames.filter((mask) => suffixes.some((suffix) => stemOf(mask) === `${stem}${suffix}`))
+    const found = suffixes.flatMap((suffix) => masksByStem.get(`${stem}${suffix}`) ?? []).sort()
     const [mask, other] = found
     if (mask === undefined)
       return `${join(path, images, name)} has no mask in ${join(path, masks)}: add ${stem}.png there, or leave the image out`

@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readDataset, train } from '../../src'
 import { isMask } from '../../src/images/labels'
+import { readMaskFolders } from '../../src/images/mask-folders'
 import { writeColours } from './example-images'
 import { box, closed, collection, feature } from './geojson'
 import { writePng } from './image-files'
@@ -95,6 +96,19 @@ test('what has no partner, or several, is named', async () => {
   )
   makeFolders('empty')
   assert.match((await failureOf(readDataset(at('empty')))).message, /names no images/)
+})
+
+test('thousands of images are paired in no more than seconds', async () => {
+  makeFolders('many')
+  for (let one = 0; one < 6000; one += 1) {
+    writeFileSync(at('many', 'images', `${one}.png`), '')
+    writeFileSync(at('many', 'masks', `${one}${one % 2 === 0 ? '' : '_mask'}.png`), '')
+  }
+  const before = process.cpuUsage()
+  const rows = (await valueOf(readMaskFolders(at('many'))))!
+  const { user } = process.cpuUsage(before)
+  assert.is(rows.length, 6000)
+  assert.ok(user < 5e6, `${user / 1e6} s`)
 })
 
 test('other folders are classes', async () => {
