@@ -111,6 +111,22 @@ test('thousands of images are paired in no more than seconds', async () => {
   assert.ok(user < 5e6, `${user / 1e6} s`)
 })
 
+test('a folder beside those of images and masks is refused, since they would be taken for classes', async () => {
+  makeFolders('overlaid')
+  mkdirSync(at('overlaid', '.cache'))
+  await writeImage('overlaid', 'images', 'a.png')
+  writeMask('overlaid', 'masks', 'a.png')
+  assert.equal(await pairsOf(at('overlaid')), [['a.png', 'a.png']])
+  mkdirSync(at('overlaid', 'overlays'))
+  await writeImage('overlaid', 'overlays', 'a.png')
+  const { code, message } = await failureOf(readDataset(at('overlaid')))
+  assert.is(code, 'input')
+  assert.match(
+    message,
+    /overlaid has overlays beside images and masks, which must stand alone: move it elsewhere, or name images and masks in a CSV file$/
+  )
+})
+
 test('other folders are classes', async () => {
   makeFolders('classes', 'images', 'other')
   await writeImage('classes', 'images', 'a.png')
