@@ -19,7 +19,7 @@ const home = (): string => process.env.HF_HOME ?? join(process.env.XDG_CACHE_HOM
  * The folder of what was downloaded, which programs of Hugging Face share: HF_HUB_CACHE, or `hub`
  * in HF_HOME, or in ~/.cache/huggingface.
  */
-const cacheFolder = (): string => process.env.HF_HUB_CACHE ?? process.env.HUGGINGFACE_HUB_CACHE ?? join(home(), 'hub')
+export const cacheFolder = (): string => process.env.HF_HUB_CACHE ?? process.env.HUGGINGFACE_HUB_CACHE ?? join(home(), 'hub')
 
 const folderOf = ({ repository }: HubFile): string => join(cacheFolder(), `models--${repository.replaceAll('/', '--')}`)
 
@@ -32,7 +32,8 @@ const isThere = (path: string): Promise<boolean> =>
     () => false
   )
 
-const commitName = /^[0-9a-f]{40}$/
+/** A revision that is a commit, which never changes. */
+export const commitName = /^[0-9a-f]{40}$/
 
 /** What the cache holds of a file without asking the hub; undefined where that is nothing. */
 export const findCached = async (file: HubFile): Promise<string | undefined> => {

@@ -6,7 +6,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { type HubFile, cacheFile, findCached, findToken } from './hub-cache'
+import { type HubFile, cacheFile, cacheFolder, commitName, findCached, findToken } from './hub-cache'
 import { loadHub } from './load-hub'
 
 const prefix = 'hf:'
@@ -25,6 +25,9 @@ const parseHubFile = (text: string): E.Either<Failure, HubFile> => {
 
 /** Another server than huggingface.co, such as a mirror. */
 const endpoint = (): string => (process.env.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, '')
+
+/** Whether the user forbids to ask the hub, in the words that its own programs take. */
+const isOffline = (): boolean => /^(1|on|yes|true)$/i.test(process.env.HF_HUB_OFFLINE ?? '')
 
 /** What kept a file from being had, and whether the hub could not be asked at all. */
 interface Refusal {
@@ -89,8 +92,13 @@ const findHubFile =
   (text: string, wanted: HubFile, notice: (sentence: string) => void): Outcome<string> =>
   async () => {
     const cached = await findCached(wanted)
-    // A commit never changes, and a user may forbid to ask.
-    if (cached !== undefined && (wanted.revision.length === 40 || process.env.HF_HUB_OFFLINE === '1')) return E.right(cached)
+    if (cached !== undefined && (commitName.test(wanted.revision) || isOffline())) return E.right(cached)
+    if (isOffline()) {
+      const forbidden = `HF_HUB_OFFLINE=${process.env.HF_HUB_OFFLINE} forbids to ask ${endpoint()}`
+      return E.left(
+        inputFailure(`--weights ${text}: it is not in ${cacheFolder()}, and ${forbidden}: give a file, or leave HF_HUB_OFFLINE out`)
+      )
+    }
     const found = await download(wanted)
     if (E.isRight(found)) return found
     const { message, isUnreachable } = found.left

@@ -20,6 +20,7 @@ const folder = temporaryFolder()
 const at = (...names: readonly string[]): string => join(folder, ...names)
 const commit = '0123456789abcdef0123456789abcdef01234567'
 const repository = 'tests/small-net'
+const branches = ['a-branch'.padEnd(40, '-of-forty-letters'), 'refs/pr/1'] as const
 
 interface Asked {
   readonly url: string
@@ -32,6 +33,8 @@ let asked: Asked[] = []
 /** Bytes after which the server breaks off, but for the first one that tells the size. */
 let breaksAfter = Infinity
 let damages = false
+/** Milliseconds after which the server sends what was asked for, but for the first one. */
+let delay = 0
 
 const respond = (weights: Buffer, etag: string): Server =>
   createServer((request, response) => {
@@ -42,7 +45,8 @@ const respond = (weights: Buffer, etag: string): Server =>
     if (url.startsWith('/tests/private/') && authorization !== 'Bearer hf_secret') return end(401)
     if (url.startsWith('/tests/broken/')) return end(503)
     if (!url.startsWith(`/${repository}/`) && !url.startsWith('/tests/private/')) return end(404)
-    if (!url.includes('/resolve/main/') && !url.includes(`/resolve/${commit}/`)) return end(404, { 'x-error-code': 'RevisionNotFound' })
+    if (!['main', commit, ...branches].some((revision) => url.includes(`/resolve/${encodeURIComponent(revision)}/`)))
+      return end(404, { 'x-error-code': 'RevisionNotFound' })
     if (!url.endsWith('/model.safetensors') && !url.endsWith('/parts/other.safetensors'))
       return end(404, { 'x-error-code': 'EntryNotFound' })
     const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? []
@@ -56,7 +60,7 @@ const respond = (weights: Buffer, etag: string): Server =>
     })
     const body = Buffer.from(weights.subarray(Number(from), last + 1))
     if (damages && body.length > 1) body[body.length - 1]! ^= 1
-    if (body.length <= breaksAfter) return void response.end(body)
+    if (body.length <= breaksAfter) return void setTimeout(() => response.end(body), body.length > 1 ? delay : 0)
     response.write(body.subarray(0, breaksAfter), () => setTimeout(() => response.destroy(), 50))
   })
 
@@ -67,7 +71,7 @@ const withCache = (name: string): string => {
   for (const variable of environment.slice(2)) delete process.env[variable]
   process.env.HF_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   process.env.HF_HOME = at(name)
-  ;[asked, breaksAfter, damages] = [[], Infinity, false]
+  ;[asked, breaksAfter, damages, delay] = [[], Infinity, false, 0]
   return join(at(name), 'hub', `models--${repository.replace('/', '--')}`)
 }
 
@@ -124,6 +128,14 @@ test('a file, a revision, and a commit that is in the cache, which is not asked 
   asked = []
   await valueOf(start(`hf:${repository}@${commit}/parts/other.safetensors`))
   assert.equal(asked, [])
+})
+
+test('a branch whose name is as long as that of a commit is asked about', async () => {
+  withCache('branch')
+  await valueOf(start(`hf:${repository}@${branches[0]}`))
+  asked = []
+  await valueOf(start(`hf:${repository}@${branches[0]}`))
+  assert.is(asked.length, 1)
 })
 
 test('a download that breaks off goes on where it ended; what is damaged is thrown away', async () => {
@@ -211,6 +223,21 @@ test('without a network the cache serves, and an empty one is no help', async ()
     (await failureOf(start(`hf:${repository}`))).message,
     /^--weights hf:tests\/small-net: http:\/\/127\.0\.0\.1:\d+ cannot be reached \(.*\): give a file, or set HF_ENDPOINT to a server that can$/
   )
+})
+
+test('HF_HUB_OFFLINE asks nothing of a hub that answers, whatever the cache has', async () => {
+  withCache('offline')
+  Object.assign(process.env, { HF_HUB_OFFLINE: '1', HF_TOKEN: 'hf_secret' })
+  const { code, message } = await failureOf(start(`hf:${repository}`))
+  assert.is(code, 'input')
+  assert.match(message, /small-net: it is not in .*offline\/hub, and HF_HUB_OFFLINE=1 forbids to ask http:.*: give a file, or leave HF_HUB_OFFLINE out$/)
+  assert.equal(asked, [])
+  delete process.env.HF_HUB_OFFLINE
+  await valueOf(start(`hf:${repository}`))
+  asked = []
+  process.env.HF_HUB_OFFLINE = 'true'
+  await valueOf(start(`hf:${repository}`))
+  assert.equal(asked, [])
 })
 
 test('the command takes it, and says nothing else on standard output', async () => {
