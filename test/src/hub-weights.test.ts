@@ -230,7 +230,10 @@ test('HF_HUB_OFFLINE asks nothing of a hub that answers, whatever the cache has'
   Object.assign(process.env, { HF_HUB_OFFLINE: '1', HF_TOKEN: 'hf_secret' })
   const { code, message } = await failureOf(start(`hf:${repository}`))
   assert.is(code, 'input')
-  assert.match(message, /small-net: it is not in .*offline\/hub, and HF_HUB_OFFLINE=1 forbids to ask http:.*: give a file, or leave HF_HUB_OFFLINE out$/)
+  assert.match(
+    message,
+    /small-net: it is not in .*offline\/hub, and HF_HUB_OFFLINE=1 forbids to ask http:.*: give a file, or leave HF_HUB_OFFLINE out$/
+  )
   assert.equal(asked, [])
   delete process.env.HF_HUB_OFFLINE
   await valueOf(start(`hf:${repository}`))
