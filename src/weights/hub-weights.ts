@@ -56,7 +56,7 @@ const refusalOf = ({ repository, revision }: HubFile, hasToken: boolean, thrown:
 }
 
 /** Asks the hub what the file is now, and downloads what the cache lacks. */
-const download = async (wanted: HubFile): Promise<E.Either<Refusal, string>> => {
+const download = async (wanted: HubFile, onWait: (owner: string) => void): Promise<E.Either<Refusal, string>> => {
   const accessToken = await findToken()
   let commit: string | undefined
   const asking: typeof fetch = async (...request) => {
@@ -75,12 +75,17 @@ const download = async (wanted: HubFile): Promise<E.Either<Refusal, string>> => 
       return E.left({ message: `${endpoint()} does not answer as the hub does: see HF_ENDPOINT` })
     const info = { commit, etag, size: downloadInfo.size }
     return E.right(
-      await cacheFile(wanted, info, async (incomplete, from) => {
-        const blob = await downloadFile({ ...asked, downloadInfo })
-        if (blob === null) throw new Error('it is gone from the hub')
-        const rest = from === 0 ? blob : blob.slice(from)
-        await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }))
-      })
+      await cacheFile(
+        wanted,
+        info,
+        async (incomplete, from) => {
+          const blob = await downloadFile({ ...asked, downloadInfo })
+          if (blob === null) throw new Error('it is gone from the hub')
+          const rest = from === 0 ? blob : blob.slice(from)
+          await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }))
+        },
+        onWait
+      )
     )
   } catch (thrown) {
     return E.left(refusalOf(wanted, accessToken !== undefined, thrown))
@@ -99,7 +104,9 @@ const findHubFile =
         inputFailure(`--weights ${text}: it is not in ${cacheFolder()}, and ${forbidden}: give a file, or leave HF_HUB_OFFLINE out`)
       )
     }
-    const found = await download(wanted)
+    const found = await download(wanted, (owner) =>
+      notice(`${text} is being downloaded by ${owner === '' ? 'another process' : owner}; waiting until that has ended`)
+    )
     if (E.isRight(found)) return found
     const { message, isUnreachable } = found.left
     if (isUnreachable && cached !== undefined) {

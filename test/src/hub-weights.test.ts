@@ -159,6 +159,20 @@ test('a download that breaks off goes on where it ended; what is damaged is thro
   assert.equal(readdirSync(join(other, 'blobs')), [])
 })
 
+test('two downloads of one file at once are one: who comes second waits, and says so', async () => {
+  const cache = withCache('twice')
+  delay = 300
+  const notices: string[] = []
+  const options = { model: small, device: 'reference', threads: 1, onNotice: (sentence: string) => void notices.push(sentence) } as const
+  const both = [1, 2].map(() => valueOf(predict({ ...options, weights: `hf:${repository}`, image: at('images', 'dark', '0.png') })))
+  const [first, second] = await Promise.all(both)
+  assert.equal(first!.scores, second!.scores)
+  assert.equal(readFileSync(join(cache, 'snapshots', commit, 'model.safetensors')), weights)
+  assert.equal(readdirSync(join(cache, 'blobs')), [etag])
+  assert.is(asked.filter(({ range }) => range !== 'bytes=0-0').length, 1)
+  assert.equal(notices.filter((sentence) => /is being downloaded by process \d+ on /.test(sentence)).length, 1)
+})
+
 test('the token of HF_TOKEN, or of the file of the hub, is sent; without one a sentence says so', async () => {
   withCache('token')
   const refused = await failureOf(start('hf:tests/private'))
