@@ -12,13 +12,17 @@ import { loadHub } from './load-hub'
 const prefix = 'hf:'
 const defaultFile = 'model.safetensors'
 
-/** `hf:owner/name`, with perhaps a revision behind it, and a file of the repository. */
+/**
+ * `hf:owner/name`, with perhaps a revision behind it, its slashes as %2F, and a file of the
+ * repository.
+ */
 const pattern = /^hf:([\w.-]+\/[\w.-]+)(?:@([^/]+))?(?:\/(.+))?$/
 
 const parseHubFile = (text: string): E.Either<Failure, HubFile> => {
-  const [, repository, revision = 'main', file = defaultFile] = pattern.exec(text) ?? []
-  const isInside = !file.split('/').some((part) => part === '' || part === '.' || part === '..')
-  return repository !== undefined && isInside && !revision.includes('..')
+  const [, repository, written = 'main', file = defaultFile] = pattern.exec(text) ?? []
+  const revision = written.replaceAll(/%2f/gi, '/')
+  const isInside = [revision, file].every((path) => !path.split('/').some((part) => part === '' || part === '.' || part === '..'))
+  return repository !== undefined && isInside
     ? E.right({ repository, revision, file })
     : E.left(inputFailure(`--weights ${text}: give hf:OWNER/NAME, hf:OWNER/NAME/FILE or hf:OWNER/NAME@REVISION/FILE`))
 }
@@ -117,9 +121,10 @@ const findHubFile =
   }
 
 /**
- * Runs `use` with weights that are a file: `hf:owner/name[@revision][/file]` is downloaded from
- * Hugging Face's hub, or from HF_ENDPOINT, into the cache that all its programs share; anything
- * else is a file already. Fails with code `input` where it cannot be had.
+ * Runs `use` with weights that are a file: `hf:owner/name[@revision][/file]`, where a `/` in the
+ * revision is written %2F, is downloaded from Hugging Face's hub, or from HF_ENDPOINT, into the
+ * cache that all its programs share; anything else is a file already. Fails with code `input` where
+ * it cannot be had.
  */
 export const withHubWeights = <
   O extends { readonly weights?: string | undefined; readonly onNotice?: ((sentence: string) => void) | undefined },

@@ -130,6 +130,15 @@ test('a file, a revision, and a commit that is in the cache, which is not asked 
   assert.equal(asked, [])
 })
 
+test('a revision that holds a slash is written with %2F', async () => {
+  const cache = withCache('slash')
+  await valueOf(start(`hf:${repository}@refs%2Fpr%2F1/parts/other.safetensors`))
+  assert.is(asked[0]!.url, `/${repository}/resolve/refs%2Fpr%2F1/parts/other.safetensors`)
+  assert.is(readFileSync(join(cache, 'refs', 'refs', 'pr', '1'), 'utf8'), commit)
+  for (const revision of ['%2Fetc', '..%2F..%2Fetc', 'a%2F%2Fb'])
+    assert.match((await failureOf(start(`hf:${repository}@${revision}`))).message, /: give hf:OWNER\/NAME, /)
+})
+
 test('a branch whose name is as long as that of a commit is asked about', async () => {
   withCache('branch')
   await valueOf(start(`hf:${repository}@${branches[0]}`))
