@@ -19,7 +19,7 @@ interface Scores extends Extent2 {
   readonly mostRows: number
 }
 
-/** Scores at one place become probabilities: by softmax, or each, and a single one, by its sigmoid. */
+/** Scores of a place become probabilities: by softmax; or each, or a single one, by its sigmoid. */
 const intoProbabilities = (scores: Float64Array, softmax: boolean): void => {
   if (!softmax || scores.length === 1) {
     for (let one = 0; one < scores.length; one += 1) scores[one] = 1 / (1 + Math.exp(-scores[one]!))
@@ -56,7 +56,7 @@ export interface ProbabilityMapOptions {
   readonly header: ImageHeader
   readonly scores: Scores
   readonly elementType: ProbabilityType
-  /** Whether the scores of a place share its probability; else each class is told from all others. */
+  /** Whether probabilities are by softmax; else by sigmoid, of each class against all others. */
   readonly softmax: boolean
   /** Told what of the place on the ground cannot be written. */
   readonly onNotice?: ((sentence: string) => void) | undefined
