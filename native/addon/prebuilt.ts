@@ -58,8 +58,8 @@ export interface Installation {
 const buildRemedy = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
 
 /**
- * Words on how to get the addon of a package: from the file that npm packs it in, since the registry
- * has none.
+ * Words on how to get the addon of a package: from the file that npm packs, since the registry has
+ * none.
  */
 const installRemedy = (name: string, version: string): string =>
   `run npm install ./${name.replace('@', '').replace('/', '-')}-${version}.tgz`

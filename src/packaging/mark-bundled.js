@@ -1,8 +1,8 @@
 'use strict'
-// Marks the versions of the bundled packages whose types are ours too, before they are packed, and
+// Marks the versions of bundled packages that our declarations name, before they are packed, and
 // takes the marks away again with --undo. TypeScript takes two packages of one name and version for
-// one package, and calls a project's own fp-ts of our version another type than ours. Build metadata
-// changes no range of versions (https://semver.org, 10).
+// one, and then finds errors in a project's own fp-ts of our version. Build metadata changes no
+// range of versions (https://semver.org, 10).
 const { readFileSync, renameSync, writeFileSync } = require('node:fs')
 const { join } = require('node:path')
 
