@@ -9,7 +9,7 @@ import type { DeviceName } from './addon/addon'
 
 export { availableMemory, mathMode, versions, type DeviceChoice, type DeviceName, type MathMode, type Versions } from './addon/addon'
 export type { DeviceError } from './addon/error'
-export { addonFolders } from './addon/addon-file'
+export { addonFolders, checkNode } from './addon/addon-file'
 export { recordGpu } from './devices/cuda-model'
 export { watchInterrupts, type Wait } from './system/interrupts'
 export { cpuPrecisionOf, libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'

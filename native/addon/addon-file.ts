@@ -3,7 +3,8 @@ import * as t from 'io-ts'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { chooseAddon, prebuilts, type InstalledAddon, type Machine } from './prebuilt'
+import { deviceError, type DeviceError } from './error'
+import { chooseAddon, oldNode, prebuilts, type InstalledAddon, type Machine } from './prebuilt'
 
 const requireHere = createRequire(__filename)
 
@@ -69,6 +70,14 @@ export const addonFolders = (): readonly string[] =>
     return folder === undefined ? [] : [folder]
   })
 
+const minNodeOf = ({ engines }: Manifest): string => engines.node.replace('>=', '')
+
+/** Fails with code `missing` where Node is too old, which lacks what all else here takes for given. */
+export const checkNode = (): E.Either<DeviceError, void> => {
+  const old = oldNode(machine.node, minNodeOf(packageAround(__dirname).manifest))
+  return old === undefined ? E.right(undefined) : E.left(deviceError('missing', old))
+}
+
 const ifExists = (path: string): string | undefined => (existsSync(path) ? path : undefined)
 
 /**
@@ -86,7 +95,7 @@ export const addonFile = (): E.Either<string, string> => {
   const { root, manifest } = packageAround(__dirname)
   return chooseAddon(machine, {
     version: manifest.version,
-    minNode: manifest.engines.node.replace('>=', ''),
+    minNode: minNodeOf(manifest),
     isClone: existsSync(join(root, 'src', 'packaging')),
     local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
     findAddon

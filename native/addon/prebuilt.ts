@@ -72,11 +72,15 @@ const isOlder = (version: string, least: string): boolean => {
   return major < minMajor || (major === minMajor && minor < minMinor)
 }
 
+/** One sentence where Node is older than what is served; undefined where it is not. */
+export const oldNode = (node: string, minNode: string): string | undefined =>
+  isOlder(node, minNode) ? `Tilefold needs Node ${minNode} or newer, and this is ${node}: install one from https://nodejs.org` : undefined
+
 /** The addon to load, or one sentence on why there is none and what to do. */
 export const chooseAddon = (machine: Machine, installation: Installation): E.Either<string, string> => {
   const { version, minNode, isClone, local, findAddon } = installation
-  if (isOlder(machine.node, minNode))
-    return E.left(`Tilefold needs Node ${minNode} or newer, and this is ${machine.node}: install one from https://nodejs.org`)
+  const old = oldNode(machine.node, minNode)
+  if (old !== undefined) return E.left(old)
   const place = `${machine.system}-${machine.processor}`
   const fitsMachine = ({ system, processor }: Prebuilt): boolean => system === machine.system && processor === machine.processor
   const missingInstructions = ({ instructions }: Prebuilt): readonly string[] => {

@@ -4,7 +4,8 @@ import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { exactly } from '../../staging/decoding/exactly'
-import { type Failure, type Outcome, bugFailure, inputFailure, reasonOf } from '../failure'
+import { checkNode } from '../../native'
+import { type Failure, type Outcome, bugFailure, deviceFailure, inputFailure, reasonOf } from '../failure'
 import { printable } from '../text/printable'
 import { withCallbacks } from './callbacks'
 import type { DecodedOptions, OptionTable, OptionsOf } from './option'
@@ -60,15 +61,16 @@ const catchBugs = <A>(outcome: () => Outcome<A>): Outcome<A> =>
   )
 
 /**
- * A function of the library: it decodes its options whole, by their table, before anything else,
- * and answers with a failure where others throw.
+ * A function of the library: it decodes its options whole, by their table, before anything else
+ * (a Node that is too old apart), and answers with a failure where others throw.
  */
 export const libraryFunction =
   <T extends OptionTable, A>(name: string, table: T, run: (options: DecodedOptions<T>) => Outcome<A>) =>
   (options: OptionsOf<T>): Outcome<A> =>
     catchBugs(() =>
       pipe(
-        TE.fromEither(decodeOptions(name, table, options)),
+        TE.fromEither(E.mapLeft(deviceFailure)(checkNode())),
+        TE.chainEitherK(() => decodeOptions(name, table, options)),
         TE.chain((decoded) => withCallbacks(run)(decoded as DecodedOptions<T>))
       )
     )

@@ -121,6 +121,14 @@ test('a Node that is too old, and a system without a compiler, are a sentence', 
       run(project, process.execPath, ['-r', './old.js', script]),
       /^Tilefold needs Node [\d.]+ or newer, and this is v18\.20\.8: install one from https:\/\/nodejs\.org\n$/
     )
+  writeFiles(project, {
+    'old-library.js': `require('tilefold/promise').plan({ model: 'no model' }).catch(({ code, message }) => console.log(code, message))`
+  })
+  prints(
+    run(project, process.execPath, ['-r', './old.js', 'old-library.js']),
+    /^missing Tilefold needs Node [\d.]+ or newer, and this is v18\.20\.8: install one from https:\/\/nodejs\.org\n$/,
+    'a program'
+  )
   refused(
     run(project, process.execPath, [builder], { PATH: project }),
     /^the addon cannot be built without a C\+\+17 compiler, make, CMake, oneDNN 2\.6 to 3: .* apt install g\+\+ make cmake libdnnl-dev \(.*\n$/
