@@ -436,8 +436,12 @@ withLauncher('a rank that hangs ends all within seconds, and is named', async ()
     { TILEFOLD_RANK_TIMEOUT: '3' }
   )
   assert.is(ended.status, 1, ended.stderr)
-  assert.match(`${ended.stdout}${ended.stderr}`, /rank [0-3] hangs: the others have waited for more than 3 seconds/)
+  const said = `${ended.stdout}${ended.stderr}`
+  // On a busy machine the wait for one rank may end while another one has not begun its own.
+  assert.match(said, /rank [0-3]( hangs|.* hang): the others have waited for more than 3 seconds/, said)
   assert.ok(performance.now() - hangs < 20_000)
+  // A process that is stopped ends a moment after the launcher, which has killed it.
+  for (let tries = 0; tries < 100 && ranksWith(state).length > 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 100))
   assert.equal(ranksWith(state), [])
 })
 
