@@ -110,10 +110,10 @@ const planWindow = (request: ValidationRequest, window: Extent2): Outcome<Planne
 
 type Window = Pick<ValidationGroup, 'planned' | 'window' | 'fields'>
 
-/** The least extent of some images; windows of it lie within each. */
-const leastOf = (images: readonly ValidatedImage[]): Extent2 => ({
-  height: Math.min(...images.map(({ extent }) => extent.height)),
-  width: Math.min(...images.map(({ extent }) => extent.width))
+/** The least or the largest sides of some images; windows of the least lie within each. */
+const sidesOf = (images: readonly ValidatedImage[], choose: (a: number, b: number) => number): Extent2 => ({
+  height: images.map(({ extent }) => extent.height).reduce((a, b) => choose(a, b)),
+  width: images.map(({ extent }) => extent.width).reduce((a, b) => choose(a, b))
 })
 
 const cutFailure = (least: Extent2, reason: string): Failure =>
@@ -123,12 +123,13 @@ const cutFailure = (least: Extent2, reason: string): Failure =>
  * The largest windows that fit, of which some cover an image: the longer side is halved until they
  * do.
  */
-const planWindows = (request: ValidationRequest, least: Extent2, fields: ReceptiveFields): Outcome<Window> => {
+const planWindows = (request: ValidationRequest, images: readonly ValidatedImage[], fields: ReceptiveFields): Outcome<Window> => {
+  const [least, largest] = [sidesOf(images, Math.min), sidesOf(images, Math.max)]
   const { stride: high } = fields.H
   const { stride: wide } = fields.W
   const attempt = (parts: { readonly height: number; readonly width: number }, reason: string): Outcome<Window> => {
-    const height = windowExtent(least.height, parts.height, fields.H)
-    const width = windowExtent(least.width, parts.width, fields.W)
+    const height = windowExtent(least.height, parts.height, fields.H, largest.height)
+    const width = windowExtent(least.width, parts.width, fields.W, largest.width)
     if (height === undefined || width === undefined || height < high || width < wide) return TE.left(cutFailure(least, reason))
     const window = { height, width }
     const next = height >= width ? { ...parts, height: 2 * parts.height } : { ...parts, width: 2 * parts.width }
@@ -143,42 +144,47 @@ const planWindows = (request: ValidationRequest, least: Extent2, fields: Recepti
   return attempt({ height: parts(least.height, high), width: parts(least.width, wide) }, 'its windows do not fit')
 }
 
-/** One window of the whole image where that fits, else several. */
-const planGroup = (
-  request: ValidationRequest,
-  images: readonly ValidatedImage[],
-  fields: ReceptiveFields | undefined
-): Outcome<ValidationGroup> => {
-  const least = leastOf(images)
-  const isOneExtent = images.every(({ extent }) => extentText(extent) === extentText(least))
-  const inWindows = (reason: string): Outcome<Window> =>
-    fields === undefined
-      ? TE.left(
-          cutFailure(least, `${reason}; ${request.setup.model.name} reads the whole image for each pixel, so windows would not be exact`)
-        )
-      : planWindows(request, least, fields)
-  const whole: Outcome<Window> = pipe(
-    planWindow(request, least),
-    TE.map((planned): Window => ({ planned, window: least, fields: undefined })),
-    TE.orElse((failure) => (failure.code === 'budget' || failure.code === 'input' ? inWindows(failure.message) : TE.left(failure)))
-  )
-  return TE.map((window: Window) => ({ ...window, images }))(isOneExtent ? whole : inWindows('they have several extents'))
-}
+/** Of images of one extent: one window of the whole image where that fits, else several. */
+const planGroup =
+  (request: ValidationRequest, fields: ReceptiveFields | undefined) =>
+  (images: readonly ValidatedImage[]): Outcome<ValidationGroup> => {
+    const { extent } = images[0]!
+    const inWindows = (reason: string): Outcome<Window> =>
+      fields === undefined
+        ? TE.left(
+            cutFailure(extent, `${reason}; ${request.setup.model.name} reads the whole image for each pixel, so windows would not be exact`)
+          )
+        : planWindows(request, images, fields)
+    return pipe(
+      planWindow(request, extent),
+      TE.map((planned): Window => ({ planned, window: extent, fields: undefined })),
+      TE.orElse((failure) => (failure.code === 'budget' || failure.code === 'input' ? inWindows(failure.message) : TE.left(failure))),
+      TE.map((window) => ({ ...window, images }))
+    )
+  }
 
-/** Images by their extents; all together where these are many and windows are exact. */
-const grouped = (images: readonly ValidatedImage[], fields: ReceptiveFields | undefined): readonly (readonly ValidatedImage[])[] => {
+const byExtent = (images: readonly ValidatedImage[]): readonly (readonly ValidatedImage[])[] => {
   const groups = new Map<string, ValidatedImage[]>()
   for (const image of images) groups.set(extentText(image.extent), [...(groups.get(extentText(image.extent)) ?? []), image])
-  return groups.size > mostExtents && fields !== undefined ? [images] : [...groups.values()]
+  return [...groups.values()]
 }
 
 /**
  * Plans the evaluation of whole images within the bytes of the training's arena, which it takes the
  * place of: of an image at once where that fits, else by windows whose outputs are those of the
- * whole. Fails with code `input` where neither can be.
+ * whole. Images of many extents share windows of one, where those of the least are large enough.
+ * Fails with code `input` where nothing of this can be.
  */
 export const planValidation = (request: ValidationRequest): Outcome<readonly ValidationGroup[]> => {
-  const [, , height = 1, width = 1] = request.input
+  const { input, images } = request
+  const [, , height = 1, width = 1] = input
   const fields = fieldsAt(request, { height, width })
-  return TE.traverseSeqArray((images: readonly ValidatedImage[]) => planGroup(request, images, fields))(grouped(request.images, fields))
+  const groups = byExtent(images)
+  const planEach = TE.traverseSeqArray(planGroup(request, fields))(groups)
+  if (groups.length <= mostExtents || fields === undefined) return planEach
+  return pipe(
+    planWindows(request, images, fields),
+    TE.map((window): readonly ValidationGroup[] => [{ ...window, images }]),
+    TE.orElse((failure) => (failure.code === 'input' ? planEach : TE.left(failure)))
+  )
 }

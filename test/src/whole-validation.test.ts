@@ -34,6 +34,7 @@ import { frozenModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import { withNetwork } from '../../src/running/running-network'
 import { areaUnderCurve } from '../../src/metrics/scores'
+import { planValidation } from '../../src/training/plan-validation'
 import { windowExtent, windowSpans } from '../../src/training/window-spans'
 import { pixelMeasureOf, qualityOf, tallyImage } from '../../src/metrics/pixel-tally'
 import { areasUnderCurves, countScore, emptyScoreCounts } from '../../src/metrics/score-areas'
@@ -143,6 +144,15 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
     }),
     propertyRuns(500)
   )
+})
+
+test('windows that are no larger than what lies around an output cover the side that they are, and no longer one', () => {
+  const field: ReceptiveField = { stride: 16, before: 96, after: 96 }
+  assert.is(windowExtent(128, 1, field), 128)
+  assert.is(windowExtent(128, 1, field, 500), undefined)
+  assert.is(windowExtent(208, 1, field, 500), 208)
+  assert.equal(windowSpans(128, 128, field), [{ start: 0, from: 0, to: 128 }])
+  assert.throws(() => windowSpans(500, 128, field), /never cover 500/)
 })
 
 test('what outputs read: of layers by hand, and of none where they read all', () => {
@@ -279,6 +289,43 @@ test('where a whole image does not fit the memory of the training it is validate
   const rows = parse(readFileSync(at('odd.csv'), 'utf8')) as readonly (readonly string[])[]
   assert.is(rows[2]![1], `${(101 - 2) * 94}`)
   assert.equal(odd.notices, [])
+})
+
+const wide: Model = { name: 'wide', layers: [conv2d({ out: 4, k: 3, p: 40, d: 40 }), relu, conv2d({ out: classes, k: 1 })] }
+
+test('images of many extents share windows of the least, where these are larger than what a score reads', async () => {
+  const windowsOf = async (sides: readonly number[]): Promise<readonly number[]> => {
+    const groups = await valueOf(
+      planValidation({
+        setup: { model: wide, device: 'reference', threads: 1, input: [1, 3, 32, 32] },
+        ...{ arenaBytes: 2e7, source: imageSource, input: [1, 3, 32, 32], watching: {} },
+        images: sides.map((side, place) => ({
+          ...{ place, extent: { height: side, width: side } },
+          example: { path: `${place}.png`, label: 0, origin: 'all' }
+        }))
+      })
+    )
+    return groups.map(({ window }) => window.height)
+  }
+  const nine = (least: number): readonly number[] => Array.from({ length: 9 }, (_, index) => least + 4 * index)
+  assert.equal(await windowsOf(nine(84)), [84])
+  assert.equal(await windowsOf(nine(64)), nine(64))
+})
+
+test('images of more than eight extents, of which the least is smaller than what a score reads, are all validated whole', async () => {
+  const sides = [64, 68, 72, 76, 80, 84, 88, 92, 96]
+  for (const side of sides) {
+    await writeColours(at(`wide-${side}.png`), noise(3 * side * side, side), { height: side, width: side })
+    writePng(at(`wide-${side}.mask.png`), new Uint8Array(side * side), { height: side, width: side, bitDepth: 8 })
+  }
+  writeFileSync(at('wide.csv'), `path,mask\n${sides.map((side) => `wide-${side}.png,wide-${side}.mask.png\n`).join('')}`)
+  const of = { model: wide, data: at('wide.csv'), validation: at('wide.csv'), steps: 1, validateOn: 'image', budget: '20MB' } as const
+  const { report } = await trained(of)
+  const counted = report.validations!.at(-1)!.confusion!.flat()
+  assert.is(
+    counted.reduce((sum, count) => sum + count, 0),
+    sides.reduce((sum, side) => sum + side ** 2, 0)
+  )
 })
 
 test('a training is the same to the bit, whether and however it is validated', async () => {
