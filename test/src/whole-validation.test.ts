@@ -476,4 +476,17 @@ test('an image that cannot be read ends the validation, or is left out by --skip
   assert.match(notices[0]!, /damaged\.tif is left out of validation$/)
 })
 
+test('where no image can be validated whole, or no pixel of any counts, the training ends and says so', async () => {
+  writeFileSync(at('none.csv'), 'path,mask\ndamaged.tif,damaged.mask.png\n')
+  const none = { data: at('fitting.csv'), validation: at('none.csv'), skipBad: true, steps: 2 } as const
+  const unread = await failureOf(train({ ...options, ...none, onNotice: () => undefined }))
+  assert.is(unread.code, 'input')
+  assert.match(unread.message, /damaged\.tif cannot be read at rows/)
+  writePng(at('ignored.mask.png'), new Uint8Array(48 * 64).fill(255), { height: 48, width: 64, bitDepth: 8 })
+  writeFileSync(at('ignored.csv'), 'path,mask\n2.png,ignored.mask.png\n')
+  const ignored = await failureOf(train({ ...options, data: at('fitting.csv'), validation: at('ignored.csv'), steps: 2 }))
+  assert.is(ignored.code, 'input')
+  assert.match(ignored.message, /^no pixel of the images that are validated counts: all are ignored/)
+})
+
 test.run()
