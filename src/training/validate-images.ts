@@ -219,6 +219,26 @@ const decodeCounted = (
   }
 }
 
+/** Tells whether a rank evaluates an image: each every so manyth. */
+const isOf =
+  (rank: number, size: number) =>
+  ({ place }: Pick<ValidatedImage, 'place'>): boolean =>
+    place % size === rank
+
+/** What the windows of the rank with the most to do are predicted to take, in milliseconds. */
+export const busiestMilliseconds = (groups: readonly ValidationGroup[], size: number): number => {
+  const millisecondsOf = (rank: number): number =>
+    groups
+      .map(({ planned, window, fields, images }) => {
+        const windows = images.filter(isOf(rank, size)).map(({ extent: { height, width } }) => {
+          return windowSpans(height, window.height, fields?.H).length * windowSpans(width, window.width, fields?.W).length
+        })
+        return planned.staged.predicted.stepMilliseconds * windows.reduce((sum, count) => sum + count, 0)
+      })
+      .reduce((sum, milliseconds) => sum + milliseconds, 0)
+  return Array.from({ length: size }, (_, rank) => millisecondsOf(rank)).reduce((most, milliseconds) => Math.max(most, milliseconds), 0)
+}
+
 /**
  * Evaluates whole images, pixel by pixel that counts, in the place of the network that is trained.
  * Of ranks each evaluates every so manyth image; all answer the same, to the bit. Fails with code
@@ -234,7 +254,7 @@ export const validateImages =
     const { groups, measure, network, ranks, onCrops } = run
     const { rank, size } = ranks ?? { rank: 0, size: 1 }
     const all = groups.flatMap(({ images }) => images)
-    const isOwn = ({ place }: ValidatedImage): boolean => place % size === rank
+    const isOwn = isOf(rank, size)
     const shown = shownPlaces(onCrops === undefined ? [] : all.filter(isOwn).map(({ place }) => place))
     const own: Counted[] = []
     const scoreCounts = emptyScoreCounts(measure.areas.length)
