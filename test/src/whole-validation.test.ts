@@ -34,6 +34,7 @@ import { frozenModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import { withNetwork } from '../../src/running/running-network'
 import { areaUnderCurve } from '../../src/metrics/scores'
+import { writeImageTable } from '../../src/training/image-table'
 import { planValidation } from '../../src/training/plan-validation'
 import { windowExtent, windowSpans } from '../../src/training/window-spans'
 import { pixelMeasureOf, qualityOf, tallyImage } from '../../src/metrics/pixel-tally'
@@ -90,6 +91,7 @@ test.before(async () => {
     await writeColours(at(`${image}.png`), colours, { height, width })
   }
   const rows = (images: readonly number[]): string => `path,mask\n${images.map((image) => `${image}.png,${image}.mask.png\n`).join('')}`
+  writePng(at('ignored.mask.png'), new Uint8Array(48 * 64).fill(255), { height: 48, width: 64, bitDepth: 8 })
   writeFileSync(at('all.csv'), rows([0, 1, 2]))
   writeFileSync(at('fitting.csv'), rows([0, 2]))
 })
@@ -482,11 +484,22 @@ test('where no image can be validated whole, or no pixel of any counts, the trai
   const unread = await failureOf(train({ ...options, ...none, onNotice: () => undefined }))
   assert.is(unread.code, 'input')
   assert.match(unread.message, /damaged\.tif cannot be read at rows/)
-  writePng(at('ignored.mask.png'), new Uint8Array(48 * 64).fill(255), { height: 48, width: 64, bitDepth: 8 })
   writeFileSync(at('ignored.csv'), 'path,mask\n2.png,ignored.mask.png\n')
   const ignored = await failureOf(train({ ...options, data: at('fitting.csv'), validation: at('ignored.csv'), steps: 2 }))
   assert.is(ignored.code, 'input')
   assert.match(ignored.message, /^no pixel of the images that are validated counts: all are ignored/)
+})
+
+test('the table has no measures of an image of which no pixel counts, or whose scores are not finite', async () => {
+  writeFileSync(at('empty.csv'), 'path,mask\n0.png,0.mask.png\n2.png,ignored.mask.png\n')
+  await trained({ data: at('fitting.csv'), validation: at('empty.csv'), perImage: at('empty-images.csv') })
+  const [header, known, empty] = parse(readFileSync(at('empty-images.csv'), 'utf8')) as readonly (readonly string[])[]
+  assert.ok(Number(known![2]) > 0)
+  assert.equal(empty, [at('2.png'), '0', ...header!.slice(2).map(() => '')])
+  const quality = { loss: NaN, accuracy: 1, iou: 1, dice: 1, classIou: [1, null] }
+  await valueOf(writeImageTable(at('nan.csv'), ['a', 'b'], [{ path: 'nan.png', pixels: 7, quality }]))
+  const [names, row] = parse(readFileSync(at('nan.csv'), 'utf8')) as readonly (readonly string[])[]
+  assert.equal(row, ['nan.png', '7', ...names!.slice(2).map(() => '')])
 })
 
 test.run()
