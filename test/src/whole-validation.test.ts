@@ -330,6 +330,15 @@ test('images of more than eight extents, of which the least is smaller than what
   )
 })
 
+test('an image of which a network makes fewer scores than it has pixels is covered by windows', async () => {
+  const halving: Model = { name: 'halving', layers: [maxPool2d({ k: 4 }), convTranspose2d({ out: classes, k: 4, s: 4 })] }
+  const { report, notices } = await trained({ model: halving, steps: 1, lr: 1e-4, perImage: at('halving.csv') })
+  const rows = parse(readFileSync(at('halving.csv'), 'utf8')) as readonly (readonly string[])[]
+  assert.ok(Number.isFinite(report.validations!.at(-1)!.loss))
+  assert.is(rows[2]![1], `${(101 - 2) * 94}`)
+  assert.equal(notices, [])
+})
+
 test('a training is the same to the bit, whether and however it is validated', async () => {
   const bytesOf = async (name: string, changes: Partial<TrainOptions>): Promise<Buffer> => {
     await trained({ ...changes, steps: 4, optimizer: 'adam', lr: 0.01, save: at(name) })
@@ -442,6 +451,19 @@ test('a network that reads the whole image for each pixel is validated on crops 
   const { code, message } = await failureOf(train({ ...options, ...wide, steps: 1, validateOn: 'image' }))
   assert.is(code, 'input')
   assert.match(message, /cannot be validated whole/)
+})
+
+test('of images that are smaller than what a score reads, which no budget helps, the notice says just that', async () => {
+  const deep: Model = {
+    name: 'deep',
+    layers: [maxPool2d({ k: 4 }), conv2d({ out: 4, k: 3, p: 12, d: 12 }), relu, convTranspose2d({ out: classes, k: 4, s: 4 })]
+  }
+  const { notices } = await trained({ model: deep, steps: 1, lr: 1e-4, budget: '20MB' })
+  assert.is(notices.length, 1)
+  assert.match(
+    notices[0]!,
+    /^images of 101x94 cannot be validated whole \(.*they are smaller than the 100x100 pixels that a score reads\): the crop in the middle of each is validated in its place; give --validate-on crop, or larger images$/
+  )
 })
 
 test('what cannot be asked for is said', async () => {
