@@ -47,8 +47,13 @@ export interface RunningNetwork {
   readonly update: (parameters: StepParameters) => Outcome<number>
   /** Forward alone; the scores are left in the given I/O buffer of the evaluate section. */
   readonly evaluate: (io: StepIo, images: readonly Image[]) => Outcome<number>
-  /** Weights and optimizer state, copied out into the given I/O buffer of the save section. */
+  /**
+   * Weights and optimizer state, copied out into the given I/O buffer of the save section: of a
+   * device that could not be had again after `suspendWhile`, as they were before it.
+   */
   readonly save: (io: StepIo) => Outcome<void>
+  /** Tells whether `save` answers though the device is lost. */
+  readonly isSaved: () => boolean
   readonly interrupt: () => void
   readonly measuredPeakBytes: () => number
   readonly measuredHostPeakBytes: () => number
@@ -206,6 +211,8 @@ const toRunningNetwork = (
   const { program } = opening.planned.staged
   const { step, reduce, update } = program
   let session: Session | undefined = opened
+  /** Weights and optimizer state while the device is given back. */
+  let saved: StepIo | undefined
   let [peakBytes, hostPeakBytes] = [0, 0]
   const run = (section: SectionName, io: StepIo, values: StepParameters, images: readonly Image[]): Outcome<number> => {
     const running = session
@@ -234,18 +241,25 @@ const toRunningNetwork = (
     updateIo,
     update: (values) => (updateIo === undefined ? TE.right(0) : recorded('update', values)(run('update', updateIo, values, []))),
     evaluate: (scores, images) => run('evaluate', scores, noStep, images),
-    save: (saved) => TE.map(() => undefined)(run('save', saved, noStep, [])),
+    save: (into) => {
+      const before = saved
+      if (before === undefined) return TE.map(() => undefined)(run('save', into, noStep, []))
+      return TE.fromIO(() => program.save.stepIo.forEach(({ name }) => into.view(name).set(before.view(name))))
+    },
+    isSaved: () => saved !== undefined,
     suspendWhile: (use) => async () => {
-      const saved = createStepIo(program.save)
-      const kept = await run('save', saved, noStep, [])()
-      if (E.isLeft(kept)) return kept
+      const kept = createStepIo(program.save)
+      const copied = await run('save', kept, noStep, [])()
+      if (E.isLeft(copied)) return copied
+      saved = kept
       suspend()
-      const used = await use(saved)()
+      const used = await use(kept)()
       const restored = createStepIo(program.restore)
-      for (const { name } of program.restore.stepIo) restored.view(name).set(saved.view(name))
+      for (const { name } of program.restore.stepIo) restored.view(name).set(kept.view(name))
       const reopened = await openRestored(opening, restored)()
       if (E.isLeft(reopened)) return reopened
       session = reopened.right
+      saved = undefined
       return used
     },
     interrupt: () => session?.interrupt(),
