@@ -213,7 +213,9 @@ const toRunningNetwork = (
   let session: Session | undefined = opened
   /** Weights and optimizer state while the device is given back. */
   let saved: StepIo | undefined
-  let [peakBytes, hostPeakBytes] = [0, 0]
+  // Of the sessions before, which were suspended.
+  let [peakBytes, hostPeakBytes, tilesBefore] = [0, 0, 0]
+  let millisecondsBefore: readonly number[] = []
   const run = (section: SectionName, io: StepIo, values: StepParameters, images: readonly Image[]): Outcome<number> => {
     const running = session
     return running === undefined ? TE.left(givenBack) : runSection(running)(section, io, values, images)
@@ -228,8 +230,14 @@ const toRunningNetwork = (
   const reduceIo = reduce && createStepIo(reduce)
   const measuredPeakBytes = (): number => Math.max(peakBytes, session?.measuredPeakBytes() ?? 0)
   const measuredHostPeakBytes = (): number => Math.max(hostPeakBytes, session?.measuredHostPeakBytes() ?? 0)
+  const repeatedTiles = (): number => tilesBefore + (session?.repeatedTiles() ?? 0)
+  const kernelMilliseconds = (): readonly number[] => {
+    const own = session?.kernelMilliseconds()
+    return own === undefined ? millisecondsBefore : own.map((milliseconds, kernel) => milliseconds + (millisecondsBefore[kernel] ?? 0))
+  }
   const suspend = (): void => {
-    ;[peakBytes, hostPeakBytes] = [measuredPeakBytes(), measuredHostPeakBytes()]
+    ;[peakBytes, hostPeakBytes, tilesBefore] = [measuredPeakBytes(), measuredHostPeakBytes(), repeatedTiles()]
+    millisecondsBefore = kernelMilliseconds()
     session?.close()
     session = undefined
   }
@@ -265,8 +273,8 @@ const toRunningNetwork = (
     interrupt: () => session?.interrupt(),
     measuredPeakBytes,
     measuredHostPeakBytes,
-    repeatedTiles: () => session?.repeatedTiles() ?? 0,
-    kernelMilliseconds: () => session?.kernelMilliseconds() ?? [],
+    repeatedTiles,
+    kernelMilliseconds,
     close: () => session?.close()
   }
 }

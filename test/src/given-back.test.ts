@@ -4,11 +4,12 @@ import * as assert from 'uvu/assert'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Failure } from '../../src/failure'
+import type { Failure, Outcome } from '../../src/failure'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
-import { withNetwork } from '../../src/running/running-network'
+import { type RunningNetwork, withNetwork } from '../../src/running/running-network'
 import { createStepIo } from '../../src/running/step-io'
 import { must } from '../must'
+import { noise } from './example-images'
 import { valueOf } from './outcome'
 import small from './small-model'
 
@@ -23,6 +24,7 @@ const planned = must(
   )
 )
 const { program } = planned.staged
+const upright = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
 
 test('a network whose device cannot be had again still saves its weights, as they were', async () => {
   const [before, after] = [createStepIo(program.save), createStepIo(program.save)]
@@ -42,6 +44,27 @@ test('a network whose device cannot be had again still saves its weights, as the
   assert.is(failed.length, 1)
   assert.ok(program.save.stepIo.length > 0)
   for (const { name } of program.save.stepIo) assert.equal(after.view(name), before.view(name))
+})
+
+test('what was counted of a network goes on after its device was given back', async () => {
+  const times: (readonly number[])[] = []
+  const note = (network: RunningNetwork): Outcome<void> => TE.fromIO(() => void times.push(network.kernelMilliseconds()))
+  const pixels = noise(3 * 32 * 32, 1)
+  const image = { ...{ pixels, height: 32, width: 32, channels: 3, cropTop: 0, cropLeft: 0 }, ...upright } as const
+  await valueOf(
+    withNetwork({ planned, device: 'reference', seed: 3, timesKernels: true }, (network) =>
+      pipe(
+        network.step({ learningRate: 0.1, step: 0, seed: 0 }, [image]),
+        TE.chain(() => note(network)),
+        TE.chain(() => network.suspendWhile(() => note(network))),
+        TE.chain(() => note(network))
+      )
+    )
+  )
+  const [before, meanwhile, after] = times
+  const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0)
+  assert.ok(sum(before!) > 0)
+  assert.ok(sum(meanwhile!) >= sum(before!) && sum(after!) >= sum(meanwhile!), `${times.map(sum).join(', ')}`)
 })
 
 test.run()
