@@ -126,7 +126,7 @@ const sidesOf = (images: readonly ValidatedImage[], choose: (a: number, b: numbe
   width: images.map(({ extent }) => extent.width).reduce((a, b) => choose(a, b))
 })
 
-/** Why images cannot be validated whole: code `budget` where a larger one would help, else `input`. */
+/** Why images cannot be validated whole: of code `budget` where a larger one would help. */
 const cutFailure = (least: Extent2, { code, message }: Failure): Failure => {
   const within = code === 'budget' ? ' within the memory of the training' : ''
   return {
