@@ -3,7 +3,7 @@ import { inputError, type StagingError } from './error'
 import type { Graph } from './graph/graph'
 import type { Lowered } from './lowering'
 
-/** The smallest budget in bytes that a planner answers, and its plan for it. */
+/** The smallest budget in bytes that a planner is found to answer, and its plan for it. */
 export interface LeastPlan {
   readonly budget: number
   readonly lowered: Lowered
@@ -19,7 +19,7 @@ export const refusedError = (graph: Graph, { name }: DeviceModel, planner: strin
     `${onInput(graph)}: ${planner} runs convolutions whole that the ${name} device refuses as too large; take a strategy that tiles them.`
   )
 
-/** Says why no plan fits a budget of bytes, and the smallest budget that one fits, if any. */
+/** Says why no plan fits a budget of bytes, and the smallest for which one was found, if any. */
 export const budgetError = (graph: Graph, planner: string, budget: number, least: LeastPlan | undefined): StagingError => {
   const needed =
     least === undefined

@@ -62,7 +62,10 @@ export const ladderAnswers = (
   /** The smallest budget that starts at this rung or above. */
   const reaching = (rung: number): number => (rung <= rungsAhead ? 0 : targets[rung - rungsAhead - 1]! + 1)
 
-  /** The lowest rung for which anything is found; the top one where nothing is. */
+  /**
+   * A rung for which something is found, the lowest as far as `mayFit` can tell; the top one where
+   * nothing is.
+   */
   const lowestRung = lazy(() => {
     const likely = firstWhere(0, top, (rung) => mayFit(targets[rung]!))
     return segmentationsAt(likely).length > 0 ? likely : firstWhere(likely, top, (rung) => segmentationsAt(rung).length > 0)

@@ -10,7 +10,10 @@ export interface PlanSearch {
    * budget.
    */
   readonly within: (budget: number, slowest?: number) => Lowered | undefined
-  /** The smallest budget below a number of bytes for which there is an answer, and that answer. */
+  /**
+   * The smallest budget below a number of bytes for which an answer was found, and that answer. A
+   * strategy that estimates where its answers begin may answer somewhat smaller ones too.
+   */
   readonly least: (below?: number) => LeastPlan | undefined
   /** Where there is no answer to any budget: a kernel that the device refuses, if that is why. */
   readonly refusedKernel: () => KernelKind | undefined

@@ -71,7 +71,7 @@ const classesOf = ({ classNames, background }: DecodedPredictOptions, classes: n
   )
 
 const record =
-  (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes) =>
+  (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes, { softmax }: PredictedKind) =>
   ({ image, input, prediction, milliseconds, repeatedTiles, network }: PredictedImage<Job>): Outcome<void> => {
     const { path, files, at } = image
     const { height, width } = input
@@ -88,7 +88,7 @@ const record =
             parts: network.io.parts('classes'),
             leave: network.io.leaveToFile
           })
-        : writeProbabilities(file, { header, onNotice, elementType: probabilities, scores: pixelScoresOf(planned, network) })
+        : writeProbabilities(file, { header, onNotice, softmax, elementType: probabilities, scores: pixelScoresOf(planned, network) })
     return pipe(
       TE.traverseSeqArray(write)(files),
       TE.map(() => {
@@ -161,7 +161,7 @@ const predictAlike = ({ options, wanted, setup, weights, reading, trained, progr
               options.onPlan?.(planned)
             }),
             TE.chainFirst(() => TE.traverseSeqArray(checkRoom)(images)),
-            TE.chain(({ classes }) =>
+            TE.chain(({ kind, classes }) =>
               runImages<Job>({
                 planned,
                 device: setup.device,
@@ -170,7 +170,7 @@ const predictAlike = ({ options, wanted, setup, weights, reading, trained, progr
                 reading,
                 predictionOf: hasProbabilities ? (_, __, network) => countClasses(pixelScoresOf(planned, network)) : predictionOf,
                 signal: options.signal,
-                onPredicted: record(options, progress, planned, classes),
+                onPredicted: record(options, progress, planned, classes, kind),
                 onFailure: skipOne
               })
             )

@@ -11,7 +11,7 @@ export interface Failure {
   readonly code: 'input' | 'budget' | 'loss' | 'missing' | 'device' | 'interrupted' | 'bug'
   readonly message: string
   /**
-   * Smallest budget in bytes that this strategy can meet, where it is known; with code `budget`
+   * Smallest budget in bytes that this strategy was found to meet, if any; with code `budget`
    * only.
    */
   readonly smallestFeasibleBudgetBytes?: number

@@ -51,7 +51,8 @@ const checkOwnLock = ({ name, path }: Claimed, lock: string): Outcome<void> =>
     )
   )
 
-const owner = (): string => `process ${process.pid} on ${hostname()}`
+/** What the file of a lock says of its owner: this process. */
+export const lockOwner = (): string => `process ${process.pid} on ${hostname()}`
 
 const heldFailure = async ({ name, path }: Claimed, lock: string): Promise<Failure> => {
   const by = await readFile(lock, 'utf8').catch(() => '')
@@ -66,7 +67,7 @@ const acquire = (claimed: Claimed, notice: (sentence: string) => void): Outcome<
     TE.chainFirst((lock) => checkOwnLock(claimed, lock)),
     TE.chain((lock) =>
       pipe(
-        TE.fromEither(E.mapLeft(deviceFailure)(lockFile(lock, owner()))),
+        TE.fromEither(E.mapLeft(deviceFailure)(lockFile(lock, lockOwner()))),
         TE.chain((answer): Outcome<readonly FileLock[]> => {
           if (answer === 'held') return async () => E.left(await heldFailure(claimed, lock))
           if (answer !== 'unsupported') return TE.right([answer])

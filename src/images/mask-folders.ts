@@ -19,12 +19,16 @@ interface Pair {
   readonly masks: string
 }
 
-/** The two folders, where there are these alone. */
-const findPair = (folders: readonly string[]): Pair | undefined => {
+/** The two folders; a sentence where others stand beside, undefined where one is not there. */
+const findPair = (path: string, folders: readonly string[]): Pair | string | undefined => {
   const seen = folders.filter((name) => !isHidden(name))
   const images = seen.find((name) => imageFolders.includes(name.toLowerCase()))
   const masks = seen.find((name) => maskFolders.includes(name.toLowerCase()))
-  return seen.length === 2 && images !== undefined && masks !== undefined ? { images, masks } : undefined
+  if (images === undefined || masks === undefined) return undefined
+  const other = seen.find((name) => name !== images && name !== masks)
+  return other === undefined
+    ? { images, masks }
+    : `${path} has ${other} beside ${images} and ${masks}, which must stand alone: move it elsewhere, or name images and masks in a CSV file`
 }
 
 /** Pairs images and masks by their names, or says in a sentence which has none or several. */
@@ -36,9 +40,11 @@ const pairUp = (
 ): readonly CsvExample[] | string => {
   const rows: CsvExample[] = []
   const taken = new Set<string>()
+  const masksByStem = new Map<string, string[]>()
+  for (const name of maskNames) masksByStem.set(stemOf(name), [...(masksByStem.get(stemOf(name)) ?? []), name])
   for (const name of imageNames) {
     const stem = stemOf(name)
-    const found = maskNames.filter((mask) => suffixes.some((suffix) => stemOf(mask) === `${stem}${suffix}`))
+    const found = suffixes.flatMap((suffix) => masksByStem.get(`${stem}${suffix}`) ?? []).sort()
     const [mask, other] = found
     if (mask === undefined)
       return `${join(path, images, name)} has no mask in ${join(path, masks)}: add ${stem}.png there, or leave the image out`
@@ -56,7 +62,8 @@ const pairUp = (
 /**
  * The images of a folder with a folder of images and one of masks, such as `images` and `masks`, by
  * their names: `a.png` has the mask `a.png`, `a_mask.png` or `a.geojson`. Undefined of a folder
- * that holds anything else.
+ * that has not both; fails with code `input` where another folder stands beside them, or a name has
+ * no partner or several.
  */
 export const readMaskFolders = (path: string): Outcome<readonly CsvExample[] | undefined> =>
   TE.chain((rows: readonly CsvExample[] | string | undefined) =>
@@ -64,8 +71,8 @@ export const readMaskFolders = (path: string): Outcome<readonly CsvExample[] | u
   )(
     TE.tryCatch(
       async () => {
-        const pair = findPair((await entriesOf(path)).folders)
-        if (pair === undefined) return undefined
+        const pair = findPair(path, (await entriesOf(path)).folders)
+        if (pair === undefined || typeof pair === 'string') return pair
         const [{ files: images }, { files: masks }] = [await entriesOf(join(path, pair.images)), await entriesOf(join(path, pair.masks))]
         const imageNames = images.filter((name) => !isHidden(name) && isImage(name))
         return imageNames.length === 0 ? [] : pairUp(path, pair, imageNames, masks.filter(isMaskName))

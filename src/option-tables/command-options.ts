@@ -109,7 +109,7 @@ export const gradientsOptions = {
   ...measureOption,
   ...watchingOptions,
   /** A safetensors file of the parameters. */
-  weights: required(path('file'), 'safetensors, a file of torch.save, or hf:owner/name[/file], of the parameters'),
+  weights: required(path('file'), 'safetensors, a file of torch.save, or hf:owner/name[@revision][/file], of the parameters'),
   /** A safetensors file of `input` [B, C, H, W] and `target` [B], or [B, H, W]. */
   batch: required(path('file'), 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]'),
   /** The safetensors file to write. */
@@ -162,7 +162,10 @@ export const predictOptions = {
   ...measureOption,
   ...watchingOptions,
   /** A safetensors file of the parameters and running statistics. */
-  weights: required(path('file'), 'safetensors, a file of torch.save, or hf:owner/name[/file], of the parameters and running statistics'),
+  weights: required(
+    path('file'),
+    'safetensors, a file of torch.save, or hf:owner/name[@revision][/file], of the parameters and running statistics'
+  ),
   /** Path of an image, of any size that the model takes. */
   image: optional(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input', { conflicts: ['data'] }),
   /** Instead of `image`: a folder of images, or a CSV file with a column `path`. */

@@ -193,7 +193,7 @@ export const trainOptions = {
    * A safetensors file, one of torch.save, or `hf:owner/name[@revision][/file]` of Hugging Face's
    * hub, to start from; drawn from the seed where absent.
    */
-  weights: optional(path('file'), 'safetensors, a file of torch.save, or hf:owner/name[/file], to start from', {
+  weights: optional(path('file'), 'safetensors, a file of torch.save, or hf:owner/name[@revision][/file], to start from', {
     otherwise: 'drawn from the seed'
   }),
   /**

@@ -67,7 +67,7 @@ const activationOf = (
   network: RunningNetwork
 ): Outcome<readonly [HeatMap, number]> =>
   pipe(
-    network.step(noUpdate, [{ ...withReadAhead(input, planned.staged.program), ...centreCrop(input)(input) }]),
+    withReadAhead(input, planned.staged.program, (ahead) => network.step(noUpdate, [{ ...ahead, ...centreCrop(input)(input) }])),
     (step) => withAbort(signal, network, step),
     TE.map((milliseconds) => {
       const [, , height, width] = planned.staged.graph.nodes.at(-1)!.input

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { type Graph, hasTarget } from '../../staging'
+import { type Graph, hasTarget, lossFunctions } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { largest } from '../numbers/extremes'
@@ -24,6 +24,8 @@ export const noClass = 255
 export interface PredictedKind {
   readonly of: 'image' | 'pixels'
   readonly classes: number
+  /** Whether the scores become probabilities by softmax; by a binary loss each by its sigmoid. */
+  readonly softmax: boolean
 }
 
 /** Fails for a model that makes no scores of classes, or more than a mask can hold. */
@@ -33,7 +35,8 @@ export const predictedKind = ({ model, nodes }: Graph): E.Either<Failure, Predic
   if (hasTarget(loss, 'values')) return E.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
   if (hasTarget(loss, 'pixel-labels') && classes > noClass)
     return E.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
-  return E.right({ of: hasTarget(loss, 'pixel-labels') ? 'pixels' : 'image', classes })
+  const softmax = !('loss' in loss.args) || lossFunctions(loss.args.loss, classes).softmax
+  return E.right({ of: hasTarget(loss, 'pixel-labels') ? 'pixels' : 'image', classes, softmax })
 }
 
 /** Fails for scores that are infinite, or no numbers. */

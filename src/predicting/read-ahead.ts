@@ -1,8 +1,11 @@
 import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
 import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
 import type { Program } from '../../staging'
+import type { Outcome } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { pixelBytes } from '../images/samples'
+import { withResource } from '../tasks/with-resource'
 import type { Input } from './input'
 
 type Code = Program['step']['code']
@@ -61,11 +64,20 @@ const isSame = (one: ImageWindow, other: ImageWindow): boolean =>
 type ReadWindow = ReadPixels['readWindow']
 type Answer = ReturnType<ReturnType<ReadWindow>>
 
+/** A reader of windows, ahead of those that are asked for. */
+export interface AheadReader {
+  readonly readWindow: ReadWindow
+  /** Reads nothing ahead from then on, and frees what was; settles once nothing is being read. */
+  readonly stop: () => Promise<void>
+}
+
+const free = (answer: Answer): Promise<unknown> => answer.then(E.map(freePixels))
+
 /**
  * Reads each window that is expected after the one before was given, and so while that is computed:
  * one at a time. What is asked for in another order is read then.
  */
-export const readAhead = (read: ReadWindow, expected: Iterator<ImageWindow>): ReadWindow => {
+export const readAhead = (read: ReadWindow, expected: Iterator<ImageWindow>): AheadReader => {
   let ahead: { readonly window: ImageWindow; readonly answer: Answer } | undefined
   let isExpected = true
   const readNext = (): void => {
@@ -78,20 +90,34 @@ export const readAhead = (read: ReadWindow, expected: Iterator<ImageWindow>): Re
     ahead = undefined
     if (found === undefined || !isSame(found.window, window)) {
       isExpected = false
-      void found?.answer.then(E.map(freePixels))
+      if (found !== undefined) void free(found.answer)
       return read(window)()
     }
     const answer = await found.answer
     if (E.isRight(answer)) readNext()
     return answer
   }
-  return (window) => () => give(window)
+  const stop = async (): Promise<void> => {
+    isExpected = false
+    const found = ahead
+    ahead = undefined
+    if (found !== undefined) await free(found.answer)
+  }
+  return { readWindow: (window) => () => give(window), stop }
 }
 
-/** An image whose windows are read ahead of a step of the program that takes all of it. */
-export const withReadAhead = (input: Input, program: Program): Input => {
+/**
+ * Hands `use` the image with its windows read ahead of a step of the program that takes all of it,
+ * and frees what is left of them, whether `use` fails or not.
+ */
+export const withReadAhead = <A>(input: Input, program: Program, use: (input: Input) => Outcome<A>): Outcome<A> => {
   const { pixels, channels, elementType = 'uint8' } = input
-  if (!('readWindow' in pixels)) return input
-  const windows = windowsOfStep(program, pixels, pixelBytes({ channels, elementType }))
-  return { ...input, pixels: { ...pixels, readWindow: readAhead(pixels.readWindow, windows) } }
+  if (!('readWindow' in pixels)) return use(input)
+  const { readWindow } = pixels
+  const open = TE.fromIO(() => readAhead(readWindow, windowsOfStep(program, pixels, pixelBytes({ channels, elementType }))))
+  return withResource(
+    open,
+    (ahead) => use({ ...input, pixels: { ...pixels, readWindow: ahead.readWindow } }),
+    ({ stop }) => stop()
+  )
 }

@@ -58,9 +58,9 @@ const predictImage = <S extends Opened>(
       withAbort(
         signal,
         network,
-        network.step({ learningRate: 0, step: 0, seed: 0 }, [
-          { ...withReadAhead(input, planned.staged.program), ...centreCrop(input)(input) }
-        ])
+        withReadAhead(input, planned.staged.program, (ahead) =>
+          network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...ahead, ...centreCrop(input)(input) }])
+        )
       )
     ),
     TE.bind('prediction', ({ input }) => TE.fromEither(predictionOf(input, planned, network))),

@@ -11,7 +11,7 @@ import { writePyramid } from './tiff-pyramid'
 export const probabilityTypes = ['float32', 'uint8'] as const
 export type ProbabilityType = (typeof probabilityTypes)[number]
 
-/** Scores of classes before softmax, by rows of one class. */
+/** Scores of classes before softmax or sigmoid, by rows of one class. */
 interface Scores extends Extent2 {
   readonly classes: number
   readonly rows: (classIndex: number, top: number, rows: number) => ArrayLike<number>
@@ -19,10 +19,10 @@ interface Scores extends Extent2 {
   readonly mostRows: number
 }
 
-/** Scores at one place become probabilities: softmax, or of a single one its sigmoid. */
-const intoProbabilities = (scores: Float64Array): void => {
-  if (scores.length === 1) {
-    scores[0] = 1 / (1 + Math.exp(-scores[0]!))
+/** Scores of a place become probabilities: by softmax; or each, or a single one, by its sigmoid. */
+const intoProbabilities = (scores: Float64Array, softmax: boolean): void => {
+  if (!softmax || scores.length === 1) {
+    for (let one = 0; one < scores.length; one += 1) scores[one] = 1 / (1 + Math.exp(-scores[one]!))
     return
   }
   let [highest, sum] = [-Infinity, 0]
@@ -31,7 +31,10 @@ const intoProbabilities = (scores: Float64Array): void => {
   for (let one = 0; one < scores.length; one += 1) scores[one]! /= sum
 }
 
-const probabilityRows = ({ classes, height, width, rows, leave, mostRows }: Scores, elementType: ProbabilityType): ValueRows => ({
+const probabilityRows = (
+  { classes, height, width, rows, leave, mostRows }: Scores,
+  { elementType, softmax }: Pick<ProbabilityMapOptions, 'elementType' | 'softmax'>
+): ValueRows => ({
   ...{ height, width, samples: classes, elementType, mostRows },
   rows: (top, count) => {
     leave()
@@ -42,7 +45,7 @@ const probabilityRows = ({ classes, height, width, rows, leave, mostRows }: Scor
     const place = new Float64Array(classes)
     for (let at = 0; at < pixels; at += 1) {
       for (let one = 0; one < classes; one += 1) place[one] = planes[one]![at]!
-      intoProbabilities(place)
+      intoProbabilities(place, softmax)
       for (let one = 0; one < classes; one += 1) values[at * classes + one] = isFloat ? place[one]! : Math.round(255 * place[one]!)
     }
     return Promise.resolve(values)
@@ -53,6 +56,8 @@ export interface ProbabilityMapOptions {
   readonly header: ImageHeader
   readonly scores: Scores
   readonly elementType: ProbabilityType
+  /** Whether probabilities are by softmax; else by sigmoid, of each class against all others. */
+  readonly softmax: boolean
   /** Told what of the place on the ground cannot be written. */
   readonly onNotice?: ((sentence: string) => void) | undefined
 }
@@ -61,10 +66,11 @@ export interface ProbabilityMapOptions {
  * Writes the probabilities of the classes as a pyramid, a band a class, with the image's
  * micrometres a pixel and place on the ground; of a single score one band, that of class 1.
  */
-export const writeProbabilities = (path: string, { header, scores, elementType, onNotice }: ProbabilityMapOptions): Outcome<void> => {
+export const writeProbabilities = (path: string, options: ProbabilityMapOptions): Outcome<void> => {
+  const { header, scores, onNotice } = options
   const { view, ground } = header
   return pipe(
-    writePyramid(path, probabilityRows(scores, elementType), {
+    writePyramid(path, probabilityRows(scores, options), {
       ...(ground && { ground: groundTags(ground) }),
       micronsPerPixel: view.micronsPerPixel
     }),

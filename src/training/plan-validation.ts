@@ -200,8 +200,8 @@ const byExtent = (images: readonly ValidatedImage[]): readonly (readonly Validat
  * Plans the evaluation of whole images within the bytes of the training's arena, which it takes the
  * place of: of an image at once where that fits, else by windows whose outputs are those of the
  * whole. Images of many extents share windows of one, where those of the least are large enough.
- * Where nothing of this can be it fails: with code `budget` where a larger one would help, else with
- * code `input`.
+ * Where nothing of this can be it fails: with code `budget` where a larger one would help, else
+ * with code `input`.
  */
 export const planValidation = (request: ValidationRequest): Outcome<readonly ValidationGroup[]> => {
   const { input, images } = request

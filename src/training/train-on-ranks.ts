@@ -111,41 +111,91 @@ interface PlanOfRows {
   readonly hashes: readonly string[]
 }
 
-/** The Programs that ranks get of a plan, once it is proven that they go together. */
-const proveTogether = (built: SetupGraph, count: number, { staged }: Planned): E.Either<Failure, PlanOfRows> => {
-  const file = toPlanFile(staged)
-  return pipe(
-    Array.from({ length: count }, (_, index) => planFor(built, { count, index }, { ...file, budget: null })),
-    E.sequenceArray,
-    E.map((all) => all.map((planned) => planned.staged.program)),
-    E.chainFirst((programs) =>
-      pipe(
-        verifyRanks(programs),
-        E.mapLeft(({ message }): Failure => ({ code: 'bug', message: `the Programs of ${count} ranks do not go together: ${message}` }))
+/** A rank that a plan does not fit, or that cannot run it, and why. */
+interface Misfit {
+  readonly rank: number
+  readonly failure: Failure
+}
+
+/** The Programs that ranks get of a plan, by rank. */
+const programsOf = (built: SetupGraph, count: number, file: PlanFile): E.Either<Misfit, readonly Program[]> =>
+  E.traverseArray((rank: number) =>
+    pipe(
+      planFor(built, { count, index: rank }, { ...file, budget: null }),
+      E.bimap(
+        (failure): Misfit => ({ rank, failure }),
+        ({ staged }) => staged.program
       )
-    ),
-    E.map((programs) => ({ file, hashes: programs.map(hashOf) }))
+    )
+  )(Array.from({ length: count }, (_, rank) => rank))
+
+const proveTogether = (programs: readonly Program[]): E.Either<Failure, void> =>
+  pipe(
+    verifyRanks(programs),
+    E.mapLeft(({ message }): Failure => ({
+      code: 'bug',
+      message: `the Programs of ${programs.length} ranks do not go together: ${message}`
+    }))
+  )
+
+/** Says that the plan of one rank does not fit another; of a given plan staging has said it. */
+const misfitFailure = ({ setup, graph }: SetupGraph, count: number, index: number, { rank, failure }: Misfit): Failure =>
+  failure.code !== 'budget' || setup.plan !== undefined
+    ? failure
+    : {
+        code: 'budget',
+        message:
+          `${graph.model} on ${graph.input.join('x')} does not fit the budget on all of ${count} ranks: ` +
+          `the plan of rank ${index} needs ${failure.smallestFeasibleBudgetBytes} bytes on rank ${rank}; raise --budget.`
+      }
+
+/**
+ * Plans for one rank and proves that the plan is one for all; where it does not fit another rank,
+ * plans for that one, unless it has been tried.
+ */
+const planForAll = (
+  built: SetupGraph,
+  count: number,
+  options: DecodedTrainOptions,
+  index: number,
+  tried: readonly number[] = []
+): Outcome<PlanOfRows> => {
+  const ofRank = withObjective(built, { shard: { count, index } })
+  return pipe(
+    TE.fromEither(E.mapLeft(stagingFailure)(checkObjective(ofRank.graph, ofRank.objective))),
+    TE.chain(() => planAlone(ofRank, options)),
+    TE.map(({ staged }) => toPlanFile(staged)),
+    TE.chain((file) =>
+      pipe(
+        programsOf(built, count, file),
+        E.match(
+          (misfit) => {
+            const isTried = built.setup.plan !== undefined || [...tried, index].includes(misfit.rank)
+            return misfit.failure.code !== 'budget' || isTried
+              ? TE.left(misfitFailure(built, count, index, misfit))
+              : planForAll(built, count, options, misfit.rank, [...tried, index])
+          },
+          (programs) =>
+            pipe(
+              TE.fromEither(proveTogether(programs)),
+              TE.map((): PlanOfRows => ({ file, hashes: programs.map(hashOf) }))
+            )
+        )
+      )
+    )
   )
 }
 
 /**
- * The first rank plans for a rank in the middle, which has the most rows of others beside its own;
- * all run what it found, each on its rows.
+ * The first rank plans for the earlier of the ranks in the middle, which have rows of others on
+ * either side: earlier ranks have no fewer rows. All run what it found, each on its rows.
  */
 const planRows =
   ({ rank, size: count, allGather }: Ranks): PlanTraining =>
   (built, options) =>
   async () => {
-    const middle = withObjective(built, { shard: { count, index: count >> 1 } })
     const own: Outcome<Uint8Array> =
-      rank === 0
-        ? pipe(
-            TE.fromEither(E.mapLeft(stagingFailure)(checkObjective(middle.graph, middle.objective))),
-            TE.chain(() => planAlone(middle, options)),
-            TE.chainEitherK((planned) => proveTogether(built, count, planned)),
-            TE.map(encodeJson)
-          )
-        : TE.right(new Uint8Array(0))
+      rank === 0 ? pipe(planForAll(built, count, options, (count - 1) >> 1), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
     return pipe(
       allGather(await own()),
       TE.map(([told]) => decodeJson(told!) as PlanOfRows),

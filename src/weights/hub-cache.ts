@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { withExclusiveUse } from '../files/exclusive-use'
 
 /** A file of a repository of models, at a branch, tag or commit. */
 export interface HubFile {
@@ -19,7 +20,7 @@ const home = (): string => process.env.HF_HOME ?? join(process.env.XDG_CACHE_HOM
  * The folder of what was downloaded, which programs of Hugging Face share: HF_HUB_CACHE, or `hub`
  * in HF_HOME, or in ~/.cache/huggingface.
  */
-const cacheFolder = (): string => process.env.HF_HUB_CACHE ?? process.env.HUGGINGFACE_HUB_CACHE ?? join(home(), 'hub')
+export const cacheFolder = (): string => process.env.HF_HUB_CACHE ?? process.env.HUGGINGFACE_HUB_CACHE ?? join(home(), 'hub')
 
 const folderOf = ({ repository }: HubFile): string => join(cacheFolder(), `models--${repository.replaceAll('/', '--')}`)
 
@@ -32,7 +33,8 @@ const isThere = (path: string): Promise<boolean> =>
     () => false
   )
 
-const commitName = /^[0-9a-f]{40}$/
+/** A revision that is a commit, which never changes. */
+export const commitName = /^[0-9a-f]{40}$/
 
 /** What the cache holds of a file without asking the hub; undefined where that is nothing. */
 export const findCached = async (file: HubFile): Promise<string | undefined> => {
@@ -77,37 +79,46 @@ const sizeOf = (path: string): Promise<number> =>
     () => 0
   )
 
+/** Appends from an offset on what a file lacks. */
+type Download = (path: string, from: number) => Promise<void>
+
+/** Downloads the bytes to a file beside, which is renamed when it is whole. */
+const completeBlob = async (blob: string, { etag, size }: HubInfo, download: Download): Promise<void> => {
+  const incomplete = `${blob}.incomplete`
+  if ((await sizeOf(incomplete)) > size) await rm(incomplete)
+  const held = await sizeOf(incomplete)
+  if (held < size || size === 0) await download(incomplete, held)
+  const found = await sizeOf(incomplete)
+  if (found < size) throw new Error(`the download ended after ${found} of ${size} bytes: run again to go on`)
+  if (found > size || (sha256Name.test(etag) && (await sha256Of(incomplete)) !== etag)) {
+    await rm(incomplete)
+    throw new Error(`what came is not the file that the hub names ${etag}: run again, to download it anew`)
+  }
+  await rename(incomplete, blob)
+}
+
+/** Where the hub's own programs lock a download, too. */
+const lockPath = (file: HubFile, etag: string): string => join(cacheFolder(), '.locks', basename(folderOf(file)), `${etag}.lock`)
+
 /**
- * The place of a file in the cache, once its bytes are there: where they are not, `download`
- * appends those from an offset on to a file beside, which is renamed when it is whole. Throws where
- * what came is of another size or sum.
+ * The place of a file in the cache, once its bytes are there: where they are not, `download` gets
+ * those that lack, while nobody else does; `onWait` is told who does. Throws where what came is of
+ * another size or sum.
  */
-export const cacheFile = async (
-  file: HubFile,
-  { commit, etag, size }: HubInfo,
-  download: (path: string, from: number) => Promise<void>
-): Promise<string> => {
+export const cacheFile = async (file: HubFile, info: HubInfo, download: Download, onWait: (owner: string) => void): Promise<string> => {
+  const { commit, etag } = info
   const folder = folderOf(file)
   const blob = join(folder, 'blobs', etag)
   const path = snapshotPath(file, commit)
-  await mkdir(dirname(blob), { recursive: true })
-  if (!(await isThere(blob))) {
-    const incomplete = `${blob}.incomplete`
-    if ((await sizeOf(incomplete)) > size) await rm(incomplete)
-    const held = await sizeOf(incomplete)
-    if (held < size || size === 0) await download(incomplete, held)
-    const found = await sizeOf(incomplete)
-    if (found < size) throw new Error(`the download ended after ${found} of ${size} bytes: run again to go on`)
-    if (found > size || (sha256Name.test(etag) && (await sha256Of(incomplete)) !== etag)) {
-      await rm(incomplete)
-      throw new Error(`what came is not the file that the hub names ${etag}: run again, to download it anew`)
-    }
-    await rename(incomplete, blob)
-  }
   if (!(await isThere(path))) {
-    await mkdir(dirname(path), { recursive: true })
-    await rm(path, { force: true })
-    await symlink(relative(dirname(path), blob), path)
+    const lock = lockPath(file, etag)
+    for (const place of [blob, path, lock]) await mkdir(dirname(place), { recursive: true })
+    await withExclusiveUse(lock, onWait, async () => {
+      if (!(await isThere(blob))) await completeBlob(blob, info, download)
+      if (await isThere(path)) return
+      await rm(path, { force: true })
+      await symlink(relative(dirname(path), blob), path)
+    })
   }
   if (!commitName.test(file.revision)) {
     const reference = join(folder, 'refs', file.revision)

@@ -6,25 +6,32 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { type HubFile, cacheFile, findCached, findToken } from './hub-cache'
+import { type HubFile, cacheFile, cacheFolder, commitName, findCached, findToken } from './hub-cache'
 import { loadHub } from './load-hub'
 
 const prefix = 'hf:'
 const defaultFile = 'model.safetensors'
 
-/** `hf:owner/name`, with perhaps a revision behind it, and a file of the repository. */
+/**
+ * `hf:owner/name`, with perhaps a revision behind it, its slashes as %2F, and a file of the
+ * repository.
+ */
 const pattern = /^hf:([\w.-]+\/[\w.-]+)(?:@([^/]+))?(?:\/(.+))?$/
 
 const parseHubFile = (text: string): E.Either<Failure, HubFile> => {
-  const [, repository, revision = 'main', file = defaultFile] = pattern.exec(text) ?? []
-  const isInside = !file.split('/').some((part) => part === '' || part === '.' || part === '..')
-  return repository !== undefined && isInside && !revision.includes('..')
+  const [, repository, written = 'main', file = defaultFile] = pattern.exec(text) ?? []
+  const revision = written.replaceAll(/%2f/gi, '/')
+  const isInside = [revision, file].every((path) => !path.split('/').some((part) => part === '' || part === '.' || part === '..'))
+  return repository !== undefined && isInside
     ? E.right({ repository, revision, file })
     : E.left(inputFailure(`--weights ${text}: give hf:OWNER/NAME, hf:OWNER/NAME/FILE or hf:OWNER/NAME@REVISION/FILE`))
 }
 
 /** Another server than huggingface.co, such as a mirror. */
 const endpoint = (): string => (process.env.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, '')
+
+/** Whether the user forbids to ask the hub, in the words that its own programs take. */
+const isOffline = (): boolean => /^(1|on|yes|true)$/i.test(process.env.HF_HUB_OFFLINE ?? '')
 
 /** What kept a file from being had, and whether the hub could not be asked at all. */
 interface Refusal {
@@ -53,7 +60,7 @@ const refusalOf = ({ repository, revision }: HubFile, hasToken: boolean, thrown:
 }
 
 /** Asks the hub what the file is now, and downloads what the cache lacks. */
-const download = async (wanted: HubFile): Promise<E.Either<Refusal, string>> => {
+const download = async (wanted: HubFile, onWait: (owner: string) => void): Promise<E.Either<Refusal, string>> => {
   const accessToken = await findToken()
   let commit: string | undefined
   const asking: typeof fetch = async (...request) => {
@@ -72,12 +79,17 @@ const download = async (wanted: HubFile): Promise<E.Either<Refusal, string>> => 
       return E.left({ message: `${endpoint()} does not answer as the hub does: see HF_ENDPOINT` })
     const info = { commit, etag, size: downloadInfo.size }
     return E.right(
-      await cacheFile(wanted, info, async (incomplete, from) => {
-        const blob = await downloadFile({ ...asked, downloadInfo })
-        if (blob === null) throw new Error('it is gone from the hub')
-        const rest = from === 0 ? blob : blob.slice(from)
-        await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }))
-      })
+      await cacheFile(
+        wanted,
+        info,
+        async (incomplete, from) => {
+          const blob = await downloadFile({ ...asked, downloadInfo })
+          if (blob === null) throw new Error('it is gone from the hub')
+          const rest = from === 0 ? blob : blob.slice(from)
+          await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }))
+        },
+        onWait
+      )
     )
   } catch (thrown) {
     return E.left(refusalOf(wanted, accessToken !== undefined, thrown))
@@ -89,9 +101,16 @@ const findHubFile =
   (text: string, wanted: HubFile, notice: (sentence: string) => void): Outcome<string> =>
   async () => {
     const cached = await findCached(wanted)
-    // A commit never changes, and a user may forbid to ask.
-    if (cached !== undefined && (wanted.revision.length === 40 || process.env.HF_HUB_OFFLINE === '1')) return E.right(cached)
-    const found = await download(wanted)
+    if (cached !== undefined && (commitName.test(wanted.revision) || isOffline())) return E.right(cached)
+    if (isOffline()) {
+      const forbidden = `HF_HUB_OFFLINE=${process.env.HF_HUB_OFFLINE} forbids to ask ${endpoint()}`
+      return E.left(
+        inputFailure(`--weights ${text}: it is not in ${cacheFolder()}, and ${forbidden}: give a file, or leave HF_HUB_OFFLINE out`)
+      )
+    }
+    const found = await download(wanted, (owner) =>
+      notice(`${text} is being downloaded by ${owner === '' ? 'another process' : owner}; waiting until that has ended`)
+    )
     if (E.isRight(found)) return found
     const { message, isUnreachable } = found.left
     if (isUnreachable && cached !== undefined) {
@@ -102,9 +121,10 @@ const findHubFile =
   }
 
 /**
- * Runs `use` with weights that are a file: `hf:owner/name[@revision][/file]` is downloaded from
- * Hugging Face's hub, or from HF_ENDPOINT, into the cache that all its programs share; anything
- * else is a file already. Fails with code `input` where it cannot be had.
+ * Runs `use` with weights that are a file: `hf:owner/name[@revision][/file]`, where a `/` in the
+ * revision is written %2F, is downloaded from Hugging Face's hub, or from HF_ENDPOINT, into the
+ * cache that all its programs share; anything else is a file already. Fails with code `input` where
+ * it cannot be had.
  */
 export const withHubWeights = <
   O extends { readonly weights?: string | undefined; readonly onNotice?: ((sentence: string) => void) | undefined },

@@ -62,7 +62,10 @@ export interface SegmentationSearch {
    * micro-batch, perhaps none.
    */
   readonly within: (target: number, slowest?: number) => readonly Segmentation[]
-  /** Whether it is likely to find any, which costs a fraction of looking for the fastest. */
+  /**
+   * Whether it is likely to find any, which costs a fraction of looking for the fastest. An
+   * estimate: it may find some where this says no.
+   */
   readonly mayFit: (target: number) => boolean
 }
 

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
+import { rowOf } from '../kernels/kernels'
 import type { AllToAll, Exchange, Instruction, Program, ProgramShard, RowShare } from '../program/program'
 import { catchFault, fail, type VerifierFault } from './fault'
 import { sectionsOf } from './sections'
@@ -85,13 +86,31 @@ const proveShares = (programs: readonly Program[], shards: readonly ProgramShard
     )
 }
 
-/** The last kernel in code order that writes bytes of the arena. */
-const lastWriter = ({ kernels }: Program, code: readonly Instruction[], buffer: number): string | undefined =>
-  code.reduce<string | undefined>((last, one) => {
-    if (one.kind === 'loop') return lastWriter({ kernels } as Program, one.body, buffer) ?? last
-    return one.kind === 'launch' && one.operands.some((operand) => operand.space === 'arena' && operand.buffer === buffer)
-      ? kernels[one.kernel]!.kind
-      : last
+/** The buffers of the arena into which an instruction writes, loops aside. */
+const writtenBuffers = ({ kernels }: Program, one: Instruction): readonly (number | undefined)[] => {
+  switch (one.kind) {
+    case 'launch': {
+      const uses = Object.values(rowOf(kernels[one.kernel]!.kind).operands)
+      return one.operands
+        .filter(({ space }, operand) => space === 'arena' && (uses[operand] === 'write' || uses[operand] === 'accumulate'))
+        .map(({ buffer }) => buffer)
+    }
+    case 'copy':
+      return one.engine === 'to-device' ? [one.device.buffer] : []
+    case 'allToAll':
+      return [one.receive.buffer]
+    case 'exchange':
+      return one.receives.map(({ at }) => at.buffer)
+    default:
+      return []
+  }
+}
+
+/** The last instruction in code order that writes into a buffer of the arena. */
+const lastWriter = (program: Program, code: readonly Instruction[], buffer: number): Instruction | undefined =>
+  code.reduce<Instruction | undefined>((last, one) => {
+    if (one.kind === 'loop') return lastWriter(program, one.body, buffer) ?? last
+    return writtenBuffers(program, one).includes(buffer) ? one : last
   }, undefined)
 
 /** What all ranks compute alike counts once: every rank but the first leaves zeros of it. */
@@ -102,7 +121,8 @@ const proveAlike = (programs: readonly Program[], shards: readonly ProgramShard[
       refuse(`rank ${rank} computes ${alike.join(', ')} alike where rank 0 does ${shards[0]!.alike.join(', ')}`)
     for (const { name, role, offset, bytes } of program.persistentTensors.filter((tensor) => tensor.role === 'gradient')) {
       const buffer = program.buffers.findIndex((one) => one.role === 'persistent' && one.offset === offset && one.bytes === bytes)
-      const isLeft = lastWriter(program, program.step.code, buffer) === 'zero'
+      const last = lastWriter(program, program.step.code, buffer)
+      const isLeft = last?.kind === 'launch' && program.kernels[last.kernel]!.kind === 'zero'
       const parameter = name.slice(role.length + 1)
       const isOther = rank > 0 && alike.includes(parameter)
       if (isLeft !== isOther)

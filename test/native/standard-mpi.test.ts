@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openNetwork } from '../../native'
+import { openNetwork, openSession } from '../../native'
+import type { Instruction } from '../../staging/program/program'
 import { must } from '../must'
 import { temporaryFolder } from '../src/temporary-folder'
-import { left } from './program'
+import { at, left, parameters, programOf } from './program'
 
 const path = join(temporaryFolder(), 'libmpi_abi.so.1')
 const { status, stderr } = spawnSync(
@@ -27,6 +28,26 @@ test('ranks meet by the standard interface, and one that does not come is said t
   assert.is(left(ended).message, 'rank 1 hangs: the others have waited for more than 1 second')
   assert.ok(performance.now() - begun >= 100)
   assert.is(left(await network.gather(new Uint8Array(1))()).message, 'this rank was interrupted while it exchanged with others')
+  network.leave(1)
+})
+
+test('a rank that does not take what it is sent is said to hang, where nothing comes from it', async () => {
+  const network = must(openNetwork({ kind: 'mpich', path }))
+  network.limitWaits(100)
+  const sends: Instruction = {
+    kind: 'exchange',
+    engine: 'network',
+    ranks: 2,
+    sends: [{ rank: 1, bytes: 17, at: at(0) }],
+    receives: []
+  }
+  const program = programOf({ kernels: [], code: [sends] })
+  const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+  const late = setTimeout(() => session.interrupt(), 5000)
+  const ended = await session.run('step', new ArrayBuffer(0), parameters, [])()
+  clearTimeout(late)
+  assert.is(left(ended).message, 'rank 1 hangs: the others have waited for more than 1 second')
+  session.close()
   network.leave(1)
 })
 

@@ -20,6 +20,7 @@ const folder = temporaryFolder()
 const at = (...names: readonly string[]): string => join(folder, ...names)
 const commit = '0123456789abcdef0123456789abcdef01234567'
 const repository = 'tests/small-net'
+const branches = ['a-branch'.padEnd(40, '-of-forty-letters'), 'refs/pr/1'] as const
 
 interface Asked {
   readonly url: string
@@ -32,6 +33,8 @@ let asked: Asked[] = []
 /** Bytes after which the server breaks off, but for the first one that tells the size. */
 let breaksAfter = Infinity
 let damages = false
+/** Milliseconds after which the server sends what was asked for, but for the first one. */
+let delay = 0
 
 const respond = (weights: Buffer, etag: string): Server =>
   createServer((request, response) => {
@@ -42,7 +45,8 @@ const respond = (weights: Buffer, etag: string): Server =>
     if (url.startsWith('/tests/private/') && authorization !== 'Bearer hf_secret') return end(401)
     if (url.startsWith('/tests/broken/')) return end(503)
     if (!url.startsWith(`/${repository}/`) && !url.startsWith('/tests/private/')) return end(404)
-    if (!url.includes('/resolve/main/') && !url.includes(`/resolve/${commit}/`)) return end(404, { 'x-error-code': 'RevisionNotFound' })
+    if (!['main', commit, ...branches].some((revision) => url.includes(`/resolve/${encodeURIComponent(revision)}/`)))
+      return end(404, { 'x-error-code': 'RevisionNotFound' })
     if (!url.endsWith('/model.safetensors') && !url.endsWith('/parts/other.safetensors'))
       return end(404, { 'x-error-code': 'EntryNotFound' })
     const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? []
@@ -56,7 +60,7 @@ const respond = (weights: Buffer, etag: string): Server =>
     })
     const body = Buffer.from(weights.subarray(Number(from), last + 1))
     if (damages && body.length > 1) body[body.length - 1]! ^= 1
-    if (body.length <= breaksAfter) return void response.end(body)
+    if (body.length <= breaksAfter) return void setTimeout(() => response.end(body), body.length > 1 ? delay : 0)
     response.write(body.subarray(0, breaksAfter), () => setTimeout(() => response.destroy(), 50))
   })
 
@@ -67,7 +71,7 @@ const withCache = (name: string): string => {
   for (const variable of environment.slice(2)) delete process.env[variable]
   process.env.HF_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   process.env.HF_HOME = at(name)
-  ;[asked, breaksAfter, damages] = [[], Infinity, false]
+  ;[asked, breaksAfter, damages, delay] = [[], Infinity, false, 0]
   return join(at(name), 'hub', `models--${repository.replace('/', '--')}`)
 }
 
@@ -126,6 +130,23 @@ test('a file, a revision, and a commit that is in the cache, which is not asked 
   assert.equal(asked, [])
 })
 
+test('a revision that holds a slash is written with %2F', async () => {
+  const cache = withCache('slash')
+  await valueOf(start(`hf:${repository}@refs%2Fpr%2F1/parts/other.safetensors`))
+  assert.is(asked[0]!.url, `/${repository}/resolve/refs%2Fpr%2F1/parts/other.safetensors`)
+  assert.is(readFileSync(join(cache, 'refs', 'refs', 'pr', '1'), 'utf8'), commit)
+  for (const revision of ['%2Fetc', '..%2F..%2Fetc', 'a%2F%2Fb'])
+    assert.match((await failureOf(start(`hf:${repository}@${revision}`))).message, /: give hf:OWNER\/NAME, /)
+})
+
+test('a branch whose name is as long as that of a commit is asked about', async () => {
+  withCache('branch')
+  await valueOf(start(`hf:${repository}@${branches[0]}`))
+  asked = []
+  await valueOf(start(`hf:${repository}@${branches[0]}`))
+  assert.is(asked.length, 1)
+})
+
 test('a download that breaks off goes on where it ended; what is damaged is thrown away', async () => {
   const cache = withCache('broken')
   breaksAfter = 1000
@@ -145,6 +166,20 @@ test('a download that breaks off goes on where it ended; what is damaged is thro
   damages = true
   assert.match((await failureOf(start(`hf:${repository}`))).message, /what came is not the file that the hub names [0-9a-f]{64}: run again/)
   assert.equal(readdirSync(join(other, 'blobs')), [])
+})
+
+test('two downloads of one file at once are one: who comes second waits, and says so', async () => {
+  const cache = withCache('twice')
+  delay = 300
+  const notices: string[] = []
+  const options = { model: small, device: 'reference', threads: 1, onNotice: (sentence: string) => void notices.push(sentence) } as const
+  const both = [1, 2].map(() => valueOf(predict({ ...options, weights: `hf:${repository}`, image: at('images', 'dark', '0.png') })))
+  const [first, second] = await Promise.all(both)
+  assert.equal(first!.scores, second!.scores)
+  assert.equal(readFileSync(join(cache, 'snapshots', commit, 'model.safetensors')), weights)
+  assert.equal(readdirSync(join(cache, 'blobs')), [etag])
+  assert.is(asked.filter(({ range }) => range !== 'bytes=0-0').length, 1)
+  assert.equal(notices.filter((sentence) => /is being downloaded by process \d+ on /.test(sentence)).length, 1)
 })
 
 test('the token of HF_TOKEN, or of the file of the hub, is sent; without one a sentence says so', async () => {
@@ -211,6 +246,24 @@ test('without a network the cache serves, and an empty one is no help', async ()
     (await failureOf(start(`hf:${repository}`))).message,
     /^--weights hf:tests\/small-net: http:\/\/127\.0\.0\.1:\d+ cannot be reached \(.*\): give a file, or set HF_ENDPOINT to a server that can$/
   )
+})
+
+test('HF_HUB_OFFLINE asks nothing of a hub that answers, whatever the cache has', async () => {
+  withCache('offline')
+  Object.assign(process.env, { HF_HUB_OFFLINE: '1', HF_TOKEN: 'hf_secret' })
+  const { code, message } = await failureOf(start(`hf:${repository}`))
+  assert.is(code, 'input')
+  assert.match(
+    message,
+    /small-net: it is not in .*offline\/hub, and HF_HUB_OFFLINE=1 forbids to ask http:.*: give a file, or leave HF_HUB_OFFLINE out$/
+  )
+  assert.equal(asked, [])
+  delete process.env.HF_HUB_OFFLINE
+  await valueOf(start(`hf:${repository}`))
+  asked = []
+  process.env.HF_HUB_OFFLINE = 'true'
+  await valueOf(start(`hf:${repository}`))
+  assert.equal(asked, [])
 })
 
 test('the command takes it, and says nothing else on standard output', async () => {

@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readDataset, train } from '../../src'
 import { isMask } from '../../src/images/labels'
+import { readMaskFolders } from '../../src/images/mask-folders'
 import { writeColours } from './example-images'
 import { box, closed, collection, feature } from './geojson'
 import { writePng } from './image-files'
@@ -95,6 +96,35 @@ test('what has no partner, or several, is named', async () => {
   )
   makeFolders('empty')
   assert.match((await failureOf(readDataset(at('empty')))).message, /names no images/)
+})
+
+test('thousands of images are paired in no more than seconds', async () => {
+  makeFolders('many')
+  for (let one = 0; one < 6000; one += 1) {
+    writeFileSync(at('many', 'images', `${one}.png`), '')
+    writeFileSync(at('many', 'masks', `${one}${one % 2 === 0 ? '' : '_mask'}.png`), '')
+  }
+  const before = process.cpuUsage()
+  const rows = (await valueOf(readMaskFolders(at('many'))))!
+  const { user } = process.cpuUsage(before)
+  assert.is(rows.length, 6000)
+  assert.ok(user < 5e6, `${user / 1e6} s`)
+})
+
+test('a folder beside those of images and masks is refused, since they would be taken for classes', async () => {
+  makeFolders('overlaid')
+  mkdirSync(at('overlaid', '.cache'))
+  await writeImage('overlaid', 'images', 'a.png')
+  writeMask('overlaid', 'masks', 'a.png')
+  assert.equal(await pairsOf(at('overlaid')), [['a.png', 'a.png']])
+  mkdirSync(at('overlaid', 'overlays'))
+  await writeImage('overlaid', 'overlays', 'a.png')
+  const { code, message } = await failureOf(readDataset(at('overlaid')))
+  assert.is(code, 'input')
+  assert.match(
+    message,
+    /overlaid has overlays beside images and masks, which must stand alone: move it elsewhere, or name images and masks in a CSV file$/
+  )
 })
 
 test('other folders are classes', async () => {

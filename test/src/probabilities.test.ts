@@ -5,7 +5,7 @@ import { fromFile } from 'geotiff'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { conv2d, globalAvgPool, linear, model, pixelLoss, relu } from '../../dsl'
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { writeProbabilities } from '../../src/results/probability-map'
@@ -60,8 +60,8 @@ for (const classes of [1, 3, 5])
   test(`${classes} scores a pixel become as many bands of probabilities, with smaller levels of their means`, async () => {
     const header = await headerOf()
     const { planes, scores } = scoresOf(classes)
-    await valueOf(writeProbabilities(at('float.tif'), { header, scores, elementType: 'float32' }))
-    await valueOf(writeProbabilities(at('bytes.tif'), { header, scores, elementType: 'uint8' }))
+    await valueOf(writeProbabilities(at('float.tif'), { header, scores, elementType: 'float32', softmax: true }))
+    await valueOf(writeProbabilities(at('bytes.tif'), { header, scores, elementType: 'uint8', softmax: true }))
     const [float, bytes] = [await bandsOf(at('float.tif')), await bandsOf(at('bytes.tif'))]
     assert.equal([float.height, float.width, float.bands, float.levels], [height, width, classes, 3])
     assert.equal([bytes.height, bytes.width, bytes.bands, bytes.levels], [height, width, classes, 3])
@@ -120,6 +120,32 @@ test('predict writes probabilities whose highest is the class that it writes oth
     report.pixels!.forEach((count, one) => assert.ok(Math.abs(count - classified.pixels![one]!) <= 2))
   }
   assert.is((await valueOf(openImage(at('probabilities.tif')))).header.view.micronsPerPixel, 0.5)
+})
+
+test('of a model that ends in a binary loss each band is the sigmoid of its score', async () => {
+  const layers = [conv2d({ out: 3, k: 1 })] as const
+  const options = {
+    device: 'cpu',
+    threads: 1,
+    weights: at('binary.safetensors'),
+    image: at('slide.tif'),
+    probabilities: 'float32'
+  } as const
+  const binary = model({ name: 'binary', input: [1, 3, 32, 32], layers: [...layers, pixelLoss({ loss: 'binary-cross-entropy' })] })
+  const common = { model: binary, device: 'cpu', threads: 1 } as const
+  await valueOf(train({ ...common, data: at('data.csv'), steps: 2, lr: 0.1, save: at('binary.safetensors') }))
+  await valueOf(predict({ ...options, model: binary, out: at('sigmoids.tif') }))
+  await valueOf(predict({ ...options, model: model({ name: 'plain', input: [1, 3, 32, 32], layers }), out: at('shares.tif') }))
+  const [sigmoids, shares] = [(await bandsOf(at('sigmoids.tif'))).values, (await bandsOf(at('shares.tif'))).values]
+  let furthest = 0
+  for (let index = 0; index < sigmoids.length; index += 3) {
+    const found = [...sigmoids.subarray(index, index + 3)]
+    // The softmax of the same scores, which are the log-odds.
+    const expected = probabilitiesOf(found.map((value) => Math.log(value / (1 - value))))
+    expected.forEach((value, one) => assert.ok(Math.abs(value - shares[index + one]!) < 1e-4, `${value} for ${shares[index + one]}`))
+    furthest = Math.max(furthest, Math.abs(found.reduce((sum, value) => sum + value, 0) - 1))
+  }
+  assert.ok(furthest > 0.01, `${furthest}`)
 })
 
 test('what cannot have bands of probabilities is refused before anything runs', async () => {

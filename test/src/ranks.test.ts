@@ -184,6 +184,30 @@ test('ranks that share rows train as one process does, in a part of its memory',
   }
 })
 
+const unequalRows = model({
+  name: 'unequal',
+  input: [1, 3, 37, 16],
+  layers: [conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 8, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
+})
+
+test('a budget trains that fits the rank of most rows', async () => {
+  // Of 37 rows the first rank has 19 and the second 18, whose plan of 68416 bytes needs 71360 on
+  // the first.
+  const reports = (await trainOnRanks(2, () => rowOptions({ model: unequalRows, steps: 1, budget: 70_000, shardRows: true }))).map(must)
+  for (const { predictedPeakBytes } of reports) assert.ok(predictedPeakBytes <= 70_000, `${predictedPeakBytes}`)
+})
+
+test('a plan that does not fit another rank is followed by one for that rank', async () => {
+  // Of 13 rows the first rank has 7. 88 % of what the plain step of the second one takes is less
+  // than its part of the first one's plan.
+  const layers = [conv2d({ out: 8, k: 2, p: 1 }), relu, conv2d({ out: 8, k: 4, p: 2 }), relu, conv2d({ out: 3, k: 1 })] as const
+  const few = model({ name: 'few', input: [1, 3, 13, 16], layers })
+  const more = { model: few, data: at('masks/masks.csv'), steps: 2 }
+  const one = must(await train(rowOptions({ ...more, budget: '100%' }))())
+  const reports = (await trainOnRanks(2, () => rowOptions({ ...more, budget: '88%', shardRows: true }))).map(must)
+  for (const { loss } of reports) assertCloseLosses(loss, one.loss)
+})
+
 test('ranks that share rows train on masks as one process does', async () => {
   const more = { model: rowSegmenter, data: at('masks/masks.csv'), classWeights: 'balanced', steps: 3, budget: '100%' }
   const one = must(await train(rowOptions(more))())

@@ -1,10 +1,13 @@
 /** Windows of an image are read before a step asks for them. */
+import { setTimeout } from 'node:timers/promises'
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { type ImageWindow, type ReadPixels, deviceModel, openSession } from '../../native'
-import { readAhead, windowsOfStep } from '../../src/predicting/read-ahead'
+import { inputFailure } from '../../src/failure'
+import { readAhead, windowsOfStep, withReadAhead } from '../../src/predicting/read-ahead'
 import { createStepIo } from '../../src/running/step-io'
 import { stage } from '../../staging'
 import { asWritten } from '../golden/execute'
@@ -72,7 +75,7 @@ const recording = () => {
 
 test('once a window is given, the next one is being read', async () => {
   const { begun, read } = recording()
-  const ahead = readAhead(read, [0, 2, 4].map(windowAt).values())
+  const { readWindow: ahead } = readAhead(read, [0, 2, 4].map(windowAt).values())
   assert.equal([...must(await ahead(windowAt(0))())], [0])
   assert.equal(begun, [0, 2])
   assert.equal([...must(await ahead(windowAt(2))())], [2])
@@ -84,7 +87,7 @@ test('once a window is given, the next one is being read', async () => {
 
 test('what is asked for in another order is read, and nothing ahead from then on', async () => {
   const { begun, read } = recording()
-  const ahead = readAhead(read, [0, 2, 4].map(windowAt).values())
+  const { readWindow: ahead } = readAhead(read, [0, 2, 4].map(windowAt).values())
   assert.equal([...must(await ahead(windowAt(0))())], [0])
   assert.equal([...must(await ahead(windowAt(7))())], [7])
   assert.equal([...must(await ahead(windowAt(2))())], [2])
@@ -93,10 +96,62 @@ test('what is asked for in another order is read, and nothing ahead from then on
 
 test('a window that cannot be read fails where it is asked for, and none is read behind it', async () => {
   const { begun, read } = recording()
-  const ahead = readAhead(read, [0, 13, 4].map(windowAt).values())
+  const { readWindow: ahead } = readAhead(read, [0, 13, 4].map(windowAt).values())
   must(await ahead(windowAt(0))())
   assert.equal(await ahead(windowAt(13))(), await TE.left({ message: 'cut' })())
   assert.equal(begun, [0, 13])
+})
+
+/** Reads of which the second one takes a while, and gives bytes that are told apart. */
+const slow = () => {
+  const given: Uint8Array[] = []
+  const read =
+    ({ left }: ImageWindow) =>
+    async () => {
+      await setTimeout(left === 0 ? 0 : 50)
+      given.push(Uint8Array.of(left))
+      return E.right(given.at(-1)!)
+    }
+  return { given, read }
+}
+
+test('what was read ahead of a step that ended early is freed, and nothing is read from then on', async () => {
+  const { given, read } = slow()
+  const { readWindow, stop } = readAhead(read, [0, 2, 4].map(windowAt).values())
+  must(await readWindow(windowAt(0))())
+  await stop()
+  assert.equal(
+    given.map(({ length }) => length),
+    [1, 0]
+  )
+  await stop()
+  const waiting = slow()
+  const ahead = readAhead(waiting.read, [0, 2, 4].map(windowAt).values())
+  must(await ahead.readWindow(windowAt(0))())
+  const second = ahead.readWindow(windowAt(2))()
+  await ahead.stop()
+  assert.equal([...must(await second)], [2])
+  assert.is(waiting.given.length, 2)
+})
+
+test('an image is read ahead as long as it is used, whether that fails or not', async () => {
+  const { program } = must(
+    stage({
+      ...{ model: net, objective: { kind: 'evaluate' }, strategy: 'plain', device: must(deviceModel('cpu', 'float32', 1)) },
+      source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.2, 0.2, 0.2] }
+    })
+  )
+  const { given, read } = slow()
+  const pixels: ReadPixels = { windowBytes: 700, tile: { height: 8, width: 8 }, readWindow: read }
+  const [first] = windowsOfStep(program, pixels, 3)
+  const used = withReadAhead({ pixels, height: 96, width: 130, channels: 3 }, program, ({ pixels: ahead }) =>
+    TE.chain(() => TE.left(inputFailure('cut')))(TE.mapLeft(() => inputFailure('unread'))((ahead as ReadPixels).readWindow(first!)))
+  )
+  assert.equal(await used(), E.left(inputFailure('cut')))
+  assert.equal(
+    given.map(({ length }) => length),
+    [1, 0]
+  )
 })
 
 test.run()

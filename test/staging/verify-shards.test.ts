@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, relu, type Layers } from '../../dsl'
 import { stage, verify, verifyRanks, type Segment, type Training } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
-import type { Exchange, Instruction, Program } from '../../staging/program/program'
+import type { Address, Exchange, Instruction, Program } from '../../staging/program/program'
 import { must } from '../must'
 
 const layers = [
@@ -87,6 +87,20 @@ const exchanged = (rank: number, n: number, change: (one: Exchange) => readonly 
 }
 
 const zeroes = ({ kernels }: Program, one: Instruction): boolean => one.kind === 'launch' && kernels[one.kernel]!.kind === 'zero'
+
+test('zeros that are read again are zeros still', () => {
+  const [first, second, third] = sound as readonly [Program, Program, Program]
+  const [zeroed] = second.step.code.flatMap((one) => (one.kind === 'launch' && zeroes(second, one) ? one.operands : [])).slice(-2)
+  const { offset } = second.step.stepIo.find(({ name }) => name === 'loss')!
+  const loss: Address = { space: 'exchange', base: offset, strides: [0, 0, 0] }
+  const reading: Instruction = { kind: 'launch', kernel: second.kernels.length, operands: [zeroed!, loss] }
+  const again: Program = {
+    ...second,
+    kernels: [...second.kernels, { kind: 'sumSquares', count: 1 }],
+    step: { ...second.step, code: [...second.step.code, reading] }
+  }
+  assert.is(sentenceOf([first, again, third]), 'nothing is wrong')
+})
 
 const ofRank = (rank: number, change: (program: Program) => Program): readonly Program[] =>
   sound.map((program, index) => (index === rank ? change(program) : program))

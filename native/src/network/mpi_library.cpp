@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "../failure.hpp"
@@ -122,11 +123,12 @@ class Library : public MpiLibrary {
 
   void send(const std::byte* bytes, std::size_t count, int to) override {
     check("MPI_Isend", isend_(bytes, static_cast<int>(count), byte_, to, messageTag, world_, &requests_.emplace_back()));
+    peers_.push_back(to);
   }
 
   void receive(std::byte* bytes, std::size_t count, int from) override {
     check("MPI_Irecv", irecv_(bytes, static_cast<int>(count), byte_, from, messageTag, world_, &requests_.emplace_back()));
-    receives_.emplace_back(requests_.size() - 1, from);
+    peers_.push_back(from);
   }
 
   bool done() override {
@@ -134,18 +136,18 @@ class Library : public MpiLibrary {
     check("MPI_Testall", testAll_(static_cast<int>(requests_.size()), requests_.data(), &all, Abi::ignoredStatuses()));
     if (all == 0) return false;
     requests_.clear();
-    receives_.clear();
+    peers_.clear();
     return true;
   }
 
   std::vector<int> missing() override {
-    std::vector<int> ranks;
-    for (const auto& [request, from] : receives_) {
+    std::set<int> ranks;
+    for (std::size_t request = 0; request < requests_.size(); ++request) {
       int isDone = 0;
       check("MPI_Test", test_(&requests_[request], &isDone, Abi::ignoredStatuses()));
-      if (isDone == 0 && (ranks.empty() || ranks.back() != from)) ranks.push_back(from);
+      if (isDone == 0) ranks.insert(peers_[request]);
     }
-    return ranks;
+    return {ranks.begin(), ranks.end()};
   }
 
   void finish() override { check("MPI_Finalize", finalize_()); }
@@ -168,7 +170,7 @@ class Library : public MpiLibrary {
   Loaded loaded_;
   Handle world_, byte_;
   std::vector<Handle> requests_;
-  std::vector<std::pair<std::size_t, int>> receives_;  // which of them, and from which rank
+  std::vector<int> peers_;  // the rank that each of them is sent to, or comes from
   int (*init_)(int*, char***) = nullptr;
   int (*setErrorHandler_)(Handle, Handle) = nullptr;
   int (*errorString_)(int, char*, int*) = nullptr;

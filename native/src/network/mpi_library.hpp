@@ -27,7 +27,8 @@ class MpiLibrary {
   virtual void receive(std::byte* bytes, std::size_t count, int from) = 0;
   // Whether everything that was sent and received since it last said so is there.
   virtual bool done() = 0;
-  // The ranks from which something is still to come; where they are all there, `done` says so next.
+  // The ranks, in order, from which something is still to come, or which have not taken all that
+  // was sent; where there are none, `done` says so next.
   virtual std::vector<int> missing() = 0;
   virtual void finish() = 0;
   virtual void abort(int status) = 0;

@@ -35,8 +35,9 @@ export interface SegmentOptions {
   readonly leastAddedBytes: number
   readonly leastKeptBytes: number
   /**
-   * The fewest bytes that any option keeps which adds no more than `available`; of tiles the finest
-   * speak for all. Undefined where none does.
+   * The fewest bytes that an option keeps which adds no more than `available`, undefined where none
+   * is found. An estimate: of tiles it looks at the finest alone, and coarser ones may add less,
+   * since finer ones have more halos.
    */
   readonly leastKeptWithin: (available: number) => number | undefined
   /**
