@@ -94,6 +94,8 @@ const buildAddon = () => {
 }
 
 installPackages()
+// Where packing failed, npm did not take the marks away.
+succeeds(process.execPath, [join(__dirname, 'packaging', 'mark-bundled.js'), '--undo'])
 installSystem()
 if (process.argv.includes('--tests')) installForTests()
 if (!process.argv.includes('--no-addon')) buildAddon()

@@ -57,6 +57,13 @@ export interface Installation {
 /** Words on how to get an addon where no package brings one. */
 const buildRemedy = 'build it here with npm install cmake-js@8 node-addon-api@8 sharp@0.35 and npx tilefold-build (docs/install.md)'
 
+/**
+ * Words on how to get the addon of a package: from the file that npm packs, since the registry has
+ * none.
+ */
+const installRemedy = (name: string, version: string): string =>
+  `run npm install ./${name.replace('@', '').replace('/', '-')}-${version}.tgz`
+
 const numbers = (version: string): readonly number[] => version.replace(/^v/, '').split('.').map(Number)
 
 const isOlder = (version: string, least: string): boolean => {
@@ -87,19 +94,19 @@ export const chooseAddon = (machine: Machine, installation: Installation): E.Eit
   if (isClone) return E.left('the native addon is not built: build it with "npm run build"')
   const [unfit] = meant
   if (unfit !== undefined && unfit.version !== version)
-    return E.left(`${unfit.name} ${unfit.version} is installed, but this is tilefold ${version}: run npm install ${unfit.name}@${version}`)
+    return E.left(`${unfit.name} ${unfit.version} is installed, but this is tilefold ${version}: ${installRemedy(unfit.name, version)}`)
   if (unfit !== undefined)
     return E.left(
       `${unfit.name} needs a processor with ${unfit.instructions.join(', ')} (Intel since 2013, AMD since 2015), ` +
-        `and this one lacks ${missingInstructions(unfit).join(', ')}: take another machine, or ${buildRemedy}`
+        `and this one lacks ${missingInstructions(unfit).join(', ')}: take another machine`
     )
   const plain = prebuilts.filter(fitsMachine).at(-1)
   if (plain === undefined) return E.left(`there is no prebuilt addon for ${place}: ${buildRemedy}`)
   const [other] = installed
   return E.left(
     other === undefined
-      ? `the native addon is not installed: run npm install ${plain.name}@${version}, or ${buildRemedy}`
-      : `${other.name} is installed, but this machine is ${place}: run npm install ${plain.name}@${version}`
+      ? `the native addon is not installed: ${installRemedy(plain.name, version)}, or ${buildRemedy}`
+      : `${other.name} is installed, but this machine is ${place}: ${installRemedy(plain.name, version)}`
   )
 }
 

@@ -11,6 +11,7 @@ import {
   exportingProgram,
   javascriptModel,
   moduleProgram,
+  ownFpTsProgram,
   printed,
   throwingProgram,
   typescriptModel
@@ -33,6 +34,10 @@ const refused = ({ status, stdout, stderr }: Ended, sentence: RegExp): void => {
   assert.match(stderr, sentence)
   assert.equal([stdout, status], ['', 2])
 }
+
+test('under CI, Node 20, 22 and 24 are here', () => {
+  if (process.env['CI'] !== undefined) assert.is(machines.length, 3, machines.map(({ name }) => name).join())
+})
 
 test('two files are all that is installed: JavaScript with maps to its sources, and nothing that is built', () => {
   assert.match(said, /added 2 packages/)
@@ -92,7 +97,7 @@ test('a part of the installation that is missing is a sentence', () => {
   try {
     refused(
       run(project, command, ['plan', 'vgg11', '--input', '1x3x64x64']),
-      /^the native addon is not installed: run npm install @tilefold\/linux-\w+@[\d.]+, or build it here with .*\.\n$/
+      /^the native addon is not installed: run npm install \.\/tilefold-linux-\w+-[\d.]+\.tgz, or build it here with .*\.\n$/
     )
     const training = ['train', 'vgg11', '--input', '1x3x64x64', '--data', join(root, 'examples', 'data')]
     refused(
@@ -181,10 +186,12 @@ test('TypeScript compiles what a strict project writes, our declarations include
   }
   writeFiles(folder, {
     'package.json': { type: 'module' },
-    'tsconfig.json': { compilerOptions },
+    'tsconfig.json': { compilerOptions, files: ['own-fp-ts.ts', 'program.ts', 'exporting.ts'] },
+    'own-fp-ts.ts': ownFpTsProgram,
     'program.ts': moduleProgram,
     'exporting.ts': exportingProgram
   })
+  borrow(folder, ['fp-ts'])
   prints(run(folder, process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']), '', 'tsc')
   for (const { name, program } of machines) prints(run(folder, program, ['out/program.js'], quiet), printed, name)
 })

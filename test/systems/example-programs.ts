@@ -66,3 +66,14 @@ export const wrapped = (options: TrainOptions): Promise<TrainReport> => train(op
 export const answer = plan({ model: network })
 export const builtIn = resnet18({ classes: 2, head: 'gap' })
 `
+
+/**
+ * TypeScript with an fp-ts of its own, of the version that we bundle. Compiled first, as which of
+ * the two TypeScript meets first decides whether it mistakes one for the other.
+ */
+export const ownFpTsProgram = `import { relu } from 'tilefold/dsl'
+import * as TE from 'fp-ts/TaskEither'
+import { plan } from 'tilefold'
+export const layer = relu
+export const segments = TE.map((report: { readonly segments: readonly unknown[] }) => report.segments.length)(plan({ model: 'vgg11' }))
+`

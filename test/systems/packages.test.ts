@@ -12,6 +12,7 @@ import {
   exportingProgram,
   javascriptModel,
   moduleProgram,
+  ownFpTsProgram,
   printed,
   requiringProgram,
   throwingProgram,
@@ -63,6 +64,7 @@ for (const typescript of typescripts) {
   const wanted = [`typescript@${typescript}`, 'ts-node@10', 'tsx', '@types/node@20']
   const { status, stderr } = run(folder, 'npm', ['install', '--no-audit', '--no-fund', ...wanted])
   assert.is(status, 0, `npm install ${wanted.join(' ')}\n${stderr}`)
+  borrow(folder, ['fp-ts'])
 }
 
 /** Node prints warnings of its own on what is new in it. */
@@ -144,7 +146,11 @@ for (const typescript of typescripts) {
         const folder = join(tools(typescript), `compiled-${index}-${types.length}`)
         writeFiles(folder, {
           'package.json': { type },
-          'tsconfig.json': { compilerOptions: { ...strictness, ...options, types, rootDir: 'src', outDir: 'out' }, include: ['src'] },
+          'tsconfig.json': {
+            compilerOptions: { ...strictness, ...options, types, rootDir: 'src', outDir: 'out' },
+            files: ['src/own-fp-ts.ts', 'src/program.ts', 'src/exporting.ts']
+          },
+          'src/own-fp-ts.ts': ownFpTsProgram,
           'src/program.ts': moduleProgram.replace('console.log', types.length === 0 ? 'globalThis.console?.log' : 'console.log'),
           'src/exporting.ts': exportingProgram
         })
