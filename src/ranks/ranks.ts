@@ -21,6 +21,11 @@ export interface Ranks {
    * take, in milliseconds, is said to hang, and all end.
    */
   readonly expectUpdates: (predictedMilliseconds: number) => void
+  /**
+   * Runs what all ranks take part in, such as a validation, of which one is predicted to take so
+   * many milliseconds by itself: the others wait as much longer for it.
+   */
+  readonly whileExpecting: (predictedMilliseconds: number) => <A>(outcome: Outcome<A>) => Outcome<A>
   /** Ends this rank's part with the process's exit status. */
   readonly leave: (status: number) => void
 }
@@ -74,6 +79,8 @@ const timesPrediction = 20
  */
 export const createRanks = (network: Network, mostWait?: number): Ranks => {
   let areAgreed = false
+  let ofUpdates = 0
+  const expect = (predicted: number): void => network.limitWaits(mostWait ?? Math.ceil(besideUpdates + timesPrediction * predicted))
   return {
     rank: network.rank,
     size: network.size,
@@ -89,7 +96,11 @@ export const createRanks = (network: Network, mostWait?: number): Ranks => {
           return E.isLeft(result) && E.isLeft(given) ? E.left({ ...given.left, ...result.left }) : result
         })
       ),
-    expectUpdates: (predicted) => network.limitWaits(mostWait ?? Math.ceil(besideUpdates + timesPrediction * predicted)),
+    expectUpdates: (predicted) => expect((ofUpdates = predicted)),
+    whileExpecting: (predicted) => (outcome) => () => {
+      expect(ofUpdates + predicted)
+      return outcome().finally(() => expect(ofUpdates))
+    },
     // Where all fail alike, each ends by itself, and none is ended before it has said why.
     leave: (status) => network.leave(areAgreed ? 0 : status)
   }

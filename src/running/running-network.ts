@@ -47,8 +47,13 @@ export interface RunningNetwork {
   readonly update: (parameters: StepParameters) => Outcome<number>
   /** Forward alone; the scores are left in the given I/O buffer of the evaluate section. */
   readonly evaluate: (io: StepIo, images: readonly Image[]) => Outcome<number>
-  /** Weights and optimizer state, copied out into the given I/O buffer of the save section. */
+  /**
+   * Weights and optimizer state, copied out into the given I/O buffer of the save section: of a
+   * device that could not be had again after `suspendWhile`, as they were before it.
+   */
   readonly save: (io: StepIo) => Outcome<void>
+  /** Tells whether `save` answers though the device is lost. */
+  readonly isSaved: () => boolean
   readonly interrupt: () => void
   readonly measuredPeakBytes: () => number
   readonly measuredHostPeakBytes: () => number
@@ -206,7 +211,11 @@ const toRunningNetwork = (
   const { program } = opening.planned.staged
   const { step, reduce, update } = program
   let session: Session | undefined = opened
-  let [peakBytes, hostPeakBytes] = [0, 0]
+  /** Weights and optimizer state while the device is given back. */
+  let saved: StepIo | undefined
+  // Of the sessions before, which were suspended.
+  let [peakBytes, hostPeakBytes, tilesBefore] = [0, 0, 0]
+  let millisecondsBefore: readonly number[] = []
   const run = (section: SectionName, io: StepIo, values: StepParameters, images: readonly Image[]): Outcome<number> => {
     const running = session
     return running === undefined ? TE.left(givenBack) : runSection(running)(section, io, values, images)
@@ -221,8 +230,14 @@ const toRunningNetwork = (
   const reduceIo = reduce && createStepIo(reduce)
   const measuredPeakBytes = (): number => Math.max(peakBytes, session?.measuredPeakBytes() ?? 0)
   const measuredHostPeakBytes = (): number => Math.max(hostPeakBytes, session?.measuredHostPeakBytes() ?? 0)
+  const repeatedTiles = (): number => tilesBefore + (session?.repeatedTiles() ?? 0)
+  const kernelMilliseconds = (): readonly number[] => {
+    const own = session?.kernelMilliseconds()
+    return own === undefined ? millisecondsBefore : own.map((milliseconds, kernel) => milliseconds + (millisecondsBefore[kernel] ?? 0))
+  }
   const suspend = (): void => {
-    ;[peakBytes, hostPeakBytes] = [measuredPeakBytes(), measuredHostPeakBytes()]
+    ;[peakBytes, hostPeakBytes, tilesBefore] = [measuredPeakBytes(), measuredHostPeakBytes(), repeatedTiles()]
+    millisecondsBefore = kernelMilliseconds()
     session?.close()
     session = undefined
   }
@@ -234,25 +249,32 @@ const toRunningNetwork = (
     updateIo,
     update: (values) => (updateIo === undefined ? TE.right(0) : recorded('update', values)(run('update', updateIo, values, []))),
     evaluate: (scores, images) => run('evaluate', scores, noStep, images),
-    save: (saved) => TE.map(() => undefined)(run('save', saved, noStep, [])),
+    save: (into) => {
+      const before = saved
+      if (before === undefined) return TE.map(() => undefined)(run('save', into, noStep, []))
+      return TE.fromIO(() => program.save.stepIo.forEach(({ name }) => into.view(name).set(before.view(name))))
+    },
+    isSaved: () => saved !== undefined,
     suspendWhile: (use) => async () => {
-      const saved = createStepIo(program.save)
-      const kept = await run('save', saved, noStep, [])()
-      if (E.isLeft(kept)) return kept
+      const kept = createStepIo(program.save)
+      const copied = await run('save', kept, noStep, [])()
+      if (E.isLeft(copied)) return copied
+      saved = kept
       suspend()
-      const used = await use(saved)()
+      const used = await use(kept)()
       const restored = createStepIo(program.restore)
-      for (const { name } of program.restore.stepIo) restored.view(name).set(saved.view(name))
+      for (const { name } of program.restore.stepIo) restored.view(name).set(kept.view(name))
       const reopened = await openRestored(opening, restored)()
       if (E.isLeft(reopened)) return reopened
       session = reopened.right
+      saved = undefined
       return used
     },
     interrupt: () => session?.interrupt(),
     measuredPeakBytes,
     measuredHostPeakBytes,
-    repeatedTiles: () => session?.repeatedTiles() ?? 0,
-    kernelMilliseconds: () => session?.kernelMilliseconds() ?? [],
+    repeatedTiles,
+    kernelMilliseconds,
     close: () => session?.close()
   }
 }

@@ -16,16 +16,20 @@ const text = (value: number | null | undefined): string => (value === undefined 
 
 /**
  * Writes a CSV with a row for each image that was validated, whole or not at all: `path`, `pixels`
- * that count, the measures, and those of each class, empty where they divide by 0.
+ * that count, the measures, and those of each class, empty where they divide by 0. Of an image of
+ * which no pixel counts, or a score is not finite, all measures are empty.
  */
 export const writeImageTable = (path: string, classes: readonly string[], images: readonly ImageQuality[]): Outcome<void> => {
   const shown = ofClasses.filter(([, measure]) => images.some(({ quality }) => quality[measure] !== undefined))
   const header = ['path', 'pixels', ...measures, ...shown.flatMap(([name]) => classes.map((one) => `${name} of ${one}`))]
-  const rows = images.map(({ path: image, pixels, quality }) => [
-    image,
-    `${pixels}`,
-    ...measures.map((measure) => text(quality[measure])),
-    ...shown.flatMap(([, measure]) => classes.map((_, index) => text(quality[measure]?.[index])))
-  ])
+  const rows = images.map(({ path: image, pixels, quality }) => {
+    const known = pixels === 0 || Number.isNaN(quality.loss) ? undefined : quality
+    return [
+      image,
+      `${pixels}`,
+      ...measures.map((measure) => text(known?.[measure])),
+      ...shown.flatMap(([, measure]) => classes.map((_, index) => text(known?.[measure]?.[index])))
+    ]
+  })
   return writeFileAtomic(path, () => [Buffer.from(stringify([header, ...rows]))])
 }

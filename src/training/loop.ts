@@ -228,11 +228,11 @@ export interface TrainedRecord extends TrainingRecord {
 export const runUpdates =
   (training: TrainingRun): Outcome<TrainedRecord> =>
   async () => {
-    const { record, steps, stateWriter } = training
+    const { record, steps, stateWriter, network } = training
     const run = createUpdates(training)
     const keepAfter = (failure: Failure) => {
-      // A device that has failed hands nothing out any more.
-      return stateWriter.afterFailure(record, failure, run.isBetweenSteps() && failure.code !== 'device')()
+      // A device that has failed hands nothing out any more, unless the host has it all.
+      return stateWriter.afterFailure(record, failure, run.isBetweenSteps() && (failure.code !== 'device' || network.isSaved()))()
     }
     try {
       const ran = await runSteps(training, run, record)

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type AnyLayer, type Model, meanSquaredError } from '../../dsl'
 import { type Op, flatLayers, isLoss } from '../../dsl/internal'
-import { type Graph, type Source, buildGraph, receptiveField } from '../../staging'
+import { type Graph, type Node, type Source, buildGraph, receptiveField } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { Example } from '../images/dataset'
 import { type Extent2, extentText } from '../images/resolution'
@@ -93,10 +93,20 @@ const sameFields = (one: ReceptiveFields, other: ReceptiveFields | undefined): b
     (axis) => one[axis].stride === other?.[axis].stride && one[axis].before === other[axis].before && one[axis].after === other[axis].after
   )
 
-/** Plans a window; fails with code `budget` where it does not fit, or its scores are too many. */
+/** The scores of a window are those of its pixels, one by one. */
+const checkExtent = ({ height, width }: Extent2, { input: [, , high, wide] }: Node): E.Either<Failure, void> =>
+  high === height && wide === width
+    ? E.right(undefined)
+    : E.left(inputFailure(`the scores of ${extentText({ height, width })} pixels are ${high}x${wide}`))
+
+/**
+ * Plans a window; fails with code `budget` where it does not fit, or its scores are too many, and
+ * with code `input` where the network has no score of each pixel.
+ */
 const planWindow = (request: ValidationRequest, window: Extent2): Outcome<Planned> =>
   pipe(
     buildSetupGraph(setupFor(request, window), { kind: 'evaluate' }, request.source),
+    E.chainFirst(({ graph }) => checkExtent(window, graph.nodes.at(-1)!)),
     E.chain((built) => planNetwork(built, request.watching)),
     TE.fromEither,
     TE.filterOrElse(
@@ -110,75 +120,99 @@ const planWindow = (request: ValidationRequest, window: Extent2): Outcome<Planne
 
 type Window = Pick<ValidationGroup, 'planned' | 'window' | 'fields'>
 
-/** The least extent of some images; windows of it lie within each. */
-const leastOf = (images: readonly ValidatedImage[]): Extent2 => ({
-  height: Math.min(...images.map(({ extent }) => extent.height)),
-  width: Math.min(...images.map(({ extent }) => extent.width))
+/** The least or the largest sides of some images; windows of the least lie within each. */
+const sidesOf = (images: readonly ValidatedImage[], choose: (a: number, b: number) => number): Extent2 => ({
+  height: images.map(({ extent }) => extent.height).reduce((a, b) => choose(a, b)),
+  width: images.map(({ extent }) => extent.width).reduce((a, b) => choose(a, b))
 })
 
-const cutFailure = (least: Extent2, reason: string): Failure =>
-  inputFailure(`images of ${extentText(least)} cannot be validated whole within the memory of the training (${reason})`)
+/** Why images cannot be validated whole: of code `budget` where a larger one would help. */
+const cutFailure = (least: Extent2, { code, message }: Failure): Failure => {
+  const within = code === 'budget' ? ' within the memory of the training' : ''
+  return {
+    code: code === 'budget' ? 'budget' : 'input',
+    message: `images of ${extentText(least)} cannot be validated whole${within} (${message})`
+  }
+}
+
+/** What a score reads, and the outputs that are one place of the network's stride. */
+const readText = ({ H, W }: ReceptiveFields): string =>
+  extentText({ height: H.before + H.stride + H.after, width: W.before + W.stride + W.after })
 
 /**
  * The largest windows that fit, of which some cover an image: the longer side is halved until they
- * do.
+ * do. `whole`: why an image at once is none, where that was tried.
  */
-const planWindows = (request: ValidationRequest, least: Extent2, fields: ReceptiveFields): Outcome<Window> => {
+const planWindows = (
+  request: ValidationRequest,
+  images: readonly ValidatedImage[],
+  fields: ReceptiveFields,
+  whole?: Failure
+): Outcome<Window> => {
+  const [least, largest] = [sidesOf(images, Math.min), sidesOf(images, Math.max)]
   const { stride: high } = fields.H
   const { stride: wide } = fields.W
-  const attempt = (parts: { readonly height: number; readonly width: number }, reason: string): Outcome<Window> => {
-    const height = windowExtent(least.height, parts.height, fields.H)
-    const width = windowExtent(least.width, parts.width, fields.W)
-    if (height === undefined || width === undefined || height < high || width < wide) return TE.left(cutFailure(least, reason))
+  const attempt = (parts: { readonly height: number; readonly width: number }, last: Failure): Outcome<Window> => {
+    const height = windowExtent(least.height, parts.height, fields.H, largest.height)
+    const width = windowExtent(least.width, parts.width, fields.W, largest.width)
+    if (height === undefined || width === undefined || height < high || width < wide) return TE.left(cutFailure(least, last))
     const window = { height, width }
     const next = height >= width ? { ...parts, height: 2 * parts.height } : { ...parts, width: 2 * parts.width }
-    if (!sameFields(fields, fieldsAt(request, window))) return TE.left(cutFailure(least, `${extentText(window)} is read otherwise`))
+    if (!sameFields(fields, fieldsAt(request, window)))
+      return TE.left(cutFailure(least, { ...last, message: `${extentText(window)} is read otherwise` }))
     return pipe(
       planWindow(request, window),
       TE.map((planned): Window => ({ planned, window, fields })),
-      TE.orElse((failure) => (failure.code === 'budget' ? attempt(next, failure.message) : TE.left(failure)))
+      TE.orElse((failure) => (failure.code === 'budget' ? attempt(next, failure) : TE.left(failure)))
     )
   }
   const parts = (length: number, stride: number): number => (length % stride === 0 ? 1 : 2)
-  return attempt({ height: parts(least.height, high), width: parts(least.width, wide) }, 'its windows do not fit')
-}
-
-/** One window of the whole image where that fits, else several. */
-const planGroup = (
-  request: ValidationRequest,
-  images: readonly ValidatedImage[],
-  fields: ReceptiveFields | undefined
-): Outcome<ValidationGroup> => {
-  const least = leastOf(images)
-  const isOneExtent = images.every(({ extent }) => extentText(extent) === extentText(least))
-  const inWindows = (reason: string): Outcome<Window> =>
-    fields === undefined
-      ? TE.left(
-          cutFailure(least, `${reason}; ${request.setup.model.name} reads the whole image for each pixel, so windows would not be exact`)
-        )
-      : planWindows(request, least, fields)
-  const whole: Outcome<Window> = pipe(
-    planWindow(request, least),
-    TE.map((planned): Window => ({ planned, window: least, fields: undefined })),
-    TE.orElse((failure) => (failure.code === 'budget' || failure.code === 'input' ? inWindows(failure.message) : TE.left(failure)))
+  const tooSmall = inputFailure(
+    `${whole === undefined ? '' : `${whole.message}; `}they are smaller than the ${readText(fields)} pixels that a score reads`
   )
-  return TE.map((window: Window) => ({ ...window, images }))(isOneExtent ? whole : inWindows('they have several extents'))
+  return attempt({ height: parts(least.height, high), width: parts(least.width, wide) }, whole?.code === 'budget' ? whole : tooSmall)
 }
 
-/** Images by their extents; all together where these are many and windows are exact. */
-const grouped = (images: readonly ValidatedImage[], fields: ReceptiveFields | undefined): readonly (readonly ValidatedImage[])[] => {
+/** Of images of one extent: one window of the whole image where that fits, else several. */
+const planGroup =
+  (request: ValidationRequest, fields: ReceptiveFields | undefined) =>
+  (images: readonly ValidatedImage[]): Outcome<ValidationGroup> => {
+    const { extent } = images[0]!
+    const inWindows = (whole: Failure): Outcome<Window> => {
+      const message = `${whole.message}; ${request.setup.model.name} reads the whole image for each pixel, so windows would not be exact`
+      return fields === undefined ? TE.left(cutFailure(extent, { ...whole, message })) : planWindows(request, images, fields, whole)
+    }
+    return pipe(
+      planWindow(request, extent),
+      TE.map((planned): Window => ({ planned, window: extent, fields: undefined })),
+      TE.orElse((failure) => (failure.code === 'budget' || failure.code === 'input' ? inWindows(failure) : TE.left(failure))),
+      TE.map((window) => ({ ...window, images }))
+    )
+  }
+
+const byExtent = (images: readonly ValidatedImage[]): readonly (readonly ValidatedImage[])[] => {
   const groups = new Map<string, ValidatedImage[]>()
   for (const image of images) groups.set(extentText(image.extent), [...(groups.get(extentText(image.extent)) ?? []), image])
-  return groups.size > mostExtents && fields !== undefined ? [images] : [...groups.values()]
+  return [...groups.values()]
 }
 
 /**
  * Plans the evaluation of whole images within the bytes of the training's arena, which it takes the
  * place of: of an image at once where that fits, else by windows whose outputs are those of the
- * whole. Fails with code `input` where neither can be.
+ * whole. Images of many extents share windows of one, where those of the least are large enough.
+ * Where nothing of this can be it fails: with code `budget` where a larger one would help, else
+ * with code `input`.
  */
 export const planValidation = (request: ValidationRequest): Outcome<readonly ValidationGroup[]> => {
-  const [, , height = 1, width = 1] = request.input
+  const { input, images } = request
+  const [, , height = 1, width = 1] = input
   const fields = fieldsAt(request, { height, width })
-  return TE.traverseSeqArray((images: readonly ValidatedImage[]) => planGroup(request, images, fields))(grouped(request.images, fields))
+  const groups = byExtent(images)
+  const planEach = TE.traverseSeqArray(planGroup(request, fields))(groups)
+  if (groups.length <= mostExtents || fields === undefined) return planEach
+  return pipe(
+    planWindows(request, images, fields),
+    TE.map((window): readonly ValidationGroup[] => [{ ...window, images }]),
+    TE.orElse((failure) => (failure.code === 'budget' || failure.code === 'input' ? planEach : TE.left(failure)))
+  )
 }

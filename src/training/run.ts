@@ -26,7 +26,7 @@ import type { ValidationRun } from './validation'
 import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
 import { pixelMeasureOf } from '../metrics/pixel-tally'
-import { validateImages } from './validate-images'
+import { busiestMilliseconds, validateImages } from './validate-images'
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
@@ -86,6 +86,8 @@ const validationOf = (
       ranks,
       onSkipped: running.onSkippedImage && ((failure, { example }) => running.onSkippedImage?.(failure, example.path))
     }),
+    // One rank may have a slide more, or a larger one, than the others.
+    ranks === undefined ? (validated) => validated : ranks.whileExpecting(busiestMilliseconds(validationGroups, ranks.size)),
     TE.chainFirst(({ images }) =>
       perImage === undefined
         ? TE.right(undefined)

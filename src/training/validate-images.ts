@@ -2,12 +2,12 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { DeviceName, DiskBuffer, Image, ImageWindow } from '../../native'
-import type { Failure, Outcome } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { diskBuffer } from '../images/mapped-image-file'
 import { isMask } from '../images/labels'
 import type { Extent2 } from '../images/resolution'
 import type { SeenCrop } from '../images/seen-crop'
-import { type Ranks, allGatherNumbers } from '../ranks/ranks'
+import { type Ranks, allGatherNumbers, failOnAllRanks } from '../ranks/ranks'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { centreCrop } from './batches'
@@ -219,17 +219,42 @@ const decodeCounted = (
   }
 }
 
+/** Tells whether a rank evaluates an image: each every so manyth. */
+const isOf =
+  (rank: number, size: number) =>
+  ({ place }: Pick<ValidatedImage, 'place'>): boolean =>
+    place % size === rank
+
+/** What the windows of the rank with the most to do are predicted to take, in milliseconds. */
+export const busiestMilliseconds = (groups: readonly ValidationGroup[], size: number): number => {
+  const millisecondsOf = (rank: number): number =>
+    groups
+      .map(({ planned, window, fields, images }) => {
+        const windows = images.filter(isOf(rank, size)).map(({ extent: { height, width } }) => {
+          return windowSpans(height, window.height, fields?.H).length * windowSpans(width, window.width, fields?.W).length
+        })
+        return planned.staged.predicted.stepMilliseconds * windows.reduce((sum, count) => sum + count, 0)
+      })
+      .reduce((sum, milliseconds) => sum + milliseconds, 0)
+  return Array.from({ length: size }, (_, rank) => millisecondsOf(rank)).reduce((most, milliseconds) => Math.max(most, milliseconds), 0)
+}
+
 /**
  * Evaluates whole images, pixel by pixel that counts, in the place of the network that is trained.
- * Of ranks each evaluates every so manyth image; all answer the same, to the bit.
+ * Of ranks each evaluates every so manyth image; all answer the same, to the bit. Fails with code
+ * `input` where no pixel is left that counts.
  */
 export const validateImages =
-  (run: WholeValidation): Outcome<WholeQuality> =>
+  (given: WholeValidation): Outcome<WholeQuality> =>
   async () => {
+    const skipped: Failure[] = []
+    const onSkipped =
+      given.onSkipped && ((failure: Failure, image: ValidatedImage) => (skipped.push(failure), given.onSkipped?.(failure, image)))
+    const run: WholeValidation = { ...given, onSkipped }
     const { groups, measure, network, ranks, onCrops } = run
     const { rank, size } = ranks ?? { rank: 0, size: 1 }
     const all = groups.flatMap(({ images }) => images)
-    const isOwn = ({ place }: ValidatedImage): boolean => place % size === rank
+    const isOwn = isOf(rank, size)
     const shown = shownPlaces(onCrops === undefined ? [] : all.filter(isOwn).map(({ place }) => place))
     const own: Counted[] = []
     const scoreCounts = emptyScoreCounts(measure.areas.length)
@@ -256,15 +281,15 @@ export const validateImages =
     }
     counted.sort((a, b) => a.image.place - b.image.place)
     if (onCrops !== undefined) onCrops(crops)
+    const total = sumCounts(
+      measure,
+      counted.map(({ counts }) => counts)
+    )
+    // A loss of nothing would be 0, the best for ever.
+    if (total.images === 0 && total.isFinite)
+      return failOnAllRanks(ranks, skipped[0] ?? inputFailure('no pixel of the images that are validated counts: all are ignored'))()
     return E.right({
-      quality: qualityOf(
-        measure,
-        sumCounts(
-          measure,
-          counted.map(({ counts }) => counts)
-        ),
-        areasUnderCurves(sums)
-      ),
+      quality: qualityOf(measure, total, areasUnderCurves(sums)),
       images: counted.map(({ image, counts, areas }) => ({
         path: image.example.path,
         pixels: counts.confusion.reduce((sum, count) => sum + count, 0),

@@ -9,8 +9,9 @@ import type { Quality } from '../metrics/scores'
 import { type ValidationRun, validate } from './validation'
 
 /**
- * Validates the middles of images; where `onSkipped` is given, those that cannot be read are left
- * out, and it is told of them. Fails where none is left.
+ * Validates the middles of images, each time that the answer is run; where `onSkipped` is given,
+ * those that cannot be read are left out, from then on, and it is told of them. Fails where none is
+ * left.
  */
 export const validateReadable = (
   run: ValidationRun,
@@ -34,11 +35,15 @@ export const validateReadable = (
     }
     return unreadable
   }
+  let readable = dataset.examples
+  const validateThem = (): ReturnType<Outcome<Quality>> => validate({ ...run, dataset: { ...dataset, examples: readable } })()
   return async () => {
-    const validated = await validate(run)()
+    const validated = await validateThem()
     if (E.isRight(validated) || validated.left.code !== 'input') return validated
-    const unreadable = await findUnreadable(dataset.examples)
-    const examples = dataset.examples.filter((example) => !unreadable.includes(example))
-    return unreadable.length === 0 || examples.length === 0 ? validated : validate({ ...run, dataset: { ...dataset, examples } })()
+    const unreadable = await findUnreadable(readable)
+    const left = readable.filter((example) => !unreadable.includes(example))
+    if (unreadable.length === 0 || left.length === 0) return validated
+    readable = left
+    return validateThem()
   }
 }

@@ -75,9 +75,11 @@ export const planWholeValidation = (
     ),
     TE.map((groups): readonly ValidationGroup[] | undefined => groups),
     TE.orElse((failure) => {
+      if (failure.code !== 'budget' && failure.code !== 'input') return TE.left(failure)
       // Crops have neither a table nor areas under curves.
-      if (failure.code !== 'input' || validateOn === 'image' || perImage !== undefined || bestBy === 'auc') return TE.left(failure)
-      notify(`${failure.message}: the crop in the middle of each is validated in its place; give a larger --budget, or --validate-on crop`)
+      if (validateOn === 'image' || perImage !== undefined || bestBy === 'auc') return TE.left({ ...failure, code: 'input' })
+      const remedy = failure.code === 'budget' ? 'a larger --budget, or --validate-on crop' : '--validate-on crop, or larger images'
+      notify(`${failure.message}: the crop in the middle of each is validated in its place; give ${remedy}`)
       return TE.right(undefined)
     })
   )

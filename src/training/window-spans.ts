@@ -16,7 +16,7 @@ export interface ReceptiveFields {
 /**
  * Windows of `extent` along a side of `length`, in turn, which together take each output once. Each
  * takes what it makes as the whole image does; the last one ends where the image ends. `extent` is
- * `length`, or larger than what lies before and after an output.
+ * `length`, or larger than what lies before and after an output; all else throws.
  */
 export const windowSpans = (length: number, extent: number, field: ReceptiveField | undefined): readonly WindowSpan[] => {
   if (extent === length || field === undefined) return [{ start: 0, from: 0, to: length }]
@@ -25,6 +25,7 @@ export const windowSpans = (length: number, extent: number, field: ReceptiveFiel
   for (let from = 0; from < length;) {
     const start = Math.min(Math.max(0, Math.floor((from - before) / stride) * stride), length - extent)
     const to = start + extent === length ? length : start + extent - after
+    if (to <= from) throw new Error(`windows of ${extent} pixels never cover ${length}: ${before} lie before their outputs, ${after} after`)
     spans.push({ start, from, to })
     from = to
   }
@@ -34,9 +35,15 @@ export const windowSpans = (length: number, extent: number, field: ReceptiveFiel
 /**
  * The extent of windows of which `parts` cover a side: a multiple of the network's stride, with
  * what lies before and after; undefined where they would be no smaller than their surroundings.
+ * They cover sides of up to `longest` too.
  */
-export const windowExtent = (length: number, parts: number, { stride, before, after }: ReceptiveField): number | undefined => {
+export const windowExtent = (
+  length: number,
+  parts: number,
+  { stride, before, after }: ReceptiveField,
+  longest = length
+): number | undefined => {
   const most = Math.floor(length / stride) * stride
   const extent = Math.min(most, Math.ceil(length / parts / stride) * stride + before + after)
-  return extent === length || extent > before + after ? extent : undefined
+  return extent === longest || extent > before + after ? extent : undefined
 }

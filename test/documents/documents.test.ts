@@ -204,7 +204,7 @@ test('the table of models has all that are built in', () =>
 
 /** Calls, flags and headers that other systems have not, and libraries that they name otherwise. */
 const ofLinux =
-  /\b(?:memfd_create|eventfd|fallocate|MAP_POPULATE|epoll_\w+|sched_[gs]etaffinity|pthread_setaffinity_np|prctl|mremap|syscall|accept4|pipe2|gettid)\b|<sys\/(?:eventfd|epoll|inotify|prctl|sendfile|syscall|sysinfo)\.h>|<linux\/|\bproc\/(?:self|cpuinfo|meminfo)|\blib(?:mpi|openslide)\.so/
+  /\b(?:memfd_create|eventfd|(?:posix_)?fallocate|MAP_POPULATE|epoll_\w+|sched_[gs]etaffinity|pthread_setaffinity_np|prctl|mremap|syscall|accept4|pipe2|gettid)\b|<sys\/(?:eventfd|epoll|inotify|prctl|sendfile|syscall|sysinfo)\.h>|<linux\/|\bproc\/(?:self|cpuinfo|meminfo)|\blib(?:mpi|openslide)\.so/
 
 test("the table of what is Linux's alone has every file that is", () => {
   const files = ['native/src', 'native/addon', 'native/session', 'native/system', 'src', 'staging'].flatMap(codeOf)

@@ -46,7 +46,7 @@ const loopAt = { axis: 1, count: 2, length: 3 }
 const launchAt = { code: 4, kernel: 5, operands: 6, space: 7, base: 8, strideHeight: 10 }
 
 const cases: readonly (readonly [string, EncodedSessionOptions, string])[] = [
-  ['an unknown opcode', withCode(set(0, 10)), 'the unknown code 10'],
+  ['an unknown opcode', withCode(set(0, 99)), 'the unknown code 99'],
   ['an unknown axis', withCode(set(loopAt.axis, 3)), 'the unknown axis 3'],
   ['a loop of no turns', withCode(set(loopAt.count, 0)), 'loops 0 times'],
   ['a loop that is far too long', withCode(set(loopAt.count, 2 ** 53)), 'reaches bytes 0 .. 288230376151711744'],

@@ -2,13 +2,13 @@
  * Images that cannot be read: in crops that are read while a step runs, and in validations of their
  * middles; with --skip-bad and without.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as E from 'fp-ts/Either'
-import { readDataset, train } from '../../src'
+import { type Validation, readDataset, train } from '../../src'
 import { createBatches } from '../../src/training/batches'
 import { createImageLoader } from '../../src/training/image-loader'
 import { noise } from './example-images'
@@ -82,6 +82,21 @@ test('an image whose middle cannot be read ends the validation, or is left out o
   assert.is(said.length, 1)
   assert.match(said[0]!, place)
   assert.match(said[0]!, /damaged\.tif is left out of validation$/)
+})
+
+test('an image that was left out of a validation is not read again by the next one', async () => {
+  copyFileSync(at('damaged.tif'), at('mended.tif'))
+  writeFileSync(at('mended.csv'), 'path,label\ngood.tif,0\nmended.tif,1\ngood.tif,1\n')
+  const counts: number[] = []
+  const onValidation = ({ confusion }: Validation): void => {
+    counts.push(confusion!.flat().reduce((sum, count) => sum + count, 0))
+    copyFileSync(at('good.tif'), at('mended.tif'))
+  }
+  await valueOf(
+    train({ ...options, validation: at('mended.csv'), validateEvery: 1, skipBad: true, onValidation, onNotice: () => undefined })
+  )
+  assert.ok(counts.length > 1)
+  assert.equal([...new Set(counts)], [2])
 })
 
 test('where no image can be validated, --skip-bad ends too', async () => {

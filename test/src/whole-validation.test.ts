@@ -34,6 +34,8 @@ import { frozenModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import { withNetwork } from '../../src/running/running-network'
 import { areaUnderCurve } from '../../src/metrics/scores'
+import { writeImageTable } from '../../src/training/image-table'
+import { planValidation } from '../../src/training/plan-validation'
 import { windowExtent, windowSpans } from '../../src/training/window-spans'
 import { pixelMeasureOf, qualityOf, tallyImage } from '../../src/metrics/pixel-tally'
 import { areasUnderCurves, countScore, emptyScoreCounts } from '../../src/metrics/score-areas'
@@ -89,6 +91,7 @@ test.before(async () => {
     await writeColours(at(`${image}.png`), colours, { height, width })
   }
   const rows = (images: readonly number[]): string => `path,mask\n${images.map((image) => `${image}.png,${image}.mask.png\n`).join('')}`
+  writePng(at('ignored.mask.png'), new Uint8Array(48 * 64).fill(255), { height: 48, width: 64, bitDepth: 8 })
   writeFileSync(at('all.csv'), rows([0, 1, 2]))
   writeFileSync(at('fitting.csv'), rows([0, 2]))
 })
@@ -143,6 +146,15 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
     }),
     propertyRuns(500)
   )
+})
+
+test('windows that are no larger than what lies around an output cover the side that they are, and no longer one', () => {
+  const field: ReceptiveField = { stride: 16, before: 96, after: 96 }
+  assert.is(windowExtent(128, 1, field), 128)
+  assert.is(windowExtent(128, 1, field, 500), undefined)
+  assert.is(windowExtent(208, 1, field, 500), 208)
+  assert.equal(windowSpans(128, 128, field), [{ start: 0, from: 0, to: 128 }])
+  assert.throws(() => windowSpans(500, 128, field), /never cover 500/)
 })
 
 test('what outputs read: of layers by hand, and of none where they read all', () => {
@@ -281,6 +293,52 @@ test('where a whole image does not fit the memory of the training it is validate
   assert.equal(odd.notices, [])
 })
 
+const wide: Model = { name: 'wide', layers: [conv2d({ out: 4, k: 3, p: 40, d: 40 }), relu, conv2d({ out: classes, k: 1 })] }
+
+test('images of many extents share windows of the least, where these are larger than what a score reads', async () => {
+  const windowsOf = async (sides: readonly number[]): Promise<readonly number[]> => {
+    const groups = await valueOf(
+      planValidation({
+        setup: { model: wide, device: 'reference', threads: 1, input: [1, 3, 32, 32] },
+        ...{ arenaBytes: 2e7, source: imageSource, input: [1, 3, 32, 32], watching: {} },
+        images: sides.map((side, place) => ({
+          ...{ place, extent: { height: side, width: side } },
+          example: { path: `${place}.png`, label: 0, origin: 'all' }
+        }))
+      })
+    )
+    return groups.map(({ window }) => window.height)
+  }
+  const nine = (least: number): readonly number[] => Array.from({ length: 9 }, (_, index) => least + 4 * index)
+  assert.equal(await windowsOf(nine(84)), [84])
+  assert.equal(await windowsOf(nine(64)), nine(64))
+})
+
+test('images of more than eight extents, of which the least is smaller than what a score reads, are all validated whole', async () => {
+  const sides = [64, 68, 72, 76, 80, 84, 88, 92, 96]
+  for (const side of sides) {
+    await writeColours(at(`wide-${side}.png`), noise(3 * side * side, side), { height: side, width: side })
+    writePng(at(`wide-${side}.mask.png`), new Uint8Array(side * side), { height: side, width: side, bitDepth: 8 })
+  }
+  writeFileSync(at('wide.csv'), `path,mask\n${sides.map((side) => `wide-${side}.png,wide-${side}.mask.png\n`).join('')}`)
+  const of = { model: wide, data: at('wide.csv'), validation: at('wide.csv'), steps: 1, validateOn: 'image', budget: '20MB' } as const
+  const { report } = await trained(of)
+  const counted = report.validations!.at(-1)!.confusion!.flat()
+  assert.is(
+    counted.reduce((sum, count) => sum + count, 0),
+    sides.reduce((sum, side) => sum + side ** 2, 0)
+  )
+})
+
+test('an image of which a network makes fewer scores than it has pixels is covered by windows', async () => {
+  const halving: Model = { name: 'halving', layers: [maxPool2d({ k: 4 }), convTranspose2d({ out: classes, k: 4, s: 4 })] }
+  const { report, notices } = await trained({ model: halving, steps: 1, lr: 1e-4, perImage: at('halving.csv') })
+  const rows = parse(readFileSync(at('halving.csv'), 'utf8')) as readonly (readonly string[])[]
+  assert.ok(Number.isFinite(report.validations!.at(-1)!.loss))
+  assert.is(rows[2]![1], `${(101 - 2) * 94}`)
+  assert.equal(notices, [])
+})
+
 test('a training is the same to the bit, whether and however it is validated', async () => {
   const bytesOf = async (name: string, changes: Partial<TrainOptions>): Promise<Buffer> => {
     await trained({ ...changes, steps: 4, optimizer: 'adam', lr: 0.01, save: at(name) })
@@ -395,6 +453,19 @@ test('a network that reads the whole image for each pixel is validated on crops 
   assert.match(message, /cannot be validated whole/)
 })
 
+test('of images that are smaller than what a score reads, which no budget helps, the notice says just that', async () => {
+  const deep: Model = {
+    name: 'deep',
+    layers: [maxPool2d({ k: 4 }), conv2d({ out: 4, k: 3, p: 12, d: 12 }), relu, convTranspose2d({ out: classes, k: 4, s: 4 })]
+  }
+  const { notices } = await trained({ model: deep, steps: 1, lr: 1e-4, budget: '20MB' })
+  assert.is(notices.length, 1)
+  assert.match(
+    notices[0]!,
+    /^images of 101x94 cannot be validated whole \(.*they are smaller than the 100x100 pixels that a score reads\): the crop in the middle of each is validated in its place; give --validate-on crop, or larger images$/
+  )
+})
+
 test('what cannot be asked for is said', async () => {
   const { validation, ...rest } = options
   for (const [changes, sentence] of [
@@ -427,6 +498,30 @@ test('an image that cannot be read ends the validation, or is left out by --skip
   assert.is(notices.length, 1)
   assert.match(notices[0]!, place)
   assert.match(notices[0]!, /damaged\.tif is left out of validation$/)
+})
+
+test('where no image can be validated whole, or no pixel of any counts, the training ends and says so', async () => {
+  writeFileSync(at('none.csv'), 'path,mask\ndamaged.tif,damaged.mask.png\n')
+  const none = { data: at('fitting.csv'), validation: at('none.csv'), skipBad: true, steps: 2 } as const
+  const unread = await failureOf(train({ ...options, ...none, onNotice: () => undefined }))
+  assert.is(unread.code, 'input')
+  assert.match(unread.message, /damaged\.tif cannot be read at rows/)
+  writeFileSync(at('ignored.csv'), 'path,mask\n2.png,ignored.mask.png\n')
+  const ignored = await failureOf(train({ ...options, data: at('fitting.csv'), validation: at('ignored.csv'), steps: 2 }))
+  assert.is(ignored.code, 'input')
+  assert.match(ignored.message, /^no pixel of the images that are validated counts: all are ignored/)
+})
+
+test('the table has no measures of an image of which no pixel counts, or whose scores are not finite', async () => {
+  writeFileSync(at('empty.csv'), 'path,mask\n0.png,0.mask.png\n2.png,ignored.mask.png\n')
+  await trained({ data: at('fitting.csv'), validation: at('empty.csv'), perImage: at('empty-images.csv') })
+  const [header, known, empty] = parse(readFileSync(at('empty-images.csv'), 'utf8')) as readonly (readonly string[])[]
+  assert.ok(Number(known![2]) > 0)
+  assert.equal(empty, [at('2.png'), '0', ...header!.slice(2).map(() => '')])
+  const quality = { loss: NaN, accuracy: 1, iou: 1, dice: 1, classIou: [1, null] }
+  await valueOf(writeImageTable(at('nan.csv'), ['a', 'b'], [{ path: 'nan.png', pixels: 7, quality }]))
+  const [names, row] = parse(readFileSync(at('nan.csv'), 'utf8')) as readonly (readonly string[])[]
+  assert.equal(row, ['nan.png', '7', ...names!.slice(2).map(() => '')])
 })
 
 test.run()

@@ -24,7 +24,7 @@ Layout firstSupported(KernelKind kind, Convolution c, const std::vector<Layout>&
 }
 
 // Where four blocks of an image are over 2 GiB, addresses of oneDNN's weight gradients overflow
-// (2.6.3).
+// (2.6.3; 3.x was not asked).
 bool overflows(const Convolution& c) {
   constexpr std::int64_t overflowing = std::int64_t{1} << 23;
   return std::max(c.inHeight * c.inWidth, c.outHeight * c.outWidth) >= overflowing;
