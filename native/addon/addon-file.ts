@@ -72,7 +72,7 @@ export const addonFolders = (): readonly string[] =>
 
 const minNodeOf = ({ engines }: Manifest): string => engines.node.replace('>=', '')
 
-/** Fails with code `missing` where Node is too old, which lacks what all else here takes for given. */
+/** Fails with code `missing` where Node is too old for all else here. */
 export const checkNode = (): E.Either<DeviceError, void> => {
   const old = oldNode(machine.node, minNodeOf(packageAround(__dirname).manifest))
   return old === undefined ? E.right(undefined) : E.left(deviceError('missing', old))

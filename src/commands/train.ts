@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, inputFailure } from '../failure'
+import { versions } from '../../native'
+import { type Outcome, deviceFailure, inputFailure } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
@@ -118,6 +119,8 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.chainFirst(() => checkFiles(options)),
+    // Its package brings what reads images: without it that would be missed first, once an image.
+    TE.chainFirstEitherK(() => E.mapLeft(deviceFailure)(versions())),
     TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
