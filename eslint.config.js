@@ -30,7 +30,7 @@ const srcMayImport = {
   reports: ['failure', 'files', 'images', 'plans', 'text'],
   metrics: ['images'],
   ranks: ['failure'],
-  running: ['failure', 'plans', 'tasks', 'text', 'weights'],
+  running: ['failure', 'images', 'plans', 'tasks', 'text', 'weights'],
   training: [
     'failure',
     'files',

@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { DeviceName, DiskBuffer, Image, ImageWindow } from '../../native'
+import type { DeviceName, Image, ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { diskBuffer } from '../images/mapped-image-file'
 import { isMask } from '../images/labels'
 import type { Extent2 } from '../images/resolution'
 import type { SeenCrop } from '../images/seen-crop'
 import { type Ranks, allGatherNumbers, failOnAllRanks } from '../ranks/ranks'
-import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import { runInTurn } from '../running/run-in-turn'
+import { type RunningNetwork, withAbort } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { centreCrop } from './batches'
 import type { CropPlacement } from './crop-mask'
@@ -57,9 +57,6 @@ interface Counted {
   readonly areas: readonly (number | null)[]
 }
 
-/** Bytes of scores that are in memory whole. */
-const mostInMemory = 2 ** 24
-
 const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
 
 const placed = (top: number, left: number) => (): CropPlacement => ({
@@ -96,7 +93,7 @@ const validateGroup = (
   take: (counted: Counted, scoreCounts: ScoreCounts, crops: readonly SeenCrop[]) => void
 ): Outcome<void> => {
   const { measure, loader, crop, signal, onSkipped } = run
-  const { step, restore } = planned.staged.program
+  const { restore } = planned.staged.program
   const windowLoader = loader.inCropsOf(window)
   const fill = (io: StepIo): Outcome<void> => {
     for (const { name } of restore.stepIo) io.view(name).set(weights.view(name))
@@ -141,36 +138,18 @@ const validateGroup = (
     return E.right(undefined)
   }
 
-  /** The place of an image that failed; undefined behind the last one. */
-  const runFrom =
-    (first: number) => (network: RunningNetwork) => async (): Promise<E.Either<Failure, { at: number; failure: Failure } | undefined>> => {
-      for (let at = first; at < images.length; at += 1) {
-        const validated = await validateImage(network, images[at]!)()
-        if (E.isLeft(validated)) return E.right({ at, failure: validated.left })
-      }
-      return E.right(undefined)
+  return runInTurn({
+    ...{ planned, device: run.device, state: fill, images, what: 'the scores of a validation' },
+    run: (network, image) =>
+      TE.fold<Failure, void, E.Either<Failure, Failure | undefined>>(
+        (failure) => TE.right(failure),
+        () => TE.right(undefined)
+      )(validateImage(network, image)),
+    onFailure: (image, failure) => {
+      if (onSkipped === undefined || failure.code !== 'input') return TE.left(failure)
+      return TE.fromIO(() => onSkipped(failure, image))
     }
-
-  const stepBuffer = (): Outcome<DiskBuffer | undefined> =>
-    run.device === 'cuda' || step.exchangeBytes <= mostInMemory
-      ? TE.right(undefined)
-      : diskBuffer('the scores of a validation', step.exchangeBytes)
-
-  // After a failure that is gone over, on a new network.
-  const validateFrom = (first: number): Outcome<void> =>
-    first >= images.length
-      ? TE.right(undefined)
-      : pipe(
-          stepBuffer(),
-          TE.chain((buffer) => withNetwork({ planned, device: run.device, state: fill, seed: 0, stepBuffer: buffer }, runFrom(first))),
-          TE.chain((stop) => {
-            if (stop === undefined) return TE.right(undefined)
-            if (onSkipped === undefined || stop.failure.code !== 'input') return TE.left(stop.failure)
-            onSkipped(stop.failure, images[stop.at]!)
-            return validateFrom(stop.at + 1)
-          })
-        )
-  return validateFrom(0)
+  })
 }
 
 /** A small picture of the middle of an image, beside the classes that are predicted there. */
@@ -287,7 +266,7 @@ export const validateImages =
     )
     // A loss of nothing would be 0, the best for ever.
     if (total.images === 0 && total.isFinite)
-      return failOnAllRanks(ranks, skipped[0] ?? inputFailure('no pixel of the images that are validated counts: all are ignored'))()
+      return failOnAllRanks(ranks, skipped[0] ?? inputFailure('no pixel that counts is left in the images that are validated'))()
     return E.right({
       quality: qualityOf(measure, total, areasUnderCurves(sums)),
       images: counted.map(({ image, counts, areas }) => ({
