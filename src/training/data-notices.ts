@@ -7,13 +7,11 @@ import type { Split } from './validation-split'
 const classesIn = (masks: readonly Mask[]): readonly number[] =>
   Array.from({ length: ignoredLabel }, (_, value) => value).filter((value) => masks.some(({ counts }) => counts[value]! > 0))
 
-const maskNotices = (name: 'training' | 'validation', masks: readonly Mask[]): readonly string[] => {
+const maskNotices = (masks: readonly Mask[]): readonly string[] => {
   const classes = classesIn(masks)
   if (classes.length === 0)
-    return [
-      `all pixels of the ${masks.length} ${name} masks are ${ignoredLabel}, which does not count: nothing is ${name === 'training' ? 'learnt' : 'measured'}`
-    ]
-  return classes.length === 1 && name === 'training'
+    return [`all pixels of the ${masks.length} training masks are ${ignoredLabel}, which does not count: nothing is learnt`]
+  return classes.length === 1
     ? [`all pixels of the ${masks.length} training masks that count are of class ${classes[0]}: nothing can be told apart`]
     : []
 }
@@ -42,7 +40,7 @@ const datasetNotices = (name: 'training' | 'validation', dataset: Dataset | unde
   const labels = imageLabels(dataset)
   return [
     ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
-    ...(labelKind(dataset) === 'mask' ? maskNotices(name, masksOf(dataset)) : []),
+    ...(name === 'training' && labelKind(dataset) === 'mask' ? maskNotices(masksOf(dataset)) : []),
     ...(labels === undefined ? [] : labelNotices(name, labels)),
     ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : classNotices(dataset.names, labels))
   ]

@@ -3,8 +3,10 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { hasTarget, labelsOf, type Graph, type Node, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Dataset, checkLabels, labelKind } from '../images/dataset'
+import { ignoredLabel } from '../images/class-list'
+import { type Dataset, checkLabels, labelKind, masksOf } from '../images/dataset'
 import { type LabelKind, labelNames } from '../images/labels'
+import { largestClass } from '../images/masks'
 import type { Extent2 } from '../images/resolution'
 import type { SeenImage } from '../images/image-notices'
 import { maxSteps } from '../options/limits'
@@ -153,6 +155,18 @@ const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { tr
   return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
 }
 
+/** Refuses masks of which nothing could be measured. */
+const checkCounted = ({ validation }: Split): E.Either<Failure, void> => {
+  const masks = validation === undefined ? [] : masksOf(validation)
+  return masks.length === 0 || masks.some((mask) => largestClass(mask) >= 0)
+    ? E.right(undefined)
+    : E.left(
+        inputFailure(
+          `all pixels of the ${masks.length} validation masks are ${ignoredLabel}, which does not count: label some, or leave out --validation`
+        )
+      )
+}
+
 /** The size of the crop that a step sees of each image. */
 export const cropExtent = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
 
@@ -191,6 +205,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
     TE.chainFirstEitherK(({ split }) =>
       pipe(
         checkMeasure(asked, split),
+        E.chain(() => checkCounted(split)),
         E.chain(() => checkValidateOn(asked, split.validation))
       )
     ),
@@ -233,33 +248,11 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       const earlierFingerprint = resumeFingerprint(request, planned, split, trainedChannels(request, channels), earlierNaming)
       return findState(request, planned, { ...choices, earlierFingerprint })
     }),
-    TE.map(
-      ({
-        looked: { request, seen, channels },
-        split,
-        planned,
-        classes,
-        classWeights,
-        steps,
-        fingerprint,
-        rates,
-        state,
-        regions,
-        validationGroups
-      }) => ({
-        request,
-        ...split,
-        ...present({ cropBytes: cropBytesOf(seen, planned, channels), validationGroups }),
-        planned,
-        channels,
-        classes,
-        classWeights,
-        steps,
-        fingerprint,
-        rates,
-        state,
-        regions
-      })
-    )
+    TE.map(({ looked: { request, seen, channels }, split, validationGroups, ...prepared }) => ({
+      ...{ request, channels },
+      ...split,
+      ...prepared,
+      ...present({ cropBytes: cropBytesOf(seen, prepared.planned, channels), validationGroups })
+    }))
   )
 }

@@ -182,10 +182,12 @@ test('masks of which no pixel counts, or all are of one class, are told', async 
   mask('both.png', (index) => index % 2)
   const csv = (name: string): string => (writeFileSync(at(`${name}.csv`), `path,mask\nimage.png,${name}.png\n`), at(`${name}.csv`))
   const masks = { model: segmenting, input: [2, 3, 32, 32] } as const
-  assert.equal(await noticesOf({ ...masks, data: csv('ignored'), validation: csv('ignored') }), [
-    'all pixels of the 1 training masks are 255, which does not count: nothing is learnt',
-    'all pixels of the 1 validation masks are 255, which does not count: nothing is measured'
+  assert.equal(await noticesOf({ ...masks, data: csv('ignored') }), [
+    'all pixels of the 1 training masks are 255, which does not count: nothing is learnt'
   ])
+  const unmeasured = await failureOf(train(options({ ...masks, data: csv('both'), validation: csv('ignored') })))
+  assert.is(unmeasured.code, 'input')
+  assert.is(unmeasured.message, 'all pixels of the 1 validation masks are 255, which does not count: label some, or leave out --validation')
   assert.equal(await noticesOf({ ...masks, data: csv('one'), validation: csv('one') }), [
     'all pixels of the 1 training masks that count are of class 1: nothing can be told apart'
   ])
