@@ -4,7 +4,6 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify, verifyRanks, type Training } from '../../staging'
 import { shardOf } from '../../staging/graph/shard'
-import { gathersStatistics } from '../../staging/graph/statistics'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
@@ -23,9 +22,9 @@ test('ranks that share rows train as one does, of random networks in random segm
   let [sharded, all] = [0, 0]
   await fc.assert(
     fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), fc.constantFrom(...devices), async (seed, count, device) => {
-      const { draw, execution, batches } = randomTraining(seed, { dropout: true })
+      const { draw, execution, batches } = randomTraining(seed, { dropout: true, batchStatistics: true })
       const { graph, ...micro } = execution(2)
-      fc.pre(!graph.nodes.some((node) => gathersStatistics(node) || node.op === 'globalMaxPool'))
+      fc.pre(!graph.nodes.some((node) => node.overlaps || node.op === 'globalMaxPool'))
       const onRanks = { ...graph, shard: { count, index: 0 } }
       const segments = withRematerialization(draw, onRanks, randomSegments(draw, onRanks))
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
