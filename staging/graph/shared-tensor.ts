@@ -53,7 +53,9 @@ const rowsHeld = (
   const all: Interval = { from: 0, to: extentsOfTensor(graph, tensor)[2] }
   const read = (readers ?? []).map((reader) => runsOfRanks(graph, reader, owned.length))
   const heldBy = (rank: number): Interval =>
-    readers === undefined ? all : read.map((ranks) => hull(ranks[rank]!, (run) => run.held.get(tensor)!, tensor)).reduce(unionInterval, owned[rank]!)
+    readers === undefined
+      ? all
+      : read.map((ranks) => hull(ranks[rank]!, (run) => run.held.get(tensor)!, tensor)).reduce(unionInterval, owned[rank]!)
   return owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) }))
 }
 

@@ -70,7 +70,10 @@ const provePartition = (name: string, shares: readonly (RowShare | undefined)[])
 }
 
 const proveShares = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {
-  const shared = programs.map(({ buffers }) => buffers.filter(({ share }) => share !== undefined))
+  // In the order of names, since ranks may use them in orders of their own.
+  const shared = programs.map(({ buffers }) =>
+    buffers.filter(({ share }) => share !== undefined).sort((a, b) => Number(a.name > b.name) - Number(a.name < b.name))
+  )
   shared.forEach((list, rank) => {
     if (list.map(({ name }) => name).join() !== shared[0]!.map(({ name }) => name).join())
       refuse(
@@ -117,12 +120,14 @@ const lastWriter = (program: Program, code: readonly Instruction[], buffer: numb
     return writtenBuffers(program, one).includes(buffer) ? one : last
   }, undefined)
 
+const listOf = (names: readonly string[]): string => (names.length === 0 ? 'nothing' : names.join(', '))
+
 /** Statistics that one rank merges all do. */
 const proveMergedAlike = (shards: readonly ProgramShard[]): void => {
   const [first] = shards
   shards.forEach(({ merged }, rank) => {
     if (merged.join() !== first!.merged.join())
-      refuse(`rank ${rank} merges ${merged.join(', ')} of all ranks where rank 0 does ${first!.merged.join(', ')}`)
+      refuse(`rank ${rank} merges ${listOf(merged)} of all ranks where rank 0 does ${listOf(first!.merged)}`)
   })
 }
 

@@ -46,7 +46,8 @@ const completeOutputs = (scope: ModelScope, code: SegmentCode, pass: Pass, sums:
   sums.forEach((sum, tensor) => castTile(scope.builder, sum, wholeOf(tensor)))
   exchangeOutputs(scope, code, pass.writes)
   for (const tensor of ends.outputs)
-    if (isSummedByTiles(scope.graph, scope.graph.nodes[tensor - 1]!, segment)) gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
+    if (isSummedByTiles(scope.graph, scope.graph.nodes[tensor - 1]!, segment))
+      gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
   mergeMoments(scope, segment, pass)
 }
 

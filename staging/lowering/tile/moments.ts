@@ -38,7 +38,12 @@ export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
 /**
  * The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are.
  */
-export const gatheringOf = ({ graph }: ModelScope, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
+export const gatheringOf = (
+  { graph }: ModelScope,
+  { from, to }: Segment,
+  { mode }: Pick<Pass, 'mode'>,
+  tensor: number
+): readonly number[] =>
   mode === 'recompute' || mode === 'rematerialize'
     ? []
     : graph.readers[tensor]!.filter((reader) => gathersStatistics(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))

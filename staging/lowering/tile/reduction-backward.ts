@@ -114,7 +114,9 @@ const rowsBeside = (tensor: TileTensor, { from, to }: Interval): readonly Region
     [first, Math.min(from, end)],
     [Math.max(to, first), end]
   ].flatMap(([begin, behind]) =>
-    begin! < behind! ? [{ ...region, from: [0, begin!, 0] as const, size: [region.size[0], behind! - begin!, region.size[2]] as const }] : []
+    begin! < behind!
+      ? [{ ...region, from: [0, begin!, 0] as const, size: [region.size[0], behind! - begin!, region.size[2]] as const }]
+      : []
   )
 }
 
