@@ -92,8 +92,9 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
  * Proves, from the Program alone, that it may run: every access lies in its buffer, its space and
  * the budgeted peak; every read is of bytes that were written before; no two live buffers overlap;
  * no engine touches bytes that another may still be working on; what pages are mapped to is used
- * while they are; tiles seed each element of an output gradient once; ranks add each gradient
- * once, and read statistics of all ranks. Loops are proven for all of their tiles at once. What it cannot show, it refuses.
+ * while they are; tiles seed each element of an output gradient once; ranks add each gradient once,
+ * and read the statistics of all. Loops are proven for all of their tiles at once. What it cannot
+ * show, it refuses.
  */
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
   pipe(

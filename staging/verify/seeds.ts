@@ -148,7 +148,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     found.bytes += pixels * volume(access, loops)
   }
   const readers = readersOf(section.events)
-  /** Tells whether all that reads a copy which a launch makes is of these, and the first among it. */
+  /** Tells whether the first of these reads the copy that a launch makes, and none but these do. */
   const goesTo = (all: readonly Access[], ...[first, ...others]: readonly Reader[]): boolean => {
     const found = readers.get(all.find(({ operand }) => operand === 'destination')!.store) ?? new Set()
     return found.has(first!) && [...found].every((reader) => reader === first || others.includes(reader))

@@ -224,16 +224,8 @@ const without =
   }
 
 for (const [what, programs, sentence] of [
-  [
-    'moments of its own rows alone',
-    normalisingEdited(without('mergeMoments')),
-    /before what ranks have of it is merged\.$/
-  ],
-  [
-    "sums of its own rows' gradients alone",
-    normalisingEdited(without('addSums')),
-    /before what ranks have of it is merged\.$/
-  ],
+  ['moments of its own rows alone', normalisingEdited(without('mergeMoments')), /before what ranks have of it is merged\.$/],
+  ["sums of its own rows' gradients alone", normalisingEdited(without('addSums')), /before what ranks have of it is merged\.$/],
   [
     'moments that are merged before all are gathered',
     normalisingEdited((code) => {
@@ -242,7 +234,7 @@ for (const [what, programs, sentence] of [
       const gathering = rest.findIndex(({ kind }) => kind === 'allToAll')
       return [...rest.slice(0, gathering), merging, ...rest.slice(gathering)]
     }),
-    /are live at once|is not of what all ranks have/
+    /source reads bytes \d+ .. \d+ of "statistics of all ranks", which nothing writes before\.$/
   ],
   [
     'moments that are merged twice',

@@ -15,7 +15,7 @@ export const normalisationKernels = {
    * one after the other, merged in their order.
    */
   mergeMoments: { fields: fields.mergeMoments, operands: { source: 'read', moments: 'write' } },
-  /** `count` sums in double of which each rank has a part: those of `parts` ranks, added in order. */
+  /** Sums in double, `count` of each of `parts` ranks, added in the order of ranks. */
   addSums: { fields: fields.addSums, operands: { source: 'read', sums: 'write' } },
   /** Moments (count 1) that stand for a running mean and variance [channels]. */
   momentsOfRunning: { fields: fields.channelCount, operands: { mean: 'read', variance: 'read', moments: 'write' } },

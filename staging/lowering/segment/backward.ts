@@ -89,15 +89,15 @@ const createBackward = (scope: ModelScope, code: SegmentCode, finish: FinishGrad
 export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readonly Step[] | undefined, finish: FinishGradient): void => {
   const { segment } = given
   if (segment.to < scope.graph.nodes.length && !scope.requiresGrad.slice(segment.from + 1, segment.to + 1).some((wanted) => wanted)) return
-  const { isLast, isTiled } = { isLast: segment.to === scope.graph.nodes.length, isTiled: tileCount(segment.grid) > 1 }
-  // A last segment without tiles runs forward first.
-  if (isTiled || !isLast) scope.builder.timepoint(2 * scope.graph.nodes.length - segment.to)
-  if (isLast) zeroMoments(scope, segment)
-  exchangeGradients(scope, given)
-  leaveGradientsToFirstRank(scope, given)
   const code = contributingOnce(scope, given)
   const { ends, hostTensors } = code
   const backward = createBackward(scope, code, finish)
+  const { isLast, isTiled } = backward
+  // A last segment without tiles runs forward first.
+  if (isTiled || !isLast) scope.builder.timepoint(2 * scope.graph.nodes.length - segment.to)
+  if (isLast) zeroMoments(scope, segment)
+  exchangeGradients(scope, code)
+  leaveGradientsToFirstRank(scope, code)
   zeroParameterSums(backward)
   const weights = prepareWeights(backward, kept !== undefined)
   const reductions = prepareReductions(backward)

@@ -30,7 +30,7 @@ const isGatheredInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment
 
 const madeBy = ({ from, to }: Segment): readonly number[] => Array.from({ length: to - from }, (_, index) => from + 1 + index)
 
-/** The positions of normalisations whose moments the ranks gather in a segment, each of its rows. */
+/** The positions of normalisations whose moments ranks gather in a segment, each of its rows. */
 export const gatheredInRows = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
   madeBy(segment)
     .filter((tensor) => isGatheredInRows(scope, segment, tensor))
