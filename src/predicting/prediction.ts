@@ -61,7 +61,8 @@ export const predictionOf = ({ height, width }: Extent2, planned: Planned, netwo
   const counted = new Array<number>(noClass + 1).fill(0)
   for (const part of network.io.parts('classes'))
     for (let from = 0; from < part.length; from += countedAtOnce) {
-      for (const one of part.subarray(from, from + countedAtOnce)) counted[one]! += 1
+      const to = Math.min(part.length, from + countedAtOnce)
+      for (let at = from; at < to; at += 1) counted[part[at]!]! += 1
       network.io.leaveToFile()
     }
   return counted[noClass]! > 0

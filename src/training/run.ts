@@ -21,7 +21,7 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
-import type { Quality } from '../metrics/scores'
+import type { Quality } from '../metrics/quality'
 import type { ValidationRun } from './validation'
 import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
@@ -138,6 +138,7 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate: validationOf(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
+      validatedOn: prepared.validatedOn,
       metrics,
       tracker,
       stateWriter: createStateWriter(network, program, {
