@@ -2,7 +2,7 @@ import { segmentEstimator } from './lowering/cost/estimate'
 import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { DeviceModel } from './devices/device-model'
-import type { StepGraph } from './graph/step-graph'
+import { withoutShard, type StepGraph } from './graph/step-graph'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import type { LeastPlan } from './budget-errors'
 import { microBatches } from './graph/objective'
@@ -231,7 +231,7 @@ export const createPlanSearches = (
     strategies[name].partOf === undefined &&
     (graph.directives.length === 0 || strategies[name].obeysDirectives) &&
     (hostBudget !== undefined || strategies[name].kind !== 'swapping')
-  const leastMilliseconds = lazy(() => lowerBound(graph, device))
+  const leastMilliseconds = lazy(() => lowerBound(withoutShard(graph), device) / (graph.shard?.count ?? 1))
   const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), leastMilliseconds))
   return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }
 }

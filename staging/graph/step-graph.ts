@@ -16,3 +16,10 @@ export interface StepGraph extends Graph {
   readonly objective: Objective
   readonly source: Source
 }
+
+/** The graph as one process runs it. */
+export const withoutShard = ({ shard: _, objective, ...graph }: StepGraph): StepGraph => {
+  if (objective.kind !== 'train') return { ...graph, objective }
+  const { shard: _shared, ...alone } = objective
+  return { ...graph, objective: alone }
+}
