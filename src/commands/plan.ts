@@ -11,6 +11,7 @@ import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { checkPlanName, writePlan } from '../plans/plan-file'
+import { onRanks } from '../plans/mesh'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { resolveHeadOptions, resolveSetup } from '../plans/resolve-setup'
@@ -71,7 +72,8 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
-    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     TE.chainFirst(({ setup: { model }, planned: { staged } }) => {

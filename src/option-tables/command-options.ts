@@ -19,6 +19,7 @@ import {
   measureOption,
   modelOptions,
   planningOptions,
+  rankOptions,
   reportOption,
   runTraceOption,
   seedOption,
@@ -41,6 +42,7 @@ const noticeOption = {
 
 export const planOptions = {
   ...setupOptions,
+  ...rankOptions,
   ...measureOption,
   ...optimizerOptions,
   ...watchingOptions,
@@ -60,7 +62,14 @@ export const planOptions = {
 
 export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
-export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions, ...reportOption }
+export const explainOptions = {
+  ...setupOptions,
+  ...rankOptions,
+  ...measureOption,
+  ...optimizerOptions,
+  ...watchingOptions,
+  ...reportOption
+}
 
 export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
@@ -92,6 +101,7 @@ const strategies = commaList<StrategyName, StrategyName>(
 export const compareOptions = {
   ...modelOptions,
   ...planningOptions,
+  ...rankOptions,
   ...optimizerOptions,
   /** Sizes as `budget` has them elsewhere: '20%', '1GiB', bytes. */
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),

@@ -21,7 +21,7 @@ const total = (messages: Exchange['sends'] | TimedExchange['sends']): number => 
 /**
  * Predicts nanoseconds of an exchange with all ranks. What all get alike is doubled in each round;
  * else each pair of ranks exchanges in turn, or fewer and larger messages pass through others,
- * whichever is faster (Thakur, Rabenseifner, Gropp 2005, sections 3.1 and 3.3).
+ * whichever is faster (Thakur 2005, section 4).
  */
 export const allToAllNanoseconds = (
   { ranks, bytes, sendStride }: TimedAllToAll,
@@ -36,6 +36,4 @@ export const allToAllNanoseconds = (
 
 /** Predicts nanoseconds of an exchange with some ranks: one message after the other, both ways. */
 export const exchangeNanoseconds = ({ sends, receives }: TimedExchange, { bytesPerSecond, latencySeconds }: NetworkRates): number =>
-  Math.round(
-    1e9 * (Math.max(sends.length, receives.length) * latencySeconds + Math.max(total(sends), total(receives)) / bytesPerSecond)
-  )
+  Math.round(1e9 * (Math.max(sends.length, receives.length) * latencySeconds + Math.max(total(sends), total(receives)) / bytesPerSecond))

@@ -17,9 +17,9 @@ export interface StepGraph extends Graph {
   readonly source: Source
 }
 
-/** The graph as one process runs it. */
-export const withoutShard = ({ shard: _, objective, ...graph }: StepGraph): StepGraph => {
+/** The graph as one process runs it by itself. */
+export const withoutRanks = ({ shard: _, objective, ...graph }: StepGraph): StepGraph => {
   if (objective.kind !== 'train') return { ...graph, objective }
-  const { shard: _shared, ...alone } = objective
+  const { shard: _shard, ranks: _ranks, ...alone } = objective
   return { ...graph, objective: alone }
 }
