@@ -15,26 +15,26 @@ const rateUnits: Readonly<Record<string, number>> = {
   'GiB/s': 2 ** 30
 }
 
-const timeUnits: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3 }
+/** In a second. */
+const timeUnits: Readonly<Record<string, number>> = { ns: 1e9, us: 1e6, µs: 1e6, ms: 1e3 }
 
-const inUnits = (text: string, units: Readonly<Record<string, number>>): number | undefined => {
+/** A text's number, and what its unit says; undefined where it is none above zero. */
+const inUnits = (text: string, units: Readonly<Record<string, number>>): readonly [number: number, unit: number] | undefined => {
   const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*(\S+)$/.exec(text.trim()) ?? []
   const scale = Object.hasOwn(units, unit) ? units[unit] : undefined
-  const value = Number(digits) * (scale ?? NaN)
-  return value > 0 && Number.isFinite(value) ? value : undefined
+  return Number(digits) > 0 && Number.isFinite(Number(digits)) && scale !== undefined ? [Number(digits), scale] : undefined
 }
 
 /** Between machines of a rack, where nothing is said of the latency. */
-const usualLatencySeconds = 2e-5
+const usualLatency = [20, 1e6] as const
 
 /** `100Gb/s,2us`: bits or bytes per second, and seconds until a message is there; or a sentence. */
 export const parseNetwork = (text: string): E.Either<string, NetworkRates> => {
   const [rate = '', latency, ...more] = text.split(',')
-  const bytesPerSecond = inUnits(rate, rateUnits)
-  const latencySeconds = latency === undefined ? usualLatencySeconds : inUnits(latency, timeUnits)
-  return bytesPerSecond === undefined || latencySeconds === undefined || more.length > 0
+  const [fast, late] = [inUnits(rate, rateUnits), latency === undefined ? usualLatency : inUnits(latency, timeUnits)]
+  return fast === undefined || late === undefined || more.length > 0
     ? E.left(`"${text}" is not a network: write 100Gb/s (bits) or 12.5GB/s (bytes), and perhaps its latency, as in 100Gb/s,2us`)
-    : E.right({ bytesPerSecond, latencySeconds })
+    : E.right({ bytesPerSecond: fast[0] * fast[1], latencySeconds: late[0] / late[1] })
 }
 
 /** A network that JavaScript gives. */

@@ -5,7 +5,7 @@ import { type Failure, inputFailure } from '../failure'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from './plan-network'
 import type { Watching } from './watching'
 
-/** How ranks share an update: so many micro-batches run beside each other, or parts of each image. */
+/** How ranks share an update: micro-batches beside each other, or parts of each image. */
 export interface Mesh {
   readonly microBatches: number
   readonly rows: number

@@ -5,7 +5,7 @@ import type { Builder } from '../ir/builder'
 
 /** An emitter that keeps nothing but the time of what it is told to emit. */
 export interface CostBuilder extends Builder {
-  /** Returns the nanoseconds of all launches and exchanges, or of the launches of a kind of kernel. */
+  /** Nanoseconds of all launches and exchanges, or of the launches of a kind of kernel. */
   readonly nanoseconds: (kind?: KernelKind) => number
 }
 
