@@ -54,7 +54,7 @@ const glibc = [...bytes.toString('latin1').matchAll(/GLIBC_(\d+)\.(\d+)/g)]
 
 /** By CUDA's licence (1.1.2) its runtime is shipped for the use of one program alone. */
 const gpuText =
-  'Its cuda device needs an NVIDIA GPU of compute capability 7.5 or newer, a driver for CUDA 13, cuDNN 9 and cuBLAS (docs/gpu.md of tilefold).\n' +
+  'Its cuda device needs an NVIDIA GPU of compute capability 7.5 or newer, its driver 580 or newer, cuDNN 9 and cuBLAS (docs/gpu.md of tilefold).\n' +
   "NVIDIA's CUDA runtime is within it, under the licence in licences/cuda.txt, for use by this addon alone.\n"
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
