@@ -5,6 +5,7 @@ import type { Outcome } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
+import { checkAddonToPlan } from '../plans/check-addon'
 import { type ExplainedPlan, type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
 import { onRanks } from '../plans/mesh'
@@ -20,7 +21,8 @@ import { trainingObjective } from '../training/training-objective'
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
 export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan> = libraryFunction('explain', explainOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
+    checkAddonToPlan(options),
+    TE.chain(() => checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) })),
     TE.chain(() => checkReport(options.report)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),

@@ -23,6 +23,8 @@ const tileBand = tileExtent
 const jpegQuality = 90
 /** Tiles that are encoded beside each other: as many as Node has threads for it. */
 const tilesAtOnce = 4
+/** Rows that are made smaller at a time, an even number; these are in memory twice. */
+const halvedAtOnce = 32
 
 type Elements = Uint8Array | Float32Array
 
@@ -116,7 +118,7 @@ const createLevel = (writer: TiffWriter, extent: Extent2, content: Content, next
   // Taken once: what is dropped band by band would pile up before it is collected.
   const band = newElements(content, Math.min(tileBand, height) * rowElements)
   const tiles = Array.from({ length: tilesAtOnce }, () => newElements(content, tileExtent * tileExtent * samples))
-  const half = newElements(content, next === undefined ? 0 : Math.ceil(Math.min(tileBand, height) / 2) * Math.ceil(width / 2) * samples)
+  const half = newElements(content, next === undefined ? 0 : (halvedAtOnce / 2) * Math.ceil(width / 2) * samples)
   let [held, done] = [0, 0]
   /** Encodes tiles beside each other, and writes them in their order. */
   const writeTiles = async (lefts: readonly number[], rows: number): Promise<void> => {
@@ -141,7 +143,10 @@ const createLevel = (writer: TiffWriter, extent: Extent2, content: Content, next
     for (let first = 0; first < lefts.length; first += tilesAtOnce) await writeTiles(lefts.slice(first, first + tilesAtOnce), rows)
     done += rows
     held = 0
-    await next?.push(halve(band.subarray(0, rows * rowElements), rows, width, content, half))
+    for (let top = 0; next !== undefined && top < rows; top += halvedAtOnce) {
+      const count = Math.min(halvedAtOnce, rows - top)
+      await next.push(halve(band.subarray(top * rowElements, (top + count) * rowElements), count, width, content, half))
+    }
   }
   const push = async (pixels: Elements): Promise<void> => {
     for (let from = 0; from < pixels.length;) {

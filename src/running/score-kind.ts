@@ -8,14 +8,21 @@ import { type Node, hasTarget, lossFunctions } from '../../staging'
  */
 export type ScoreKind = 'softmax' | 'sigmoid' | 'value'
 
-const isBinary = (formula: string): boolean => {
+/** What scores are by a formula, which must be valid, of so many channels. */
+export const scoreKindOfFormula = (formula: string, channels: number): ScoreKind => {
   const parsed = parseLoss(formula)
-  return E.isRight(parsed) && parsed.right.some((term) => familyOf(term) === 'binary')
+  const families = E.isRight(parsed) ? parsed.right.map(familyOf) : []
+  if (families.includes('binary')) return 'sigmoid'
+  if (families.includes('values')) return 'value'
+  return lossFunctions(formula, channels).softmax ? 'softmax' : 'sigmoid'
 }
+
+/** The formula of a loss; undefined of the cross-entropy that a model without one gets. */
+export const formulaOf = (loss: Node): string | undefined =>
+  'loss' in loss.args ? loss.args.loss : hasTarget(loss, 'values') ? 'mean-squared-error' : undefined
 
 /** What the scores are of a network that ends in this loss. */
 export const scoreKindOf = (loss: Node): ScoreKind => {
-  const formula = 'loss' in loss.args ? loss.args.loss : undefined
-  if (hasTarget(loss, 'values')) return formula !== undefined && isBinary(formula) ? 'sigmoid' : 'value'
-  return formula === undefined || lossFunctions(formula, loss.input[1]).softmax ? 'softmax' : 'sigmoid'
+  const formula = formulaOf(loss)
+  return formula === undefined ? 'softmax' : scoreKindOfFormula(formula, loss.input[1])
 }

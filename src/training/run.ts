@@ -13,6 +13,8 @@ import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
 import { trainedChannels } from './input-channels'
 import { channelMetadata } from '../weights/channel-metadata'
+import { lossMetadata } from '../weights/loss-metadata'
+import { formulaOf } from '../running/score-kind'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
@@ -148,7 +150,10 @@ const trainOn =
         fingerprint,
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0,
-        metadata: channelMetadata(trainedChannels(request, prepared.channels))
+        metadata: {
+          ...channelMetadata(trainedChannels(request, prepared.channels)),
+          ...lossMetadata(formulaOf(planned.staged.graph.nodes.at(-1)!))
+        }
       }),
       record
     })
