@@ -70,8 +70,7 @@ const crossing = ({ rows }: SharedTensor, index: number): readonly Crossing[] =>
   })
 
 /** Whether any rank holds rows of another: then all of them meet. */
-const isCrossed = ({ rows }: SharedTensor): boolean =>
-  rows.some(({ owned, held }) => held.from < owned.from || owned.to < held.to)
+const isCrossed = ({ rows }: SharedTensor): boolean => rows.some(({ owned, held }) => held.from < owned.from || owned.to < held.to)
 
 /** The partial sums of all ranks are added, in the order of rows. */
 const addSums = (scope: ModelScope, whole: WholeTensor, { count, index }: Shard): void => {
