@@ -38,6 +38,8 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
 export const isSingleTensorBoundary = (graph: Graph, position: number): boolean =>
   liveTensors(graph, position).every((tensor) => tensor === position)
 
+const isExpensive = ({ parameters }: Graph['nodes'][number]): boolean => parameters.length > 0
+
 const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[position]!.access.H.kind === 'reduce'
 
 /** Blocks of branches of at least so many nodes are cut inside too. */
@@ -75,7 +77,8 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
   const { inPlace, saves } = loweringOf(node)
   if (inPlace && saves.input === undefined) return true
   const flat = input[2] * input[3] === 1
-  return !flat && !isLoss(op) && access.H.kind !== 'whole' && sizes[position]! < sizes[position - 1]!
+  const isWorth = process.env['POOL'] ? isExpensive(graph.nodes[position - 1]!) : false
+  return !flat && !isLoss(op) && !isExpensive(node) && !isWorth && access.H.kind !== 'whole' && sizes[position]! < sizes[position - 1]!
 }
 
 /**
