@@ -64,7 +64,7 @@ const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly
 /** The operand that a kernel which reduces pixels makes of them. */
 const reducedOperands: { readonly [K in KernelKind]?: string } = { globalAveragePoolForward: 'sum', globalMaxPoolForward: 'destination' }
 
-/** Tells whether a kernel makes the gradient of an op's input of that of its output, in its place. */
+/** Tells whether a kernel makes the gradient of an input of that of the output, in its place. */
 const isInPlace = ({ store, range }: Access, all: readonly Access[]): boolean =>
   all.some((one) => one.operand === 'sourceGradient' && one.store === store && one.range.every((bound, end) => bound === range[end]))
 

@@ -5,8 +5,8 @@ import { runBackward } from '../../ops'
 import type { SegmentBackward } from './segment-backward'
 
 /**
- * Before the tiles: backward of the segment's last op, on whole tensors, where its pass says so. The
- * gradient of its output becomes that of its input.
+ * Before the tiles: backward of the segment's last op, on whole tensors, where its pass says so.
+ * The gradient of its output becomes that of its input.
  */
 export const differentiateEnd = ({ scope, code, pass }: SegmentBackward): void => {
   const { to } = code.segment
