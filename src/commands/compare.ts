@@ -7,6 +7,8 @@ import type { Failure, Outcome } from '../failure'
 import { type CompareOptions, compareOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { Size } from '../options/sizes'
+import { checkAddonToPlan } from '../plans/check-addon'
+import { onRanks } from '../plans/mesh'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { pickWatching } from '../plans/watching'
@@ -110,11 +112,13 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
   compareOptions,
   ({ budgets, strategies, report, ...options }) =>
     pipe(
-      checkReport(report),
+      checkAddonToPlan(options),
+      TE.chain(() => checkReport(report)),
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
-      TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+      TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+      TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
       TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
       TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),

@@ -9,8 +9,10 @@ import { frozenModel } from '../model/model-layers'
 import { type PlanOptions, planOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
+import { checkAddonToPlan } from '../plans/check-addon'
 import { measureFirst } from '../plans/measure-kernels'
 import { checkPlanName, writePlan } from '../plans/plan-file'
+import { onRanks } from '../plans/mesh'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { resolveHeadOptions, resolveSetup } from '../plans/resolve-setup'
@@ -60,10 +62,17 @@ const setupFor = (options: Options): Outcome<Setup> =>
  */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
-    checkPaths({
-      reads: setupReads(options),
-      writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program), ...namedPaths('--report', options.report)]
-    }),
+    checkAddonToPlan(options),
+    TE.chain(() =>
+      checkPaths({
+        reads: setupReads(options),
+        writes: [
+          ...namedPaths('--out', options.out),
+          ...namedPaths('--program', options.program),
+          ...namedPaths('--report', options.report)
+        ]
+      })
+    ),
     TE.chain(() => checkOut(options)),
     TE.chain(() => checkProgram(options)),
     TE.chain(() => checkReport(options.report)),
@@ -71,7 +80,8 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
-    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     TE.chainFirst(({ setup: { model }, planned: { staged } }) => {
