@@ -5,7 +5,7 @@ import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
-import { createPasses } from '../lowering/tile/pass'
+import { createPasses, segmentPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
 import { boundaryTensors, isLiveAfter } from '../graph/boundary-tensors'
 import { segmentTiling } from '../graph/tiling'
@@ -73,7 +73,7 @@ export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, resid
     let least = 0
     for (const segment of segments) {
       const { from, to, recompute } = segment
-      const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
+      const pass = segmentPasses(scope, segment, new Set())(recompute ? 'recompute' : 'keep')
       least = Math.max(least, sum(again) + Math.max(readBytes(segment).all, weightsOf(segment, segment).inStep))
       if (recompute)
         for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)

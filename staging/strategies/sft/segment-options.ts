@@ -119,12 +119,14 @@ export const createSegmentOptions = (
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
     /** By variant: what it adds at least. */
     const least = lazy(() => {
-      const beside = bytes.isFrozen(span) ? 0 : bytes.gradients(span)
+      const { before, after, through } = bytes.isFrozen(span) ? { before: 0, after: 0, through: 0 } : bytes.gradients(span)
       const read = readBytes(span).all
+      // Tiles read the one and add to the other.
+      const beside = before + after + through
       return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
         const { whole: apart, inStep, tiled, shared } = leastWeights(span, variant)
         const whole = onHost === undefined ? inStep : apart
-        return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
+        return { whole: through + Math.max(whole, before, after + read), tiled: beside + tiled, shared: beside + shared }
       })
     })
     const inTiles = createTiledOptions({
