@@ -89,9 +89,13 @@ export const createSegmentOptions = (
     const inRows = onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
     /** Whether what passes in bands takes less time beside computing. */
     const beside = inRows && overlapsCopies(device)
+    const readsImage = span.from === 0 && graph.source.kind === 'image'
+    // On the host's processors loading beside computing gains next to nothing, and tiles that are
+    // loaded in turn are not computed where they are of one colour.
+    const inTurn = readsImage && graph.objective.kind === 'evaluate' && !overlapsCopies(device)
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'prefetch'>[] =
-      span.from === 0 && graph.source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
+      readsImage && !inTurn ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
