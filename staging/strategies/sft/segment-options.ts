@@ -75,7 +75,7 @@ export const createSegmentOptions = (
   const bytes = createOptionBytes(search, boundaries)
   const { optionOf } = bytes
 
-  /** How the nodes of a span may run: in which variants, kept or computed again, and in which tiles. */
+  /** How a span may run: in which variants, kept or computed again, and in which tiles. */
   const waysOf = (span: Span) => {
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
