@@ -6,14 +6,14 @@ import { shardOf } from './graph/shard'
 import { sharedTensor, type SharedTensor } from './graph/shared-tensor'
 import { gathersMoments, type Normalisation } from './graph/statistics'
 import type { StepGraph } from './graph/step-graph'
-import { momentBytes, statisticsCount, sumBytes } from './ops/moment-addresses'
+import { momentBytes, overlapBytes, statisticsCount, sumBytes } from './ops/moment-addresses'
 import type { Plan } from './plans/plan'
 
 /** What a rank receives of others where a segment ends, in bytes, forward and backward together. */
 export interface ExchangedBytes {
   /** Of rows of activations and of gradients, and of sums over rows. */
   readonly rows: number
-  /** Of moments, and of sums for the gradients of normalisations. */
+  /** Of moments, of sums for the gradients of normalisations, and of overlaps. */
   readonly statistics: number
 }
 
@@ -46,6 +46,8 @@ export const exchangedBytes = (source: StepGraph, { order, segments }: Plan, ele
       const own = statisticsCount(node) * (node.statistics.groups * momentBytes + node.input[1] * sumBytes)
       return sum + (shard.count - 1) * own
     }, 0)
-    return { rows, statistics }
+    const overlapping = made.flatMap((tensor) => readers[tensor]!.filter((reader) => nodes[reader]!.overlaps))
+    const overlaps = overlapping.reduce((sum, position) => sum + nodes[position]!.input[0] * nodes[position]!.input[1] * overlapBytes, 0)
+    return { rows, statistics: statistics + (shard.count - 1) * overlaps }
   })
 }

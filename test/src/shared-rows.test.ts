@@ -112,6 +112,17 @@ const weightsIn = async (path: string): Promise<ReadonlyMap<string, Float64Array
   return weights
 }
 
+test('ranks that share rows train on losses of overlaps as one process does', async () => {
+  for (const loss of ['dice', '0.5*tversky:alpha=0.7,beta=0.3+cross-entropy', 'dice:smooth=0.5+binary-focal']) {
+    const more = { model: rowSegmenter, data: at('masks/masks.csv'), loss, steps: 3, budget: '100%' } as const
+    const one = must(await train(rowOptions(more))())
+    for (const size of [2, 3]) {
+      const reports = (await trainOnRanks(size, () => rowOptions({ ...more, shardRows: true }))).map(must)
+      for (const report of reports) assertCloseLosses(report.loss, one.loss)
+    }
+  }
+})
+
 test('ranks that share rows normalise by statistics of all rows, as one process does, running statistics too', async () => {
   const save = (name: string): TrainOptions => options({ device: 'reference', accumulate: 2, steps: 4, network, save: at(name) })
   const one = must(await train(save('one.safetensors'))())
