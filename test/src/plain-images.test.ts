@@ -1,4 +1,4 @@
-/** Images of one colour but for a part: `predict` computes tiles of it once, as it plans by itself. */
+/** Images of one colour but for a part: `predict` plans so that tiles of it are computed once. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
