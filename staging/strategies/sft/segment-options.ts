@@ -102,11 +102,22 @@ export const createSegmentOptions = (
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
   const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : liveTensors(graph, position)))
   const outputBytesOf = (span: Span): number => bytesOf(boundaryTensors(graph, span).outputs)
-  /** Gradients of all tensors that live on either side of a segment. */
-  const gradientBytes = ({ from, to }: Span): number =>
-    bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
+  /** Gradients of tensors that live before a segment, after it, and on both sides of it. */
+  const gradientBytes = ({ from, to }: Span): { readonly before: number; readonly after: number; readonly through: number } => {
+    const [before, after] = [from, to].map((position) => crossingAt(position).filter(hasGradient)) as [number[], number[]]
+    const [isBefore, isAfter] = [new Set(before), new Set(after)]
+    return {
+      before: bytesOf(before.filter((tensor) => !isAfter.has(tensor))),
+      after: bytesOf(after.filter((tensor) => !isBefore.has(tensor))),
+      through: bytesOf(before.filter((tensor) => isAfter.has(tensor)))
+    }
+  }
   /** What the tensors at a segment's ends take, however it runs. */
-  const endBytesOf = (span: Span): number => (isFrozen(span) ? outputBytesOf(span) : gradientBytes(span))
+  const endBytesOf = (span: Span): number => {
+    if (isFrozen(span)) return outputBytesOf(span)
+    const { before, after, through } = gradientBytes(span)
+    return through + Math.max(before, after)
+  }
   /** What of the tensors before a segment is no longer there after it. */
   const freedBytes = (span: Span): number => {
     if (!isFrozen(span)) return 0
@@ -120,10 +131,10 @@ export const createSegmentOptions = (
     return {
       segment,
       addedBytes: lazy(() => {
-        const { forwardBytes, backwardBytes, refusedKernel } = estimated.bytes()
+        const { forwardBytes, backwardBytes, bytesWithGradients, refusedKernel } = estimated.bytes()
         if (refusedKernel !== undefined) return Infinity
         // The last segment's forward is a part of its backward, even where nothing is learnt.
-        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
+        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment).through + bytesWithGradients
         return Math.max(after + forwardBytes, backward)
       }),
       keptBytes: () => after + estimated.bytes().keptBytes - freed,
@@ -149,9 +160,13 @@ export const createSegmentOptions = (
     const inRows = onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
     /** Whether what passes in bands takes less time beside computing. */
     const beside = inRows && overlapsCopies(device)
+    const readsImage = span.from === 0 && graph.source.kind === 'image'
+    // On the host's processors loading beside computing gains next to nothing, and tiles that are
+    // loaded in turn are not computed where they are of one colour.
+    const inTurn = readsImage && graph.objective.kind === 'evaluate' && !overlapsCopies(device)
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'prefetch'>[] =
-      span.from === 0 && graph.source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
+      readsImage && !inTurn ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
@@ -207,12 +222,14 @@ export const createSegmentOptions = (
     const leastKeptBytes = outputBytesOf(span) - freedBytes(span)
     /** By variant: what it adds at least. */
     const least = lazy(() => {
-      const beside = isFrozen(span) ? 0 : gradientBytes(span)
+      const { before, after, through } = isFrozen(span) ? { before: 0, after: 0, through: 0 } : gradientBytes(span)
       const read = readBytes(span).all
+      // Tiles read the one and add to the other.
+      const beside = before + after + through
       return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
         const { whole: apart, inStep, tiled, shared } = leastWeights(span, variant)
         const whole = onHost === undefined ? inStep : apart
-        return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
+        return { whole: through + Math.max(whole, before, after + read), tiled: beside + tiled, shared: beside + shared }
       })
     })
     /** Of the finest grid that can be, with the fewest bytes for weights. */
