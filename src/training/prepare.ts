@@ -45,7 +45,7 @@ const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): r
     case 'class-set':
     case 'values':
       return [
-        `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}]`,
+        `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}], and give --loss ${kind === 'values' ? 'mean-squared-error' : 'binary-cross-entropy'}`,
         hasTarget(loss, 'values') && channels === classes && height * width === 1
       ]
     default:
