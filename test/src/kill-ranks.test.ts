@@ -61,12 +61,14 @@ for (const [what, more] of Object.entries(ways)) {
       const isLast = killed >= kills
       const before = newestStep(join(place, 'state'))
       let hit = false
+      // A kill that comes too late must not hit the life after this one.
+      const here = place
       const kill = async (launcher: number | undefined): Promise<void> => {
         // Every other one while it starts.
-        if (killed % 2 === 1) await reachesNew(place, before)
+        if (killed % 2 === 1) await reachesNew(here, before)
         await wait(mostMilliseconds[killed % 2]! * moments.uniform(2 * killed))
         // The launcher's own arguments have the place too.
-        const rank = ranksWith(place).filter((id) => id !== launcher)[Math.floor(ranks * moments.uniform(2 * killed + 1))]
+        const rank = ranksWith(here).filter((id) => id !== launcher)[Math.floor(ranks * moments.uniform(2 * killed + 1))]
         if (rank === undefined) return
         process.kill(rank, 'SIGKILL')
         hit = true
