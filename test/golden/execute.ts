@@ -91,8 +91,21 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
   ...(execution.hostBudget === undefined ? {} : { hostBudget: { bytes: execution.hostBudget } })
 })
 
-/** Stages for an execution; a budget may not fit, so this is a value. */
-export const stageFor = (execution: Execution, objective: Objective): ReturnType<typeof stage> => stage(requestFor(execution, objective))
+type Found = ReturnType<typeof stage>
+
+/** By model, and by all else of the request: many runs differ in their weights alone. */
+const stagedBefore = new WeakMap<Model, Map<string, Found>>()
+
+/** Stages for an execution, once a process; a budget may not fit, so this is a value. */
+export const stageFor = (execution: Execution, objective: Objective): Found => {
+  const { model, weights: _, batch: _batch, seed: _seed, ...rest } = execution
+  const ofModel = stagedBefore.get(model) ?? new Map<string, Found>()
+  stagedBefore.set(model, ofModel)
+  const key = JSON.stringify([rest, objective])
+  const found = ofModel.get(key) ?? stage(requestFor(execution, objective))
+  ofModel.set(key, found)
+  return found
+}
 
 const precisionOf = ({ device, precision = device === 'reference' ? 'float64' : 'float32' }: Execution): Precision => precision
 

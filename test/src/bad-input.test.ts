@@ -10,7 +10,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { type TensorData, writeTensors } from '../../src/weights/safetensors'
-import { overriding, root, tilefold } from './command-line'
+import { type Ended, overriding, root, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeColours } from './example-images'
 import { filledTensor } from './filled-tensor'
@@ -18,7 +18,7 @@ import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run, smallModel } = compiledCommand()
+const { run, runsInTurn, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 const parameters = [
@@ -280,9 +280,34 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ]
 ]
 
+/** Each in a process of its own: they end it, or stand for one kind of failure each. */
+const byThemselves: readonly string[] = [
+  'an unknown command',
+  'a model that does not type-check',
+  'a module that throws',
+  'a module that ends the process',
+  'a module that ends it later',
+  'an option that is given twice',
+  'a budget of 1 MiB',
+  'a cut image',
+  'weights that are empty',
+  'a loss that is not finite',
+  'a batch without target'
+]
+
+/** Of all others, in the order of the cases. */
+let inTurn: ReadonlyMap<string, Ended>
+
+test.before(async () => {
+  const others = cases.filter(([name]) => !byThemselves.includes(name))
+  assert.is(others.length, cases.length - byThemselves.length)
+  const ended = await runsInTurn(others.map(([, args]) => [...args, '--json']))
+  inTurn = new Map(others.map(([name], place) => [name, ended[place]!]))
+})
+
 for (const [name, args, status, sentence] of cases) {
   test(name, async () => {
-    const ended = await run([...args, '--json'])
+    const ended = byThemselves.includes(name) ? await run([...args, '--json']) : inTurn.get(name)!
     const said = ended.stderr.trimEnd().split('\n').at(-1)!
     assert.match(said, sentence)
     assert.is(ended.status, status, ended.stderr)

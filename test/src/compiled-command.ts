@@ -30,6 +30,11 @@ export interface CompiledCommand {
    * them.
    */
   readonly run: typeof tilefold
+  /**
+   * Runs the command with each of the arguments, in two processes: one for those with a TypeScript
+   * module, one for all others. A run that ends its process has the others behind it undefined.
+   */
+  readonly runsInTurn: (args: readonly (readonly string[])[]) => Promise<readonly (Ended | undefined)[]>
 }
 
 const compile = (folder: string): void => {
@@ -55,7 +60,22 @@ const compile = (folder: string): void => {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'tilefold', version, engines, exports }))
 }
 
-const fromSource = ['-r', join(root, 'test', 'transpile.js'), join(root, 'src', 'cli.ts')]
+const sourceCli = join(root, 'src', 'cli.ts')
+const transpiling = ['-r', join(root, 'test', 'transpile.js')]
+
+const namesTypeScript = (args: readonly string[]): boolean => args.some((arg) => arg.endsWith('.ts'))
+
+const inTurn = async (cli: string, args: readonly (readonly string[])[]): Promise<readonly Ended[]> => {
+  const folder = temporaryFolder()
+  const [listed, results] = [join(folder, 'arguments.json'), join(folder, 'results.jsonl')]
+  writeFileSync(listed, JSON.stringify(args))
+  writeFileSync(results, '')
+  await runScript([...(cli.endsWith('.ts') ? transpiling : []), join(__dirname, 'commands-in-turn.js'), cli, listed, results])
+  return readFileSync(results, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Ended)
+}
 
 /**
  * The command line in JavaScript, compiled once for all test files of a run: it starts ten times as
@@ -76,6 +96,17 @@ export const compiledCommand = (): CompiledCommand => {
   }
   const script = join(folder, 'src', 'cli.js')
   const run = (args: readonly string[], onStart?: (child: ChildProcess) => void): Promise<Ended> =>
-    runScript([...(args.some((arg) => arg.endsWith('.ts')) ? fromSource : [script]), ...args], onStart)
-  return { script, model: join(folder, 'small.js'), smallModel: join(folder, 'test', 'src', 'small-model.js'), run }
+    runScript([...(namesTypeScript(args) ? [...transpiling, sourceCli] : [script]), ...args], onStart)
+  const runsInTurn: CompiledCommand['runsInTurn'] = async (all) => {
+    const [typed, plain] = await Promise.all([
+      inTurn(sourceCli, all.filter(namesTypeScript)),
+      inTurn(
+        script,
+        all.filter((args) => !namesTypeScript(args))
+      )
+    ])
+    const left = { typed: [...typed], plain: [...plain] }
+    return all.map((args) => left[namesTypeScript(args) ? 'typed' : 'plain'].shift())
+  }
+  return { script, model: join(folder, 'small.js'), smallModel: join(folder, 'test', 'src', 'small-model.js'), run, runsInTurn }
 }
