@@ -103,6 +103,10 @@ std::vector<Form> formsOf(const Kernel& kernel) {
     }
     case KernelKind::momentsForward:
       return {tile(decode<GroupedTile>(kernel)), statistics};
+    case KernelKind::mergeMoments:
+      return {statistics, statistics};
+    case KernelKind::addSums:
+      return {doubles, doubles};
     case KernelKind::momentsOfRunning:
       return {plain, moment, statistics};
     case KernelKind::updateRunning:

@@ -303,6 +303,9 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return append(strided(random), {count(100)});
     case KernelKind::momentsForward:
       return grouped(random);
+    case KernelKind::mergeMoments:
+    case KernelKind::addSums:
+      return {count(40), count(5)};
     case KernelKind::momentsOfRunning:
       return {count(40)};
     case KernelKind::updateRunning:

@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { probabilitiesOf } from '../results/scores-csv'
+import { probabilitiesOf, sigmoidOf } from '../results/scores-csv'
 import { predict } from '../commands/predict'
 import type { PredictReport } from '../commands/predict-report'
 import type { PredictOptions } from '../option-tables/command-options'
@@ -13,15 +13,21 @@ import type { Planned } from '../plans/plan-network'
 
 const shown = 5
 
-/** The highest scores, as probabilities too (softmax). */
-const scoresText = (scores: readonly number[]): string => {
-  const probabilities = probabilitiesOf(scores)
+/** The highest scores, as probabilities too: softmax, or of classes by themselves the sigmoid. */
+const scoresText = (scores: readonly number[], isByItself: boolean): string => {
+  const probabilities = isByItself ? scores.map(sigmoidOf) : probabilitiesOf(scores)
   const ranked = [...scores.entries()].sort(([, a], [, b]) => b - a).slice(0, shown)
   return table(
     ['class', 'score', 'probability'],
     ranked.map(([index, score]) => [`${index}`, score.toFixed(4), percent(probabilities[index]!)])
   )
 }
+
+const valuesText = (values: readonly number[]): string =>
+  table(
+    ['value', 'prediction'],
+    [...values.entries()].map(([index, value]) => [`${index}`, value.toPrecision(6)])
+  )
 
 const pixelsText = (pixels: readonly number[], { height = 0, width = 0 }: PredictReport): string =>
   table(
@@ -43,7 +49,7 @@ const listText = ({ images = [], skipped = [], ...report }: PredictReport, { out
 }
 
 const textOf = (report: PredictReport, options: PredictOptions): string => {
-  const { images, height, width, scores, pixels = [], heatMap } = report
+  const { images, height, width, scores, classes, values, pixels = [], heatMap } = report
   if (images !== undefined) return listText(report, options)
   const run = `${height}x${width} ${runText(report)}`
   if (heatMap !== undefined) {
@@ -51,9 +57,10 @@ const textOf = (report: PredictReport, options: PredictOptions): string => {
     const values = `${map.height}x${map.width} values from ${lowest.toPrecision(4)} to ${highest.toPrecision(4)}`
     return `${kind} of class ${of}: ${values}\n${run}; it is in ${printable(options.out ?? '')}`
   }
+  if (values !== undefined) return `${valuesText(values)}\n${run}`
   return scores === undefined
     ? `${pixelsText(pixels, report)}\n${run}; classes are in ${printable(options.out ?? '')}`
-    : `${scoresText(scores)}\n${run}`
+    : `${scoresText(scores, classes !== undefined)}\n${run}`
 }
 
 /** What is said of the plans, of each image's extent one, is said once. */

@@ -7,7 +7,7 @@ import { findLauncher } from '../ranks/launcher'
 import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import type { Quality } from '../metrics/scores'
+import type { Quality } from '../metrics/quality'
 import { weightsText } from './weights-text'
 import {
   type CommandResult,
@@ -20,14 +20,27 @@ import {
   withRankSignals
 } from './command-result'
 
-const qualityText = ({ loss, accuracy, auc, iou, dice, kappa }: Quality): string =>
-  [
-    `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}`,
-    ...(auc === undefined || auc === null ? [] : [`AUC ${auc.toFixed(3)}`]),
-    ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`]),
-    ...(dice === undefined || dice === null ? [] : [`mean Dice ${dice.toFixed(3)}`]),
-    ...(kappa === undefined || kappa === null ? [] : [`kappa ${kappa.toFixed(3)}`])
-  ].join(', ')
+/** Measures in the order in which they are told. */
+const told = {
+  accuracy: 'accuracy',
+  auc: 'AUC',
+  iou: 'mean IoU',
+  dice: 'mean Dice',
+  kappa: 'kappa',
+  f1: 'mean F1',
+  mae: 'mean absolute error',
+  r2: 'R²'
+} as const satisfies Partial<Record<keyof Quality, string>>
+
+const qualityText = (quality: Quality): string => {
+  const known = (Object.keys(told) as (keyof typeof told)[]).flatMap((measure) => {
+    const value = quality[measure]
+    if (value === undefined || value === null) return []
+    // Errors are in units of the data, of any size.
+    return [`${told[measure]} ${measure === 'mae' ? value.toPrecision(4) : value.toFixed(3)}`]
+  })
+  return [`loss ${quality.loss.toFixed(4)}`, ...known].join(', ')
+}
 
 const reportText = (report: TrainReport): string => {
   const {

@@ -24,7 +24,7 @@ import { type Opened, type PredictedImage, runImages } from '../predicting/run-i
 import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { writeProbabilities } from '../results/probability-map'
-import { probabilitiesOf, writeScoresCsv } from '../results/scores-csv'
+import { writeTableOf } from '../results/scores-csv'
 import { tap } from '../tasks/tap'
 import type { PredictReport } from './predict-report'
 import { type DecodedPredictOptions, type PreparedPrediction, preparePrediction } from './prepare-prediction'
@@ -71,7 +71,7 @@ const classesOf = ({ classNames, background }: DecodedPredictOptions, classes: n
   )
 
 const record =
-  (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes, { softmax }: PredictedKind) =>
+  (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes, { scores }: PredictedKind) =>
   ({ image, input, prediction, milliseconds, repeatedTiles, network }: PredictedImage<Job>): Outcome<void> => {
     const { path, files, at } = image
     const { height, width } = input
@@ -88,7 +88,13 @@ const record =
             parts: network.io.parts('classes'),
             leave: network.io.leaveToFile
           })
-        : writeProbabilities(file, { header, onNotice, softmax, elementType: probabilities, scores: pixelScoresOf(planned, network) })
+        : writeProbabilities(file, {
+            header,
+            onNotice,
+            softmax: scores === 'softmax',
+            elementType: probabilities,
+            scores: pixelScoresOf(planned, network)
+          })
     return pipe(
       TE.traverseSeqArray(write)(files),
       TE.map(() => {
@@ -130,7 +136,10 @@ interface PlannedForward {
 }
 
 /** Images of one extent, by one plan. */
-const predictAlike = ({ options, wanted, setup, weights, reading, trained, progress }: Run, images: readonly Job[]): Outcome<unknown> => {
+const predictAlike = (
+  { options, wanted, setup, weights, reading, trained, loss, progress }: Run,
+  images: readonly Job[]
+): Outcome<unknown> => {
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const extent = { height, width, channels: first.channels }
@@ -152,7 +161,7 @@ const predictAlike = ({ options, wanted, setup, weights, reading, trained, progr
         () => TE.right<Failure, unknown>(undefined),
         ({ planned, graph }) =>
           pipe(
-            TE.fromEither(predictedKind(graph)),
+            TE.fromEither(predictedKind(graph, loss)),
             TE.chainFirstEitherK((kind) => checkKind(wanted, graph.model, kind)),
             TE.bindTo('kind'),
             TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
@@ -168,7 +177,9 @@ const predictAlike = ({ options, wanted, setup, weights, reading, trained, progr
                 weights,
                 images,
                 reading,
-                predictionOf: hasProbabilities ? (_, __, network) => countClasses(pixelScoresOf(planned, network)) : predictionOf,
+                predictionOf: hasProbabilities
+                  ? (_, __, network) => countClasses(pixelScoresOf(planned, network))
+                  : predictionOf(kind.scores),
                 signal: options.signal,
                 onPredicted: record(options, progress, planned, classes, kind),
                 onFailure: skipOne
@@ -217,11 +228,11 @@ const listOf = ({ image, data }: DecodedPredictOptions): Outcome<readonly Listed
 /** The table of scores, where one is asked for. */
 const writeTable = ({ out }: DecodedPredictOptions, { images, kind }: Progress): Outcome<void> => {
   if (out === undefined || kind?.of !== 'image') return TE.right(undefined)
-  const { names } = kind
-  const rows = images.flatMap((image) =>
-    image?.scores === undefined ? [] : [{ path: image.path, class: names[image.class!]!, shares: probabilitiesOf(image.scores) }]
+  return writeTableOf[kind.scores](
+    out,
+    kind.names,
+    images.flatMap((image) => image ?? [])
   )
-  return writeScoresCsv(out, names, rows)
 }
 
 const reportOf = ({ data }: DecodedPredictOptions, { images, skipped, firstFailure, used }: Progress): E.Either<Failure, PredictReport> => {

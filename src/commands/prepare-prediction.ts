@@ -1,9 +1,10 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Outcome } from '../failure'
+import { type Outcome, inputFailure } from '../failure'
 import { type NamedPath, checkPaths, namedPaths } from '../files/paths'
 import { removeLeftovers } from '../images/mapped-image-file'
 import type { Reading } from '../images/samples'
+import { endsInLoss } from '../model/model-loss'
 import type { predictOptions } from '../option-tables/command-options'
 import { resolutionOf } from '../option-tables/image-options'
 import type { DecodedOptions } from '../options/option'
@@ -12,6 +13,7 @@ import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { resolveReading } from '../predicting/input-channels'
 import type { TrainedChannels } from '../weights/channel-metadata'
+import { readTrainedLoss } from '../weights/loss-metadata'
 import type { WeightSource } from '../weights/weights'
 
 export type DecodedPredictOptions = DecodedOptions<typeof predictOptions>
@@ -22,6 +24,8 @@ export interface PreparedPrediction {
   readonly reading: Reading
   /** What the weights say of their channels. */
   readonly trained?: TrainedChannels
+  /** The loss that the weights were trained by, where it is known. */
+  readonly loss: string | undefined
   readonly weights: WeightSource
 }
 
@@ -29,6 +33,14 @@ export interface PreparedPrediction {
 const weightSource = ({ weights, onNotice }: DecodedPredictOptions): WeightSource => {
   const told = new Set<string>()
   return { path: weights, onNotice: (sentence) => void (told.has(sentence) || (told.add(sentence), onNotice?.(sentence))) }
+}
+
+/** The loss that weights were trained by, as is said, or else as they say. */
+const trainedLoss = ({ weights, loss }: DecodedPredictOptions, { model }: RunnableSetup): Outcome<string | undefined> => {
+  if (loss === undefined) return readTrainedLoss(weights)
+  return endsInLoss(model)
+    ? TE.left(inputFailure(`--loss: ${model.name} ends in a loss of its own; leave one of them out`))
+    : TE.right(loss)
 }
 
 /**
@@ -42,6 +54,8 @@ export const preparePrediction = (
   checkOut: Outcome<void>
 ): Outcome<PreparedPrediction> => {
   const { weights, data } = options
+  // What a loss says of scores is not of the graph, so that plans without it fit.
+  const { loss: _, ...setupOptions } = options
   return pipe(
     checkPaths({
       reads: [
@@ -52,12 +66,13 @@ export const preparePrediction = (
       ],
       writes
     }),
-    TE.chain(() => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(options))),
+    TE.chain(() => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(setupOptions))),
     TE.bindTo('setup'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkOut),
     TE.bind('asked', () => TE.fromEither(resolutionOf(options))),
     TE.bind('read', ({ asked }) => resolveReading(weights, asked)),
-    TE.map(({ setup, read }) => ({ setup, ...read, weights: weightSource(options) }))
+    TE.bind('loss', ({ setup }) => trainedLoss(options, setup)),
+    TE.map(({ setup, read, loss }) => ({ setup, ...read, loss, weights: weightSource(options) }))
   )
 }

@@ -1,3 +1,5 @@
+import { meanOfKnown } from './mean-of-known'
+
 /** Counts of images or pixels: [labelled][predicted]. */
 export type ConfusionMatrix = readonly (readonly number[])[]
 
@@ -33,14 +35,13 @@ export const measureConfusion = (confusion: ConfusionMatrix): ConfusionMeasures 
   const predicted = confusion.map((_, column) => sum(confusion.map((row) => row[column]!)))
   const right = confusion.map((row, index) => row[index]!)
   const classDice = right.map((both, index) => share(2 * both, labelled[index]! + predicted[index]!))
-  const known = classDice.filter((dice) => dice !== null)
   const all = sum(labelled)
   const chance = all === 0 ? 1 : sum(labelled.map((count, index) => (count / all) * (predicted[index]! / all)))
   return {
     confusion,
     classIou: right.map((both, index) => share(both, labelled[index]! + predicted[index]! - both)),
     classDice,
-    dice: share(sum(known), known.length),
+    dice: meanOfKnown(classDice),
     kappa: chance === 1 ? null : (sum(right) / all - chance) / (1 - chance)
   }
 }

@@ -2,7 +2,8 @@ import { type LossFunctions, type Node, ignoredLabelOf, labelsOf, lossFunctions,
 import type { ImageWindow } from '../../native'
 import type { Extent2 } from '../images/resolution'
 import { measureConfusion, rowsOf } from './confusion'
-import type { Quality } from './scores'
+import { meanOfKnown } from './mean-of-known'
+import type { Quality } from './quality'
 import { meanIntersectionOverUnion } from './segmentation-scores'
 import { type ScoreCounts, countScore, emptyScoreCounts } from './score-areas'
 
@@ -172,11 +173,6 @@ export const sumCounts = ({ classes }: PixelMeasure, all: readonly PixelCounts[]
   return sum
 }
 
-const meanOf = (values: readonly (number | null)[]): number | null => {
-  const known = values.filter((value) => value !== null)
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length
-}
-
 /** What counts say; `areas` are those under the curves of the measured classes. */
 export const qualityOf = (
   { classes }: PixelMeasure,
@@ -189,7 +185,7 @@ export const qualityOf = (
     loss: isFinite ? lossSum / Math.max(lossWeight, Number.MIN_VALUE) + overlapLoss / Math.max(images, 1) : NaN,
     accuracy: right / Math.max(all, 1),
     iou: meanIntersectionOverUnion({ counts: confusion, classes }),
-    auc: meanOf(areas),
+    auc: meanOfKnown(areas),
     ...(areas.length > 1 ? { classAuc: areas } : {}),
     ...measureConfusion(rowsOf(confusion, classes))
   }

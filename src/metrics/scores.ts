@@ -1,21 +1,6 @@
-import { type ConfusionMeasures, measureConfusion, mostConfused, rowsOf } from './confusion'
-
-/** The quality of the scores of a validation set. */
-export interface Quality extends Partial<ConfusionMeasures> {
-  /** The mean loss, each image, or pixel that is not ignored, counted alike. */
-  readonly loss: number
-  /** Share of images, or pixels, whose highest score is their class's. */
-  readonly accuracy: number
-  /** Mean intersection over union of the classes of masks; null where no pixel counts. */
-  readonly iou?: number | null
-  /**
-   * Area under the ROC curve of labelled images, or of pixels of whole images: of class 1 with two
-   * classes, else the mean over classes of one against the rest; null where all are of one class.
-   */
-  readonly auc?: number | null
-  /** That of each class, of pixels of three classes or more. */
-  readonly classAuc?: readonly (number | null)[]
-}
+import { measureConfusion, mostConfused, rowsOf } from './confusion'
+import { meanOfKnown } from './mean-of-known'
+import type { Quality } from './quality'
 
 /** Row-major [images, classes]. */
 interface Scores {
@@ -68,8 +53,7 @@ const logOdds = (scores: Scores, wanted: number): Float64Array =>
 const meanAuc = (scores: Scores): number | null => {
   const { classes, labels } = scores
   const wanted = classes === 2 ? [1] : Array.from({ length: classes }, (_, index) => index)
-  const areas = wanted.flatMap((of) => areaUnderCurve(logOdds(scores, of), (image) => labels[image] === of) ?? [])
-  return areas.length === 0 ? null : areas.reduce((sum, area) => sum + area, 0) / areas.length
+  return meanOfKnown(wanted.map((of) => areaUnderCurve(logOdds(scores, of), (image) => labels[image] === of) ?? null))
 }
 
 export const measureQuality = (scores: Scores): Quality => {

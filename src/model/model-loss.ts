@@ -26,6 +26,18 @@ const layerOf = (loss: string, families: readonly LossFamily[], ofPixels: boolea
         ? pixelLoss({ loss })
         : classLoss({ loss })
 
+/** The last layer that computes; marks of plans are none. */
+const lastLayer = ({ layers }: Model): AnyLayer | undefined =>
+  flatLayers(layers)
+    .filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
+    .at(-1)
+
+/** Tells whether a model has a loss of its own. */
+export const endsInLoss = (model: Model): boolean => {
+  const last = lastLayer(model)
+  return last !== undefined && isLoss(last.op as Op)
+}
+
 /**
  * The model with the loss of a formula at its end: of rows' classes, of pixels' classes, or of
  * values, as the formula and what the model makes of such an input say.
@@ -38,11 +50,8 @@ export const withLoss =
       E.map((terms) => terms.map(familyOf)),
       E.mapLeft((fault) => `--loss: ${fault}`),
       E.chain((families) => {
-        const own = flatLayers(model.layers)
-          .filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
-          .at(-1)
-        if (own !== undefined && isLoss(own.op as Op))
-          return E.left(`--loss: ${model.name} ends in the loss ${own.op} of its own; leave one of them out`)
+        if (endsInLoss(model))
+          return E.left(`--loss: ${model.name} ends in the loss ${lastLayer(model)?.op} of its own; leave one of them out`)
         const made = trace(model.layers, input)
         // Layers that do not fit are refused when the graph is built.
         if (E.isLeft(made)) return E.right(model)

@@ -16,6 +16,7 @@ import {
   type BudgetOptions,
   type ModelOptions,
   budgetOptions,
+  loss,
   measureOption,
   modelOptions,
   planningOptions,
@@ -141,10 +142,14 @@ export interface ImagePrediction {
   readonly height: number
   readonly width: number
   readonly milliseconds: number
-  /** Scores of a model that scores images: one a class, before softmax. */
+  /** Scores of a model that scores images: one a class, before softmax or sigmoid. */
   readonly scores?: readonly number[]
-  /** The index of the highest score. */
+  /** Of classes that exclude each other: the index of the highest score. */
   readonly class?: number
+  /** Of a model trained by a binary loss: each class whose probability is over 1/2. */
+  readonly classes?: readonly number[]
+  /** Of a model trained by a loss of values: these. */
+  readonly values?: readonly number[]
   /** Number of pixels of each class, of a model that scores pixels. */
   readonly pixels?: readonly number[]
   /** The files that were written of it. */
@@ -166,6 +171,13 @@ export const predictOptions = {
     path('file'),
     'safetensors, a file of torch.save, or hf:owner/name[@revision][/file], of the parameters and running statistics'
   ),
+  /**
+   * The loss that the weights were trained by, where neither the model nor they say: of a binary
+   * one each class is predicted by itself, of one of values these are.
+   */
+  loss: optional(loss, 'the loss that the weights were trained by, where neither the model nor they say it', {
+    otherwise: 'what the weights say, or cross-entropy'
+  }),
   /** Path of an image, of any size that the model takes. */
   image: optional(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input', { conflicts: ['data'] }),
   /** Instead of `image`: a folder of images, or a CSV file with a column `path`. */

@@ -60,7 +60,7 @@ const checkedLoss = (formula: string): E.Either<string, string> =>
   )
 
 /** What a loss is a sum of; the sentence is the formula's. */
-const loss: Kind<string> = textKind(
+export const loss: Kind<string> = textKind(
   'formula',
   decoderCodec('a loss', (value) => (typeof value === 'string' ? checkedLoss(value) : E.left('it is not a text'))),
   checkedLoss

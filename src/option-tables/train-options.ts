@@ -169,7 +169,8 @@ export const trainOptions = {
   /** Path of the safetensors file to write with the weights of the best validation. */
   best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
   /**
-   * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice`.
+   * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice`,
+   * of sets of labels `f1`, of values `r2` or lowest `mae`.
    */
   bestBy: optional(oneOf<BestBy>('measure', bestBys), 'what is best', { otherwise: 'loss' }),
   /** Stops after that many validations in a row without a better one. */

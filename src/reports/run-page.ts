@@ -20,7 +20,10 @@ export interface RanSteps {
     readonly validations: readonly {
       readonly step: number
       readonly loss: number
-      readonly accuracy: number
+      readonly accuracy?: number
+      readonly f1?: number | null
+      readonly mae?: number | null
+      readonly r2?: number | null
       readonly iou?: number | null
       readonly auc?: number | null
       readonly dice?: number | null
@@ -66,7 +69,7 @@ const overSteps = (values: readonly number[]): readonly (readonly [number, numbe
 }
 
 const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps['learned']>): readonly LineChart[] => {
-  const measure = (name: string, of: 'loss' | 'accuracy' | 'iou' | 'dice' | 'auc' | 'kappa'): readonly Line[] =>
+  const measure = (name: string, of: 'loss' | 'accuracy' | 'iou' | 'dice' | 'auc' | 'kappa' | 'f1' | 'mae' | 'r2'): readonly Line[] =>
     line(name, finite(validations.flatMap((one) => (one[of] === undefined || one[of] === null ? [] : [[one.step, one[of]] as const]))))
   return [
     ...chart('Loss', '', [...line('training', overSteps(loss)), ...measure('validation', 'loss')]),
@@ -75,8 +78,11 @@ const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps
       ...measure('AUC', 'auc'),
       ...measure('IoU', 'iou'),
       ...measure('Dice', 'dice'),
-      ...measure('kappa', 'kappa')
+      ...measure('kappa', 'kappa'),
+      ...measure('F1', 'f1'),
+      ...measure('R²', 'r2')
     ]),
+    ...chart('Error', '', measure('mean absolute error', 'mae')),
     ...chart('Learning rate', '', line('learning rate', overSteps(learningRate)))
   ]
 }

@@ -2,12 +2,13 @@ import { stringify } from 'csv-stringify/sync'
 import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 
-/** A row of a table of predictions: an image, its class, and a number for each class. */
-export interface ScoredImage {
+/** What is predicted of an image: scores of classes and which these say, or values. */
+interface PredictedScores {
   readonly path: string
-  /** The name of the class, or its index. */
-  readonly class: string
-  readonly shares: readonly number[]
+  readonly scores?: readonly number[]
+  readonly class?: number
+  readonly classes?: readonly number[]
+  readonly values?: readonly number[]
 }
 
 /** The scores of classes as probabilities of sum 1: softmax. */
@@ -18,13 +19,40 @@ export const probabilitiesOf = (scores: readonly number[]): readonly number[] =>
   return powers.map((power) => power / sum)
 }
 
-/** Writes a CSV of `path,class` and one column a class, whole or not at all. */
-export const writeScoresCsv = (path: string, classes: readonly string[], rows: readonly ScoredImage[]): Outcome<void> =>
-  writeFileAtomic(path, () => [
-    Buffer.from(
-      stringify([
-        ['path', 'class', ...classes.map((name) => `probability of ${name}`)],
-        ...rows.map((row) => [row.path, row.class, ...row.shares.map(String)])
+/** A score as the probability of its class by itself. */
+export const sigmoidOf = (score: number): number => 1 / (1 + Math.exp(-score))
+
+const writeCsv = (path: string, rows: readonly (readonly string[])[]): Outcome<void> =>
+  writeFileAtomic(path, () => [Buffer.from(stringify([...rows]))])
+
+type WriteTable = (path: string, names: readonly string[], images: readonly PredictedScores[]) => Outcome<void>
+
+const columns = (names: readonly string[]): readonly string[] => names.map((name) => `probability of ${name}`)
+
+/**
+ * Writes a CSV with a row for each image, whole or not at all, by what its scores are: `path,class`
+ * and the probability of each class; `path,labels` with all classes over 1/2, separated by
+ * semicolons, and the same; or `path,value`, of several a column `value:NAME` each. The latter two
+ * are columns of data files.
+ */
+export const writeTableOf: Readonly<Record<'softmax' | 'sigmoid' | 'value', WriteTable>> = {
+  softmax: (path, names, images) =>
+    writeCsv(path, [
+      ['path', 'class', ...columns(names)],
+      ...images.map((image) => [image.path, names[image.class!]!, ...probabilitiesOf(image.scores!).map(String)])
+    ]),
+  sigmoid: (path, names, images) =>
+    writeCsv(path, [
+      ['path', 'labels', ...columns(names)],
+      ...images.map((image) => [
+        image.path,
+        image.classes!.map((one) => names[one]!).join(';'),
+        ...image.scores!.map((one) => `${sigmoidOf(one)}`)
       ])
-    )
-  ])
+    ]),
+  value: (path, names, images) =>
+    writeCsv(path, [
+      ['path', ...(names.length === 1 ? ['value'] : names.map((name) => `value:${name}`))],
+      ...images.map((image) => [image.path, ...image.values!.map(String)])
+    ])
+}

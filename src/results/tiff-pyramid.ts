@@ -21,6 +21,10 @@ export interface PyramidOptions {
 const tileExtent = 256
 const tileBand = tileExtent
 const jpegQuality = 90
+/** Tiles that are encoded beside each other: as many as Node has threads for it. */
+const tilesAtOnce = 4
+/** Rows that are made smaller at a time, an even number; these are in memory twice. */
+const halvedAtOnce = 32
 
 type Elements = Uint8Array | Float32Array
 
@@ -53,15 +57,18 @@ const halve = (pixels: Elements, rows: number, width: number, { of, samples, isF
   let to = 0
   for (let row = 0; row < halfRows; row += 1) {
     const [upper, lower] = [2 * row * width, Math.min(2 * row + 1, rows - 1) * width]
+    if (of === 'classes') {
+      for (let column = 1; column < width; column += 2) half[to++] = pixels[lower + column]!
+      if (width % 2 === 1) half[to++] = pixels[lower + width - 1]!
+      continue
+    }
     for (let column = 0; column < halfWidth; column += 1) {
       const [left, right] = [2 * column, Math.min(2 * column + 1, width - 1)]
-      if (of === 'classes') half[to++] = pixels[lower + right]!
-      else
-        for (let sample = 0; sample < samples; sample += 1) {
-          const at = (place: number): number => pixels[place * samples + sample]!
-          const sum = at(upper + left) + at(upper + right) + at(lower + left) + at(lower + right)
-          half[to++] = isFloat ? sum / 4 : (sum + 2) >> 2
-        }
+      for (let sample = 0; sample < samples; sample += 1) {
+        const at = (place: number): number => pixels[place * samples + sample]!
+        const sum = at(upper + left) + at(upper + right) + at(lower + left) + at(lower + right)
+        half[to++] = isFloat ? sum / 4 : (sum + 2) >> 2
+      }
     }
   }
   return half.subarray(0, to)
@@ -88,7 +95,11 @@ const encodeTile = (tile: Elements, { of }: Content): Promise<Uint8Array> =>
     : deflated(tile)
 
 /** The value of a tile of one value. */
-const onlyValue = (tile: Elements): number | undefined => (tile.every((value) => value === tile[0]) ? tile[0] : undefined)
+const onlyValue = (tile: Elements): number | undefined => {
+  // Of a large image there are ten thousand million: no call for each.
+  for (let at = 1; at < tile.length; at += 1) if (tile[at] !== tile[0]) return undefined
+  return tile[0]
+}
 
 /** A level that takes rows and hands tiles to the file, and rows at half the extent to the next. */
 interface LevelWriter {
@@ -106,29 +117,36 @@ const createLevel = (writer: TiffWriter, extent: Extent2, content: Content, next
   const alike = new Map<number, readonly [offset: number, bytes: number]>()
   // Taken once: what is dropped band by band would pile up before it is collected.
   const band = newElements(content, Math.min(tileBand, height) * rowElements)
-  const tile = newElements(content, tileExtent * tileExtent * samples)
-  const half = newElements(content, next === undefined ? 0 : Math.ceil(Math.min(tileBand, height) / 2) * Math.ceil(width / 2) * samples)
+  const tiles = Array.from({ length: tilesAtOnce }, () => newElements(content, tileExtent * tileExtent * samples))
+  const half = newElements(content, next === undefined ? 0 : (halvedAtOnce / 2) * Math.ceil(width / 2) * samples)
   let [held, done] = [0, 0]
-  const writeTile = async (left: number, rows: number): Promise<readonly [offset: number, bytes: number]> => {
-    cutTile(tile, band, rows, width, samples, left)
-    const value = of === 'classes' ? onlyValue(tile) : undefined
-    const known = value === undefined ? undefined : alike.get(value)
-    if (known !== undefined) return known
-    const encoded = await encodeTile(tile, content)
-    const written = [await writer.append(encoded), encoded.length] as const
-    if (value !== undefined) alike.set(value, written)
-    return written
-  }
-  const flush = async (): Promise<void> => {
-    const rows = held
-    for (let left = 0; left < width; left += tileExtent) {
-      const [offset, length] = await writeTile(left, rows)
+  /** Encodes tiles beside each other, and writes them in their order. */
+  const writeTiles = async (lefts: readonly number[], rows: number): Promise<void> => {
+    const encoding = lefts.map((left, index) => {
+      const tile = tiles[index]!
+      cutTile(tile, band, rows, width, samples, left)
+      const value = of === 'classes' ? onlyValue(tile) : undefined
+      return { value, encoded: value !== undefined && alike.has(value) ? undefined : encodeTile(tile, content) }
+    })
+    const encoded = await Promise.all(encoding.map((tile) => tile.encoded))
+    for (const [index, { value }] of encoding.entries()) {
+      const known = value === undefined ? undefined : alike.get(value)
+      const [offset, length] = known ?? [await writer.append(encoded[index]!), encoded[index]!.length]
+      if (value !== undefined) alike.set(value, [offset, length])
       offsets.push(offset)
       bytes.push(length)
     }
+  }
+  const flush = async (): Promise<void> => {
+    const rows = held
+    const lefts = Array.from({ length: Math.ceil(width / tileExtent) }, (_, column) => column * tileExtent)
+    for (let first = 0; first < lefts.length; first += tilesAtOnce) await writeTiles(lefts.slice(first, first + tilesAtOnce), rows)
     done += rows
     held = 0
-    await next?.push(halve(band.subarray(0, rows * rowElements), rows, width, content, half))
+    for (let top = 0; next !== undefined && top < rows; top += halvedAtOnce) {
+      const count = Math.min(halvedAtOnce, rows - top)
+      await next.push(halve(band.subarray(top * rowElements, (top + count) * rowElements), count, width, content, half))
+    }
   }
   const push = async (pixels: Elements): Promise<void> => {
     for (let from = 0; from < pixels.length;) {

@@ -11,9 +11,10 @@ import type { Tracker } from './tracker'
 import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
 import { type GrowingRecord, type TrainingRecord, bestSoFar, isExhausted } from './record'
-import type { Quality } from '../metrics/scores'
+import type { Quality } from '../metrics/quality'
 import type { FillWeights, LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
+import type { ValidateOn } from './validate-on'
 import type { StartingWeights } from '../weights/weights'
 
 /** All that steps need, made ready. */
@@ -30,6 +31,8 @@ interface TrainingRun {
   readonly epochs: (steps: number) => number
   readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
+  /** What is validated of images with masks. */
+  readonly validatedOn: ValidateOn | undefined
   readonly metrics: MetricsFile | undefined
   /** Whoever else follows it. */
   readonly tracker: Tracker | undefined
@@ -126,7 +129,7 @@ const createUpdates = ({ request: { options, ranks }, network, batches, steps, w
 
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { request: { options, ranks }, metrics, tracker, stateWriter }: TrainingRun,
+  { request: { options, ranks }, metrics, tracker, stateWriter, validatedOn }: TrainingRun,
   validate: Outcome<Quality>,
   record: GrowingRecord
 ): Promise<E.Either<Failure, void>> => {
@@ -139,7 +142,7 @@ const validateAfter = async (
       code: 'loss',
       message: `the validation loss is ${loss} after step ${step}: lower --lr, or start from other weights`
     })()
-  const validation = { step, ...quality.right }
+  const validation = { step, ...present({ validatedOn }), ...quality.right }
   record.validations.push(validation)
   const written = await metrics?.validation(validation)()
   if (written !== undefined && E.isLeft(written)) return written

@@ -18,8 +18,8 @@ interface StepMetrics {
 }
 
 /**
- * JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` (of masks
- * `iou` in place of `auc`, and `dice`), with `kappa` and `confusion`, a validation.
+ * JSON lines: one object a step, and one `{step, validation: {loss, …}}` a validation, with
+ * the measures of such labels by their names.
  */
 export interface MetricsFile {
   readonly step: (metrics: StepMetrics) => Outcome<void>
@@ -31,10 +31,12 @@ export interface MetricsFile {
 
 const Step = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0)
 const Measure = t.union([t.number, t.null])
+/** Of values an error is measured, and of all else an accuracy. */
+const Measured = t.union([t.type({ accuracy: t.number }), t.type({ mae: Measure })])
 /** A line of ours says what no other file would. */
 const Line = t.union([
   t.type({ step: Step, loss: Measure, learningRate: t.number, milliseconds: t.number }),
-  t.type({ step: Step, validation: t.type({ loss: Measure, accuracy: t.number }) })
+  t.type({ step: Step, validation: t.intersection([t.type({ loss: Measure }), Measured]) })
 ])
 
 type Line = t.TypeOf<typeof Line>

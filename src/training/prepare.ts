@@ -16,7 +16,7 @@ import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
-import { type BestBy, bestBys } from './best'
+import { measuresOf } from './best'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { mostChannels } from '../images/samples'
@@ -33,8 +33,7 @@ import type { StepIo } from '../running/step-io'
 import { restoreState } from './state'
 import type { TrainingRecord } from './record'
 import { type Split, splitForValidation } from './validation-split'
-import type { ValidationGroup } from './plan-validation'
-import { checkValidateOn, planWholeValidation } from './whole-validation'
+import { type MaskValidation, checkValidateOn, planMaskValidation, tellUncompared } from './mask-validation'
 
 /** What a model must end in for labels of a kind, and whether it does. */
 const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): readonly [wanted: string, isThere: boolean] => {
@@ -46,7 +45,7 @@ const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): r
     case 'values':
       return [
         `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}]`,
-        hasTarget(loss, 'values') && channels * height * width === classes
+        hasTarget(loss, 'values') && channels === classes && height * width === 1
       ]
     default:
       return [
@@ -80,7 +79,7 @@ export interface Resumed {
 /**
  * A training that can begin: planned, its data looked at, and the state found that it goes on from.
  */
-export interface PreparedTraining extends Split {
+export interface PreparedTraining extends Split, MaskValidation {
   readonly request: TrainingRequest
   readonly planned: Planned
   readonly channels: InputChannels
@@ -94,8 +93,6 @@ export interface PreparedTraining extends Split {
   readonly state: Resumed | undefined
   /** Where crops lie. */
   readonly regions: CropRegions
-  /** How whole images are validated; absent where the middle crops are. */
-  readonly validationGroups?: readonly ValidationGroup[]
 }
 
 /** Rows of an update. */
@@ -145,13 +142,10 @@ export const planAlone: PlanTraining = (built, options) =>
   )
 
 /** Refuses a measure of the best that such data do not have. */
-const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { training, validation }: Split): E.Either<Failure, void> => {
-  const kind = labelKind(training)
-  if (validation !== undefined && (kind === 'values' || kind === 'class-set'))
-    return E.left(inputFailure(`--validation does not measure ${labelNames[kind]}: leave it out`))
-  const absent: readonly BestBy[] = kind !== 'mask' ? ['iou', 'dice'] : validateOn === 'crop' ? ['auc'] : []
-  if (bestBy === undefined || !absent.includes(bestBy)) return E.right(undefined)
-  const measured = bestBys.filter((measure) => !absent.includes(measure))
+const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { training }: Split): E.Either<Failure, void> => {
+  const kind = labelKind(training) ?? 'class'
+  const measured = measuresOf[kind].filter((measure) => !(kind === 'mask' && validateOn === 'crop' && measure === 'auc'))
+  if (bestBy === undefined || measured.includes(bestBy)) return E.right(undefined)
   return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
 }
 
@@ -233,9 +227,9 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       weighted(normalisedBy(unweighted, channels), split, classWeights)
     ),
     TE.bind('planned', ({ built }) => plan(built, options)),
-    TE.bind('validationGroups', ({ built, planned, split, looked: { request, seen } }) => {
+    TE.bind('masks', ({ built, planned, split, looked: { request, seen, channels } }) => {
       const least = minExtent(cropExtent(planned.staged.program), options.rotate)
-      return planWholeValidation(request, split.validation, { built, planned, seen, least })
+      return planMaskValidation(request, split.validation, { built, planned, seen, least, pixelBytes: channels.pixelBytes })
     }),
     TE.bind('steps', ({ looked: { request }, planned, split }) =>
       TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))
@@ -244,15 +238,19 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       resumeFingerprint(request, planned, split, trainedChannels(request, channels))
     ),
     TE.let('rates', ({ looked: { request }, steps }) => rateFingerprint(request, steps)),
-    TE.bind('state', ({ looked: { request, channels }, planned, split, ...choices }) => {
+    TE.bind('state', ({ looked: { request, channels }, planned, split, masks, ...choices }) => {
       const earlierFingerprint = resumeFingerprint(request, planned, split, trainedChannels(request, channels), earlierNaming)
-      return findState(request, planned, { ...choices, earlierFingerprint })
+      return pipe(
+        findState(request, planned, { ...choices, earlierFingerprint }),
+        tap((found) => tellUncompared(request, masks, found?.record.validations ?? []))
+      )
     }),
-    TE.map(({ looked: { request, seen, channels }, split, validationGroups, ...prepared }) => ({
+    TE.map(({ looked: { request, seen, channels }, split, masks, ...prepared }) => ({
       ...{ request, channels },
       ...split,
       ...prepared,
-      ...present({ cropBytes: cropBytesOf(seen, prepared.planned, channels), validationGroups })
+      ...present({ cropBytes: cropBytesOf(seen, prepared.planned, channels) }),
+      ...masks
     }))
   )
 }

@@ -13,6 +13,8 @@ import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
 import { trainedChannels } from './input-channels'
 import { channelMetadata } from '../weights/channel-metadata'
+import { lossMetadata } from '../weights/loss-metadata'
+import { formulaOf } from '../running/score-kind'
 import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
@@ -21,7 +23,7 @@ import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
-import type { Quality } from '../metrics/scores'
+import type { Quality } from '../metrics/quality'
 import type { ValidationRun } from './validation'
 import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
@@ -138,6 +140,7 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate: validationOf(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
+      validatedOn: prepared.validatedOn,
       metrics,
       tracker,
       stateWriter: createStateWriter(network, program, {
@@ -147,7 +150,10 @@ const trainOn =
         fingerprint,
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0,
-        metadata: channelMetadata(trainedChannels(request, prepared.channels))
+        metadata: {
+          ...channelMetadata(trainedChannels(request, prepared.channels)),
+          ...lossMetadata(formulaOf(planned.staged.graph.nodes.at(-1)!))
+        }
       }),
       record
     })

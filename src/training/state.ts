@@ -34,8 +34,16 @@ const Step = t.refinement(t.number, (value) => Number.isSafeInteger(value) && va
 const Texts = t.record(t.string, t.string)
 const Measure = t.union([t.number, t.null])
 const StoredValidation = t.intersection([
-  t.type({ step: Step, loss: t.number, accuracy: t.number }),
+  t.type({ step: Step, loss: t.number }),
   t.partial({
+    validatedOn: t.keyof({ image: null, crop: null }),
+    accuracy: t.number,
+    f1: Measure,
+    mae: Measure,
+    r2: Measure,
+    classF1: t.readonlyArray(Measure),
+    valueMae: t.readonlyArray(Measure),
+    valueR2: t.readonlyArray(Measure),
     auc: Measure,
     iou: Measure,
     dice: Measure,

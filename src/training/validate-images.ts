@@ -13,7 +13,7 @@ import type { StepIo } from '../running/step-io'
 import { centreCrop } from './batches'
 import type { CropPlacement } from './crop-mask'
 import type { ImageLoader } from './image-loader'
-import type { Quality } from '../metrics/scores'
+import type { Quality } from '../metrics/quality'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import { type WindowSpan, windowSpans } from './window-spans'
 import { type PixelCounts, type PixelMeasure, qualityOf, sumCounts, tallyImage } from '../metrics/pixel-tally'
@@ -221,15 +221,15 @@ export const busiestMilliseconds = (groups: readonly ValidationGroup[], size: nu
 /**
  * Evaluates whole images, pixel by pixel that counts, in the place of the network that is trained.
  * Of ranks each evaluates every so manyth image; all answer the same, to the bit. Fails with code
- * `input` where no pixel is left that counts.
+ * `input` where no pixel is left that counts. Each time that the answer is run it validates anew;
+ * an image that could not be read once is left out from then on.
  */
-export const validateImages =
-  (given: WholeValidation): Outcome<WholeQuality> =>
-  async () => {
-    const skipped: Failure[] = []
-    const onSkipped =
-      given.onSkipped && ((failure: Failure, image: ValidatedImage) => (skipped.push(failure), given.onSkipped?.(failure, image)))
-    const run: WholeValidation = { ...given, onSkipped }
+export const validateImages = (given: WholeValidation): Outcome<WholeQuality> => {
+  const unreadable = new Map<ValidatedImage, Failure>()
+  const onSkipped =
+    given.onSkipped && ((failure: Failure, image: ValidatedImage) => (unreadable.set(image, failure), given.onSkipped?.(failure, image)))
+  const run: WholeValidation = { ...given, onSkipped }
+  return async () => {
     const { groups, measure, network, ranks, onCrops } = run
     const { rank, size } = ranks ?? { rank: 0, size: 1 }
     const all = groups.flatMap(({ images }) => images)
@@ -244,7 +244,16 @@ export const validateImages =
       crops.push(...seen)
     }
     const validated = await network.suspendWhile((weights) =>
-      TE.traverseSeqArray((group: ValidationGroup) => validateGroup(run, group, group.images.filter(isOwn), shown, weights, take))(groups)
+      TE.traverseSeqArray((group: ValidationGroup) =>
+        validateGroup(
+          run,
+          group,
+          group.images.filter((image) => isOwn(image) && !unreadable.has(image)),
+          shown,
+          weights,
+          take
+        )
+      )(groups)
     )()
     const rows = own.map(encodeCounted)
     const rowNumbers = encodeLength(measure)
@@ -266,7 +275,10 @@ export const validateImages =
     )
     // A loss of nothing would be 0, the best for ever.
     if (total.images === 0 && total.isFinite)
-      return failOnAllRanks(ranks, skipped[0] ?? inputFailure('no pixel that counts is left in the images that are validated'))()
+      return failOnAllRanks(
+        ranks,
+        [...unreadable.values()][0] ?? inputFailure('no pixel that counts is left in the images that are validated')
+      )()
     return E.right({
       quality: qualityOf(measure, total, areasUnderCurves(sums)),
       images: counted.map(({ image, counts, areas }) => ({
@@ -276,5 +288,6 @@ export const validateImages =
       }))
     })
   }
+}
 
 const encodeLength = ({ areas, classes }: PixelMeasure): number => 6 + areas.length + classes ** 2

@@ -5,7 +5,7 @@ import type { Failure, Outcome } from '../failure'
 import type { Example } from '../images/dataset'
 import { centreBatch } from './batches'
 import { readThrough } from './read-through'
-import type { Quality } from '../metrics/scores'
+import type { Quality } from '../metrics/quality'
 import { type ValidationRun, validate } from './validation'
 
 /**

@@ -1,22 +1,19 @@
 import * as E from 'fp-ts/Either'
-import { type Node, isNormalised, uncountedTarget } from '../../staging'
+import type { Node } from '../../staging'
 import type { Section } from '../../staging/program/program'
 import { type Dataset, labelKind } from '../images/dataset'
-import { weightOfTargets } from '../running/normaliser'
-import { type StepIo, createStepIo } from '../running/step-io'
-import { type Failure, type Outcome } from '../failure'
-import type { Extent2 } from '../images/resolution'
-import { ignoredLabel } from '../images/class-list'
+import { createStepIo } from '../running/step-io'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Extent2, extentText } from '../images/resolution'
 import { type RunningNetwork, withAbort } from '../running/running-network'
-import { type Ranks, allGatherNumbers } from '../ranks/ranks'
+import { type Ranks, allGatherNumbers, failOnAllRanks } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, splitIntoBatches, centreBatch } from './batches'
+import { tallyFor } from './batch-tally'
 import type { ImageLoader } from './image-loader'
-import { measureConfusion, rowsOf } from '../metrics/confusion'
 import type { SeenCrop } from '../images/seen-crop'
 import { pictureCrops, shownPlaces } from './seen-crops'
-import { type Quality, measureQuality } from '../metrics/scores'
-import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../metrics/segmentation-scores'
+import type { Quality } from '../metrics/quality'
 
 export interface ValidationRun {
   readonly network: RunningNetwork
@@ -35,123 +32,11 @@ export interface ValidationRun {
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
 }
 
-/**
- * Adds up the batches of a validation. What is measured of a batch are numbers, so that ranks can
- * exchange them: added in the order of batches, they give the same bits wherever each was measured.
- */
-interface Tally {
-  /** Before a batch runs, of which so many rows count; the others repeat the last one. */
-  readonly before: (io: StepIo, batch: Batch, rows: number) => void
-  readonly measure: (io: StepIo, batch: Batch, rows: number) => readonly number[]
-  readonly add: (measured: readonly number[]) => void
-  readonly quality: () => Quality
-}
-
-/** The mean loss of all batches, of a network that hands it out. */
-interface LossTally {
-  /** Hands the target over, of rows that are there. */
-  readonly before: (io: StepIo, batch: Batch, rows: number) => void
-  /** Of the batch that ran: the sum of its losses, its weight, the loss of overlaps, and images. */
-  readonly measure: (io: StepIo) => readonly number[]
-  readonly add: (measured: readonly number[]) => void
-  readonly mean: () => number
-}
-
-/** Numbers that a loss's tally measures of a batch. */
-const lossNumbers = 4
-
-/**
- * Losses of pixels, rows or elements are added up over all batches, and Dice and Tversky over
- * images.
- */
-const tallyOfLoss = (loss: Node, batch: number): LossTally => {
-  let [sum, weight, overlaps, images] = [0, 0, 0, 0]
-  return {
-    before: (io, { target }, rows) => {
-      const targets = io.view('target')
-      targets.set(target)
-      targets.fill(uncountedTarget(loss), (rows * targets.length) / batch)
-      io.view('normaliser')[0] = 1
-    },
-    measure: (io) => {
-      const targets = io.view('target')
-      const plain = [io.view('loss')[0]!, weightOfTargets(loss, targets, true)!]
-      if (!loss.overlaps) return [...plain, 0, 0]
-      // An image of which nothing counts has no loss.
-      const each = targets.length / batch
-      let counted = 0
-      for (let image = 0; image < batch; image += 1)
-        if (weightOfTargets(loss, targets.subarray(image * each, (image + 1) * each), true)! > 0) counted += 1
-      return [...plain, io.view('lossOfOverlap')[0]! * batch, counted]
-    },
-    add: ([ofBatch, weightOfBatch, overlapsOfBatch, imagesOfBatch]) => {
-      sum += ofBatch!
-      weight += weightOfBatch!
-      overlaps += overlapsOfBatch!
-      images += imagesOfBatch!
-    },
-    mean: () => sum / (weight === 0 ? 1 : weight) + overlaps / (images === 0 ? 1 : images)
-  }
-}
-
-/** Scores and labels of the rows, after their loss where the network hands one out. */
-const tallyOfImages = (loss: Node, classes: number, images: number, batch: number): Tally => {
-  const values = new Float64Array(images * classes)
-  const labels: number[] = []
-  const losses = isNormalised(loss) ? tallyOfLoss(loss, batch) : undefined
-  const ofLoss = losses === undefined ? 0 : lossNumbers
-  return {
-    before: (io, loaded, rows) => losses?.before(io, loaded, rows),
-    measure: (io, { target }, rows) => [
-      ...(losses?.measure(io) ?? []),
-      ...Array.from(target).slice(0, rows),
-      ...io.view('scores').subarray(0, rows * classes)
-    ],
-    add: (measured) => {
-      losses?.add(measured.slice(0, ofLoss))
-      const rows = (measured.length - ofLoss) / (classes + 1)
-      values.set(measured.slice(ofLoss + rows), labels.length * classes)
-      labels.push(...measured.slice(ofLoss, ofLoss + rows))
-    },
-    quality: () => ({ ...measureQuality({ values, classes, labels }), ...(losses === undefined ? {} : { loss: losses.mean() }) })
-  }
-}
-
-/**
- * Pixels that are right and that count, whether all scores are finite, and the confusion, after
- * their loss.
- */
-const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
-  const confusion = emptyConfusion(classes)
-  const losses = tallyOfLoss(loss, batch)
-  let [right, counted, isFinite] = [0, 0, true]
-  return {
-    before: losses.before,
-    measure: (io) => {
-      const labels = io.view('target')
-      const ofBatch = emptyConfusion(classes)
-      // A score of -Infinity leaves the loss finite.
-      const finite = countPixels(ofBatch, labels, io.view('classes'))
-      let counting = 0
-      for (const label of labels) if (label !== ignoredLabel) counting += 1
-      return [...losses.measure(io), io.view('loss')[1]!, counting, finite ? 1 : 0, ...ofBatch.counts]
-    },
-    add: (measured) => {
-      losses.add(measured.slice(0, lossNumbers))
-      const [rightOfBatch, countedOfBatch, finite, ...counts] = measured.slice(lossNumbers)
-      right += rightOfBatch!
-      counted += countedOfBatch!
-      isFinite &&= finite === 1
-      counts.forEach((count, index) => (confusion.counts[index]! += count))
-    },
-    quality: () => ({
-      loss: isFinite ? losses.mean() : NaN,
-      accuracy: right / (counted === 0 ? 1 : counted),
-      iou: meanIntersectionOverUnion(confusion),
-      ...measureConfusion(rowsOf(confusion.counts, classes))
-    })
-  }
-}
+/** Of masks of which the middles are ignored. */
+export const nothingCounts = (crop: Extent2): Failure =>
+  inputFailure(
+    `in the crop of ${extentText(crop)} in the middle of each validation image no pixel counts: give a larger --crop, or --validate-on image`
+  )
 
 /**
  * Evaluates the middle of every image, without dropout; the next batch is decoded while the current
@@ -181,7 +66,7 @@ export const validate = ({
     const kind = labelKind(dataset)
     const masked = kind === 'mask'
     const isShown = onCrops !== undefined && (kind === 'mask' || kind === 'class')
-    const tally = masked ? tallyOfPixels(loss, classes, batch) : tallyOfImages(loss, classes, examples.length, batch)
+    const tally = tallyFor(kind ?? 'class', loss, classes, examples.length, batch)
     const own = examples.flatMap((_, place) => (Math.floor(place / batch) % size === rank ? [place] : []))
     const shown = shownPlaces(isShown ? own : [])
     const seen: SeenCrop[] = []
@@ -210,6 +95,7 @@ export const validate = ({
       })
     }
     if (isShown) onCrops(seen)
-    return E.right(tally.quality())
+    const quality = tally.quality()
+    return quality === undefined ? failOnAllRanks(ranks, nothingCounts(crop))() : E.right(quality)
   }
 }

@@ -2,7 +2,6 @@ import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
 import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './graph'
 import { untiled } from './span'
-import { gathersStatistics } from './statistics'
 import { segmentTiling } from './tiling'
 
 export type Optimizer =
@@ -94,6 +93,10 @@ export const shardIn = (objective: Objective): Shard | undefined => (objective.k
 export const reducingRanks = (objective: Objective): number | undefined =>
   objective.kind === 'train' ? (objective.shard?.count ?? objective.ranks) : undefined
 
+/** Whether micro-batches run on several ranks, whose moments the section `reduce` hands to all. */
+export const sharesMicroBatches = (objective: Objective): boolean =>
+  reducingRanks(objective) !== undefined && shardIn(objective) === undefined
+
 /** Equal slices into which every gradient can be cut, where ranks add gradients. */
 export const gradientSlices = (objective: Objective): number => shardIn(objective)?.count ?? microBatches(objective)
 
@@ -146,9 +149,9 @@ const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
   if (!(Number.isSafeInteger(count) && count >= 1 && Number.isSafeInteger(index) && index >= 0 && index < count))
     return `there is no rank ${index} of ${count} that share rows; count ranks from 0`
   if (count > Math.min(mostRanks, input[2])) return `${count} ranks cannot share the ${input[2]} rows of an image; start fewer`
-  const gathering = nodes.find(gathersStatistics)
-  if (gathering !== undefined)
-    return `${gathering.name} (${gathering.op}) needs statistics of whole images, which ranks that share rows do not gather yet; share micro-batches instead, or freeze its statistics`
+  const overlapping = nodes.find(({ overlaps }) => overlaps)
+  if (overlapping !== undefined)
+    return `${overlapping.name} (${overlapping.op}) needs sums over whole images, which ranks that share rows do not gather yet; share micro-batches instead`
   const pool = nodes.find(({ gathersMaxima }) => gathersMaxima)
   if (pool !== undefined)
     return `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`

@@ -1,6 +1,6 @@
 import { boundaryTensors } from './boundary-tensors'
-import { reduces, type Graph, type Shard } from './graph'
-import { unionInterval, type Interval } from './interval'
+import { extentsOfTensor, reduces, type Graph, type Shard } from './graph'
+import { effectiveTileCount, partition, unionInterval, type Interval } from './interval'
 import { shardOf } from './shard'
 import type { Grid, Span } from './span'
 import { tileRuns, type TileRun } from './tiling'
@@ -43,6 +43,39 @@ type TiledSpan = Span & { readonly grid: Grid }
 const runsOfRanks = (graph: Graph, segment: TiledSpan, count: number): readonly (readonly TileRun[])[] =>
   Array.from({ length: count }, (_, index) => tileRuns(graph, segment, 'H', segment.grid.H, { count, index })!)
 
+/** By rank, what it owns and what its tiles of readers hold: all of it where there are none. */
+const rowsHeld = (
+  graph: Graph,
+  tensor: number,
+  owned: readonly Interval[],
+  readers: readonly TiledSpan[] | undefined
+): readonly RankRows[] => {
+  const all: Interval = { from: 0, to: extentsOfTensor(graph, tensor)[2] }
+  const read = (readers ?? []).map((reader) => runsOfRanks(graph, reader, owned.length))
+  const heldBy = (rank: number): Interval =>
+    readers === undefined
+      ? all
+      : read.map((ranks) => hull(ranks[rank]!, (run) => run.held.get(tensor)!, tensor)).reduce(unionInterval, owned[rank]!)
+  return owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) }))
+}
+
+/** The segments that read a tensor of an earlier one, or of the network's input. */
+const readersOf = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly TiledSpan[] =>
+  segments.filter((segment) => segment.from >= tensor && boundaryTensors(graph, segment).inputs.includes(tensor))
+
+/** The segments that read a tensor of which each rank runs its rows. */
+export const readersInRows = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly Span[] =>
+  graph.shard === undefined ? [] : readersOf(graph, segments, tensor).filter((reader) => shardOf(graph, reader) !== undefined)
+
+/**
+ * The rows of a tensor that all ranks have that one counts as its own where each must be one
+ * rank's.
+ */
+export const countedRows = (rows: number, { count, index }: Shard): Interval => ({
+  from: Math.floor((rows * index) / count),
+  to: Math.floor((rows * (index + 1)) / count)
+})
+
 /**
  * How the ranks share a tensor that leaves one of these segments; undefined where every rank makes
  * all of it.
@@ -52,21 +85,26 @@ export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tenso
   const shard = producer && shardOf(graph, producer)
   if (producer === undefined || shard === undefined) return undefined
   const node = graph.nodes[tensor - 1]!
-  const [all, single]: readonly Interval[] = [
-    { from: 0, to: node.output[2] },
-    { from: 0, to: 1 }
-  ]
   const made = runsOfRanks(graph, producer, shard.count)
   if (reduces(node, 'H')) {
     const owned = made.map((runs) => hull(runs, (run) => run.owned.get(node.inputs[0]!)!, node.inputs[0]!))
-    return { rows: owned.map((rows) => ({ owned: rows, held: single! })), isSummed: true, isGathered: true, readInRows: [] }
+    return { rows: owned.map((rows) => ({ owned: rows, held: { from: 0, to: 1 } })), isSummed: true, isGathered: true, readInRows: [] }
   }
   const owned = made.map((runs) => hull(runs, (run) => run.owned.get(tensor)!, tensor))
-  const readers = segments.filter((segment) => segment.from >= producer.to && boundaryTensors(graph, segment).inputs.includes(tensor))
+  const readers = readersOf(graph, segments, tensor)
   const inRows = readers.filter((reader) => shardOf(graph, reader) !== undefined)
   const isGathered = inRows.length < readers.length
-  const read = isGathered ? [] : inRows.map((reader) => runsOfRanks(graph, reader, shard.count))
-  const heldBy = (rank: number): Interval =>
-    isGathered ? all! : read.map((ranks) => hull(ranks[rank]!, (run) => run.held.get(tensor)!, tensor)).reduce(unionInterval, owned[rank]!)
-  return { rows: owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) })), isSummed: false, isGathered, readInRows: inRows }
+  return { rows: rowsHeld(graph, tensor, owned, isGathered ? undefined : inRows), isSummed: false, isGathered, readInRows: inRows }
+}
+
+/**
+ * How the ranks share a tensor that a segment reads, where nothing is known of the segment that
+ * makes it: as if that had rows for all ranks. Undefined where the segment runs on all alike.
+ */
+export const assumedSharing = (graph: Graph, segment: TiledSpan, tensor: number): SharedTensor | undefined => {
+  const shard = shardOf(graph, segment)
+  const rows = extentsOfTensor(graph, tensor)[2]
+  if (shard === undefined || effectiveTileCount(rows, shard.count) < shard.count) return undefined
+  const owned = partition(rows, shard.count)
+  return { rows: rowsHeld(graph, tensor, owned, [segment]), isSummed: false, isGathered: false, readInRows: [segment] }
 }

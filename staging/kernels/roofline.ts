@@ -174,6 +174,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   valueLossBackward: expressionFlops(3),
   argmaxChannels: tile(1),
   momentsForward: tile(1),
+  mergeMoments: ({ rows, parts }) => ({ flops: 0, elements: 0, parameters: 6 * rows * (parts + 1) }),
+  addSums: ({ count, parts }) => ({ flops: 0, elements: 0, parameters: 2 * count * (parts + 1) }),
   momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 8 * channels }),
   updateRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 10 * channels }),
   normaliseForward: tile(2),

@@ -1,5 +1,5 @@
 import type { Node } from '../graph/graph'
-import { reducingRanks } from '../graph/objective'
+import { sharesMicroBatches } from '../graph/objective'
 import { gathersMoments, type Normalisation, updatesRunning } from '../graph/statistics'
 import { tileIdentity } from '../lowering/ir/buffer-identity'
 import type { Buffer } from '../lowering/ir/builder'
@@ -15,7 +15,7 @@ export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'bu
   new Map(
     graph.nodes.flatMap((node: Node, position) => {
       // The section `reduce` hands them to all ranks.
-      const role = reducingRanks(graph.objective) !== undefined && updatesRunning(node) ? 'persistent' : 'statistics'
+      const role = sharesMicroBatches(graph.objective) && updatesRunning(node) ? 'persistent' : 'statistics'
       const place = (kind: 'moments' | 'maxima' | 'overlaps', bytes: number) => [
         [position, builder.buffer(tileIdentity(kind, node.name), bytes, role)] as const
       ]

@@ -210,6 +210,8 @@ export interface ProgramShard {
   readonly target?: RowShare
   /** Parameters whose gradients all ranks compute alike: the first rank's are taken. */
   readonly alike: readonly string[]
+  /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */
+  readonly merged: readonly string[]
 }
 
 /**

@@ -7,6 +7,7 @@ import { proveExchanged } from './exchange'
 import { fail, catchFault, type VerifierFault } from './fault'
 import { proveInitialised, type Initialised } from './initialised'
 import { mappedPeak, proveMapped } from './mapped'
+import { proveMerged } from './merged'
 import { proveNoOverlaps } from './overlaps'
 import { proveNoRaces } from './races'
 import { proveReduced } from './reduced'
@@ -73,6 +74,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
       restored = new Map(stores.flatMap(({ role }, store) => (role === 'persistent' ? [[store, written.of(store)] as const] : [])))
     proveNoRaces(events, section)
     proveSeeds(events, section)
+    proveMerged(program, events, section)
     proveExchanged(events, section, written)
     proveAllRead(events, section)
   }
@@ -90,8 +92,9 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
  * Proves, from the Program alone, that it may run: every access lies in its buffer, its space and
  * the budgeted peak; every read is of bytes that were written before; no two live buffers overlap;
  * no engine touches bytes that another may still be working on; what pages are mapped to is used
- * while they are; tiles seed each element of an output gradient once; and ranks add each gradient
- * once. Loops are proven for all of their tiles at once. What it cannot show, it refuses.
+ * while they are; tiles seed each element of an output gradient once; ranks add each gradient once,
+ * and read the statistics of all. Loops are proven for all of their tiles at once. What it cannot
+ * show, it refuses.
  */
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
   pipe(

@@ -23,7 +23,7 @@ const shardsOf = (programs: readonly Program[]): readonly ProgramShard[] =>
   )
 
 /** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
-const proveMatching = (section: string, codes: readonly (readonly Instruction[])[]): void => {
+const proveMatching = (section: string, programs: readonly Program[], codes: readonly (readonly Instruction[])[]): void => {
   const lists = codes.map(exchangesOf)
   const [first] = lists
   lists.forEach((list, rank) => {
@@ -34,9 +34,13 @@ const proveMatching = (section: string, codes: readonly (readonly Instruction[])
     const all = lists.map((list) => list[round]!)
     const sizes = (one: NetworkInstruction): string =>
       one.kind === 'allToAll' ? `${one.kind} of ${one.bytes} bytes among ${one.ranks} ranks` : `${one.kind} among ${one.ranks} ranks`
+    const nameOfSent = (rank: number, one: NetworkInstruction): string | undefined =>
+      one.kind === 'allToAll' ? programs[rank]!.buffers[one.send.buffer ?? -1]?.name : undefined
     all.forEach((one, rank) => {
       if (sizes(one) !== sizes(all[0]!))
         refuse(`${section}: exchange ${round} of rank ${rank} is ${sizes(one)}, that of rank 0 ${sizes(all[0]!)}`)
+      if (nameOfSent(rank, one) !== nameOfSent(0, all[0]!))
+        refuse(`${section}: exchange ${round} of rank ${rank} is of ${nameOfSent(rank, one)}, that of rank 0 of ${nameOfSent(0, all[0]!)}`)
       if (one.ranks !== codes.length) refuse(`${section}: exchange ${round} is among ${one.ranks} ranks of ${codes.length}`)
     })
     const bytesBetween = (rank: number, side: 'sends' | 'receives', other: number): number => {
@@ -66,7 +70,10 @@ const provePartition = (name: string, shares: readonly (RowShare | undefined)[])
 }
 
 const proveShares = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {
-  const shared = programs.map(({ buffers }) => buffers.filter(({ share }) => share !== undefined))
+  // In the order of names, since ranks may use them in orders of their own.
+  const shared = programs.map(({ buffers }) =>
+    buffers.filter(({ share }) => share !== undefined).sort((a, b) => Number(a.name > b.name) - Number(a.name < b.name))
+  )
   shared.forEach((list, rank) => {
     if (list.map(({ name }) => name).join() !== shared[0]!.map(({ name }) => name).join())
       refuse(
@@ -113,6 +120,17 @@ const lastWriter = (program: Program, code: readonly Instruction[], buffer: numb
     return writtenBuffers(program, one).includes(buffer) ? one : last
   }, undefined)
 
+const listOf = (names: readonly string[]): string => (names.length === 0 ? 'nothing' : names.join(', '))
+
+/** Statistics that one rank merges all do. */
+const proveMergedAlike = (shards: readonly ProgramShard[]): void => {
+  const [first] = shards
+  shards.forEach(({ merged }, rank) => {
+    if (merged.join() !== first!.merged.join())
+      refuse(`rank ${rank} merges ${listOf(merged)} of all ranks where rank 0 does ${listOf(first!.merged)}`)
+  })
+}
+
 /** What all ranks compute alike counts once: every rank but the first leaves zeros of it. */
 const proveAlike = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {
   programs.forEach((program, rank) => {
@@ -151,10 +169,12 @@ export const verifyRanks = (programs: readonly Program[]): E.Either<VerifierFaul
       sections[0]!.forEach(([name], place) =>
         proveMatching(
           name,
+          programs,
           sections.map((list) => list[place]![1].code)
         )
       )
       proveShares(programs, shards)
+      proveMergedAlike(shards)
       proveAlike(programs, shards)
     })
   )

@@ -72,6 +72,21 @@ const completes = ({ kind }: Kernel, { store, range }: Access, all: readonly Acc
   kind === 'normaliseBackward' &&
   all.some((one) => one.operand === 'sourceGradient' && one.store === store && one.range.every((bound, end) => bound === range[end]))
 
+/** Who reads a store: kernels, or what goes to other ranks. */
+type Reader = KernelKind | 'network'
+
+/** Who reads each store in a section, copies from and to the host left out. */
+const readersOf = (events: readonly Event[], known = new Map<number, Set<Reader>>()): ReadonlyMap<number, ReadonlySet<Reader>> => {
+  for (const event of events)
+    if (event.kind === 'loop') readersOf(event.body, known)
+    else if (event.kind === 'access') {
+      const reader = event.kernel?.kind ?? (event.engine === 'network' ? 'network' : undefined)
+      for (const { store, use } of event.accesses)
+        if (reader !== undefined && (use === 'read' || use === 'accumulate')) known.set(store, (known.get(store) ?? new Set()).add(reader))
+    }
+  return known
+}
+
 const volume = ({ repeats, run }: Access, loops: readonly OpenLoop[]): number =>
   [...repeats, ...loops].reduce((product, { count }) => product * count, run)
 
@@ -132,13 +147,24 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     found.touched.write(access)
     found.bytes += pixels * volume(access, loops)
   }
-  /** Tells whether an access packs what is another rank's of a gradient. */
-  const isSent = ({ kind }: Kernel, access: Access): boolean => {
+  const readers = readersOf(section.events)
+  /** Tells whether the first of these reads the copy that a launch makes, and none but these do. */
+  const goesTo = (all: readonly Access[], ...[first, ...others]: readonly Reader[]): boolean => {
+    const found = readers.get(all.find(({ operand }) => operand === 'destination')!.store) ?? new Set()
+    return found.has(first!) && [...found].every((reader) => reader === first || others.includes(reader))
+  }
+  /** Tells whether an access is to rows of other ranks alone. */
+  const isOfOthers = ({ kind }: Kernel, access: Access): boolean => {
     const { share } = stores[access.store]!
     if (kind !== 'copyBox' || share?.kind !== 'rows' || !share.isSent) return false
     const { own } = ownBoxes(stores[access.store]!, coordinates[access.store]!)
     return accessBoxes(coordinates[access.store]!, access).boxes.every((box) => !own.some((other) => overlap(box, other)))
   }
+  /** Tells whether a copy is of a gradient to which all ranks add theirs, to be sent or added. */
+  const isSummed = ({ kind }: Kernel, { store }: Access, all: readonly Access[]): boolean =>
+    kind === 'copyBox' &&
+    stores[store]!.share?.kind === 'sum' &&
+    (goesTo(all, 'network') || goesTo(all, 'copyBox') || goesTo(all, 'normaliseBackward', 'copyBox'))
   const checkReread = (place: Place, access: Access, seed: Access | undefined): void => {
     const system = coordinates[access.store]!
     const moves = seed !== undefined && access.strides.every((stride, axis) => stride === seed.strides[axis])
@@ -188,7 +214,9 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           else if (access === event.seed) {
             take(seeding, event.kernel, access, loops)
             latest.set(store, access)
-          } else if (isSent(event.kernel, access)) take(sending, event.kernel, access, loops)
+          } else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'network')) take(sending, event.kernel, access, loops)
+          else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'normaliseBackward', 'copyBox')) touched.add(store)
+          else if (isSummed(event.kernel, access, event.accesses)) touched.add(store)
           else if (!completes(event.kernel, access, event.accesses)) checkReread(event.place, access, latest.get(store))
           touched.add(store)
         }

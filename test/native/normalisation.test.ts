@@ -191,6 +191,19 @@ for (const target of targets) {
     assert.equal(running, [1, 1, 3, 1, 2, 4])
   })
 
+  test(`parts of ranks are merged and added in their order, ${name}`, async () => {
+    // Of 1, 3 and of 5; of 2 and of 2, 6; a part of nothing.
+    const parts = Float64Array.of(2, 2, 2, 1, 2, 0, 1, 5, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0)
+    const [, merged] = await runKernel({ kind: 'mergeMoments', rows: 2, parts: 3 }, [parts, Float64Array.of(9, 9, 9, 9, 9, 9)], target)
+    close(merged!, [3, 3, 8, 3, 10 / 3, 32 / 3], target)
+    const [, sums] = await runKernel(
+      { kind: 'addSums', count: 2, parts: 3 },
+      [Float64Array.of(1, 2, 30, 40, 500, 600), new Float64Array(2)],
+      target
+    )
+    close(sums!, [531, 642], target)
+  })
+
   test(`two tensors are added and rectified, into either of them, ${name}`, async () => {
     const [first, second] = [wave(100, 1), wave(100, 2)]
     for (const slope of [1, 0, 0.5]) {

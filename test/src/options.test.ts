@@ -248,7 +248,7 @@ test('options of one function or two', async () => {
     ['train', { data, save: 3 }, /^save is 3, not a path$/],
     ['train', { data, metrics: '' }, /^metrics is "", not a path$/],
     ['train', { data, stateEvery: 0, state: at('s') }, /^stateEvery is 0, not a whole number from 1 upwards$/],
-    ['train', { data, bestBy: 'f1', validation: 0.5 }, /^bestBy is "f1", not one of loss, accuracy, auc, iou, dice, kappa$/],
+    ['train', { data, bestBy: 'f2', validation: 0.5 }, /^bestBy is "f2", not one of loss, accuracy, auc, iou, dice, kappa, f1, mae, r2$/],
     ['train', { data, onStep: 3 }, /^onStep is 3, not a function$/],
     ['bench', { steps: 1e12 }, /^steps is 1000000000000, not a whole number from 1 to 1000000000$/],
     ['bench', { breakdown: 'all' }, /^breakdown is "all", not true or false$/],

@@ -135,7 +135,11 @@ test('of a model that ends in a binary loss each band is the sigmoid of its scor
   const common = { model: binary, device: 'cpu', threads: 1 } as const
   await valueOf(train({ ...common, data: at('data.csv'), steps: 2, lr: 0.1, save: at('binary.safetensors') }))
   await valueOf(predict({ ...options, model: binary, out: at('sigmoids.tif') }))
-  await valueOf(predict({ ...options, model: model({ name: 'plain', input: [1, 3, 32, 32], layers }), out: at('shares.tif') }))
+  const plain = { ...options, model: model({ name: 'plain', input: [1, 3, 32, 32], layers }) }
+  await valueOf(predict({ ...plain, loss: 'cross-entropy', out: at('shares.tif') }))
+  // Where the model says no loss, the weights do.
+  await valueOf(predict({ ...plain, out: at('said.tif') }))
+  assert.equal((await bandsOf(at('said.tif'))).values, (await bandsOf(at('sigmoids.tif'))).values)
   const [sigmoids, shares] = [(await bandsOf(at('sigmoids.tif'))).values, (await bandsOf(at('shares.tif'))).values]
   let furthest = 0
   for (let index = 0; index < sigmoids.length; index += 3) {

@@ -37,7 +37,7 @@ test("TensorBoard's event files have the scalars of every step and validation", 
   )
   assert.equal(
     scalar('accuracy/validation'),
-    validations!.map(({ step, accuracy }) => [step, Math.fround(accuracy)])
+    validations!.map(({ step, accuracy }) => [step, Math.fround(accuracy!)])
   )
   for (const tag of ['rate/gradient_norm', 'step/images_per_second', 'step/peak_device_bytes'])
     assert.ok(scalar(tag).length === 4 && scalar(tag).every(([, value]) => value! > 0), tag)

@@ -16,18 +16,20 @@ const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: re
 }
 
 /**
- * Segments that cover a graph, each with a random grid that does not divide anything in particular.
+ * Segments that cover a graph, each with a random grid that does not divide anything in particular;
+ * one ends before each op of `ends`.
  */
 export const randomSegments = (
   draw: Draw,
   graph: Graph,
   axes: readonly TileAxis[] = ['B', 'H', 'W'],
-  longest = graph.nodes.length
+  longest = graph.nodes.length,
+  ends: readonly number[] = []
 ): readonly Segment[] => {
   const ops = graph.nodes.length
   const segments: Segment[] = []
   for (let from = 0; from < ops;) {
-    const to = Math.min(ops, from + draw(1, Math.min(ops, longest)))
+    const to = Math.min(ops, from + draw(1, Math.min(ops, longest)), ...ends.filter((end) => end > from))
     const grid = randomGrid(draw, graph, from, to, axes)
     const tiled = grid.B * grid.H * grid.W > 1
     segments.push({

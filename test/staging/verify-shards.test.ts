@@ -29,6 +29,22 @@ const segments = [segment(0, 2, 2), segment(2, 5), segment(5, 7), segment(7, 9)]
 const programsOf = (count: number): readonly Program[] =>
   Array.from({ length: count }, (_, index) => must(stage(requestFor(layers, segments, { shard: { count, index } }))).program)
 
+const normalising = [
+  conv2d({ out: 4, k: 3, p: 1 }),
+  batchNorm(),
+  relu,
+  conv2d({ out: 8, k: 3, p: 1 }),
+  globalAvgPool,
+  linear({ out: 2 })
+] as const
+
+const normalisingPrograms = (count: number): readonly Program[] =>
+  Array.from(
+    { length: count },
+    (_, index) =>
+      must(stage(requestFor(normalising, [segment(0, 1), segment(1, 5, 2), segment(5, 7)], { shard: { count, index } }))).program
+  )
+
 const sentenceOf = (programs: readonly Program[]): string => {
   for (const program of programs) {
     const verified = verify(program)
@@ -40,6 +56,24 @@ const sentenceOf = (programs: readonly Program[]): string => {
 
 for (const count of [1, 2, 3, 4, 7])
   test(`Programs of ${count} ranks are sound as they come`, () => assert.is(sentenceOf(programsOf(count)), 'nothing is wrong'))
+
+for (const count of [1, 2, 3])
+  test(`Programs of ${count} ranks that normalise are sound as they come`, () => {
+    const programs = normalisingPrograms(count)
+    assert.is(sentenceOf(programs), 'nothing is wrong')
+    for (const { shard } of programs) assert.equal(shard!.merged, ['moments of 1', 'sums of 1'])
+  })
+
+test('a segment that all ranks run alike may stand before others of which each runs its rows', () => {
+  const segments = [segment(0, 1), segment(1, 4), segment(4, 5), segment(5, 7)]
+  const programs = [0, 1].map((index) => must(stage(requestFor(normalising, segments, { shard: { count: 2, index } }))).program)
+  assert.is(sentenceOf(programs), 'nothing is wrong')
+  const alike = [0, 1].map(
+    (index) => must(stage(requestFor(normalising, [segment(0, 3), segment(3, 5), segment(5, 7)], { shard: { count: 2, index } }))).program
+  )
+  assert.is(sentenceOf(alike), 'nothing is wrong')
+  for (const { shard } of alike) assert.equal(shard!.alike, ['0.weight', '0.bias', '1.weight', '1.bias', '5.weight', '5.bias'])
+})
 
 test('a sum over rows is counted exactly, whatever their number', () => {
   for (const rows of [7, 11, 13, 29])
@@ -172,13 +206,68 @@ for (const [what, programs, sentence] of [
 ] as const)
   test(`Programs are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
 
-for (const [what, given, shard, sentence] of [
+const soundNormalising = normalisingPrograms(3)
+const kindOf = (one: Instruction): string => (one.kind === 'launch' ? soundNormalising[1]!.kernels[one.kernel]!.kind : one.kind)
+
+/** Changes the step of the second of three ranks that normalise. */
+const normalisingEdited = (change: (code: readonly Instruction[]) => readonly Instruction[]): readonly Program[] =>
+  soundNormalising.map((program, rank) =>
+    rank === 1 ? { ...program, step: { ...program.step, code: change(program.step.code) } } : program
+  )
+
+/** The code without the first instruction of a kind. */
+const without =
+  (kind: string) =>
+  (code: readonly Instruction[]): readonly Instruction[] => {
+    const at = code.findIndex((one) => kindOf(one) === kind)
+    return code.filter((_, place) => place !== at)
+  }
+
+for (const [what, programs, sentence] of [
+  ['moments of its own rows alone', normalisingEdited(without('mergeMoments')), /before what ranks have of it is merged\.$/],
+  ["sums of its own rows' gradients alone", normalisingEdited(without('addSums')), /before what ranks have of it is merged\.$/],
   [
-    'batch normalisation',
-    [conv2d({ out: 4, k: 3, p: 1 }), batchNorm(), globalAvgPool, linear({ out: 2 })],
-    { count: 2, index: 0 },
-    '1 (batchNorm) needs statistics of whole images, which ranks that share rows do not gather yet'
+    'moments that are merged before all are gathered',
+    normalisingEdited((code) => {
+      const merging = code.find((one) => kindOf(one) === 'mergeMoments')!
+      const rest = without('mergeMoments')(code)
+      const gathering = rest.findIndex(({ kind }) => kind === 'allToAll')
+      return [...rest.slice(0, gathering), merging, ...rest.slice(gathering)]
+    }),
+    /source reads bytes \d+ .. \d+ of "statistics of all ranks", which nothing writes before\.$/
   ],
+  [
+    'moments that are merged twice',
+    normalisingEdited((code) => code.flatMap((one) => (kindOf(one) === 'mergeMoments' ? [one, one] : [one]))),
+    /moments is not of what all ranks have of "moments of 1"\.$/
+  ],
+  [
+    'moments of fewer ranks',
+    soundNormalising.map((program) => ({
+      ...program,
+      kernels: program.kernels.map((kernel) => (kernel.kind === 'mergeMoments' ? { ...kernel, parts: 2 } : kernel))
+    })),
+    /is of 2 parts of 96 bytes, where 3 ranks have 96 bytes of "moments of 1"\.$/
+  ],
+  [
+    'gradients of parameters of what all ranks have',
+    normalisingEdited((code) => {
+      const making = code.find((one) => kindOf(one) === 'normaliseParameters')!
+      const rest = without('normaliseParameters')(code)
+      const merged = rest.findIndex((one) => kindOf(one) === 'addSums')
+      return [...rest.slice(0, merged + 1), making, ...rest.slice(merged + 1)]
+    }),
+    /sums reads what all ranks have of "sums of 1"\.$/
+  ],
+  [
+    'statistics that only others merge',
+    soundNormalising.map((program, rank) => (rank === 1 ? { ...program, shard: { ...program.shard!, merged: [] } } : program)),
+    /^rank 1 merges nothing of all ranks where rank 0 does moments of 1, sums of 1\.$/
+  ]
+] as const)
+  test(`Programs that normalise are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
+
+for (const [what, given, shard, sentence] of [
   [
     'a maximum of whole images',
     [conv2d({ out: 4, k: 3, p: 1 }), globalMaxPool, linear({ out: 2 })],

@@ -29,6 +29,23 @@ void momentsForward(const Context& context, const GroupedTile& t, const T* sourc
       });
 }
 
+// Parts of all ranks, in their order.
+void mergeMoments(const Context& context, const MergeMoments& m, const Moments* source, Moments* moments) {
+  forEach(context, "mergeMoments", m.rows, [=] __device__(std::int64_t row) {
+    Moments merged;
+    for (std::int64_t part = 0; part < m.parts; ++part) merged.merge(source[part * m.rows + row]);
+    moments[row] = merged;
+  });
+}
+
+void addSums(const Context& context, const AddSums& s, const double* source, double* sums) {
+  forEach(context, "addSums", s.count, [=] __device__(std::int64_t at) {
+    double sum = 0;
+    for (std::int64_t part = 0; part < s.parts; ++part) sum += source[part * s.count + at];
+    sums[at] = sum;
+  });
+}
+
 void momentsOfRunning(const Context& context, const ChannelCount& c, const float* mean, const float* variance, Moments* moments) {
   forEach(context, "momentsOfRunning", c.channels, [=] __device__(std::int64_t channel) {
     moments[channel] = {1, static_cast<double>(mean[channel]), static_cast<double>(variance[channel])};
@@ -56,6 +73,13 @@ std::unique_ptr<CompiledKernel> compileMoments(const Kernel& kernel, const Conte
     case KernelKind::momentsForward:
       return compiled(context,
                       [t = tiled<GroupedTile>(kernel)](const A& a) { momentsForward<T>(a.context, t, a.at<T>(0), a.at<Moments>(1)); });
+    case KernelKind::mergeMoments:
+      return compiled(context, [m = decode<MergeMoments>(kernel)](const A& a) {
+        mergeMoments(a.context, m, a.at<Moments>(0), a.at<Moments>(1));
+      });
+    case KernelKind::addSums:
+      return compiled(context,
+                      [s = decode<AddSums>(kernel)](const A& a) { addSums(a.context, s, a.at<double>(0), a.at<double>(1)); });
     case KernelKind::momentsOfRunning:
       return compiled(
           context, [c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning(a.context, c, a.at(0), a.at(1), a.at<Moments>(2)); });

@@ -173,6 +173,16 @@ const std::vector<KernelInfo>& kernelTable() {
        false,
        {{"source", Use::read, false, false},
         {"moments", Use::accumulate, false, false}}},
+      {"mergeMoments",
+       {"rows", "parts"},
+       false,
+       {{"source", Use::read, false, false},
+        {"moments", Use::write, false, false}}},
+      {"addSums",
+       {"count", "parts"},
+       false,
+       {{"source", Use::read, false, false},
+        {"sums", Use::write, false, false}}},
       {"momentsOfRunning",
        {"channels"},
        false,
@@ -485,6 +495,14 @@ ChannelCount::ChannelCount(FieldReader& f)
 UpdateRunning::UpdateRunning(FieldReader& f)
     : ChannelCount(f),
       momentum(f.number()) {}
+
+MergeMoments::MergeMoments(FieldReader& f)
+    : rows(f.integer()),
+      parts(f.integer()) {}
+
+AddSums::AddSums(FieldReader& f)
+    : count(f.integer()),
+      parts(f.integer()) {}
 
 NormaliseParameters::NormaliseParameters(FieldReader& f)
     : images(f.integer()),

@@ -35,6 +35,8 @@ enum class KernelKind : int {
   globalMaxPoolForward,
   globalMaxPoolBackward,
   momentsForward,
+  mergeMoments,
+  addSums,
   momentsOfRunning,
   updateRunning,
   normaliseForward,
@@ -127,6 +129,18 @@ struct ChannelCount {
 struct UpdateRunning : ChannelCount {
   explicit UpdateRunning(FieldReader& f);
   double momentum;
+};
+
+struct MergeMoments {
+  explicit MergeMoments(FieldReader& f);
+  std::int64_t rows;
+  std::int64_t parts;
+};
+
+struct AddSums {
+  explicit AddSums(FieldReader& f);
+  std::int64_t count;
+  std::int64_t parts;
 };
 
 struct NormaliseParameters {

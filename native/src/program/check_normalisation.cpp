@@ -10,6 +10,16 @@ void check(const UpdateRunning& u) {
   if (!(u.momentum >= 0 && u.momentum <= 1)) throw Failure("momentum must lie in [0, 1], not " + std::to_string(u.momentum));
 }
 
+void check(const MergeMoments& m) {
+  positive("rows", m.rows);
+  positive("parts", m.parts);
+}
+
+void check(const AddSums& s) {
+  positive("count", s.count);
+  positive("parts", s.parts);
+}
+
 void check(const NormaliseParameters& p) {
   positive("images", p.images);
   positive("channels", p.channels);
@@ -27,6 +37,12 @@ bool checkNormalisation(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::momentsForward:
       check(decode<GroupedTile>(kernel));
+      return true;
+    case KernelKind::mergeMoments:
+      check(decode<MergeMoments>(kernel));
+      return true;
+    case KernelKind::addSums:
+      check(decode<AddSums>(kernel));
       return true;
     case KernelKind::momentsOfRunning:
       check(decode<ChannelCount>(kernel));

@@ -171,6 +171,14 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const auto t = decode<GroupedTile>(kernel);
       return {e.tile(t), moments(statisticsRows(t))};
     }
+    case KernelKind::mergeMoments: {
+      const auto m = decode<MergeMoments>(kernel);
+      return {moments(checkedMultiply(m.rows, m.parts)), moments(m.rows)};
+    }
+    case KernelKind::addSums: {
+      const auto s = decode<AddSums>(kernel);
+      return {doubles(checkedMultiply(s.count, s.parts)), doubles(s.count)};
+    }
     case KernelKind::momentsOfRunning: {
       const std::int64_t channels = decode<ChannelCount>(kernel).channels;
       return {e.parameters(channels), e.parameters(channels), moments(channels)};

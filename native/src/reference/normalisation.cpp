@@ -58,6 +58,23 @@ void momentsForward(const GroupedTile& t, const T* source, Moments* moments) {
       moments[statisticsRow(t, image, channel)].merge(channels[static_cast<std::size_t>(image * t.channels + channel)]);
 }
 
+// Parts of all ranks, in their order.
+void mergeMoments(const MergeMoments& m, const Moments* source, Moments* moments) {
+  for (std::int64_t row = 0; row < m.rows; ++row) {
+    Moments merged;
+    for (std::int64_t part = 0; part < m.parts; ++part) merged.merge(source[part * m.rows + row]);
+    moments[row] = merged;
+  }
+}
+
+void addSums(const AddSums& s, const double* source, double* sums) {
+  for (std::int64_t at = 0; at < s.count; ++at) {
+    double sum = 0;
+    for (std::int64_t part = 0; part < s.parts; ++part) sum += source[part * s.count + at];
+    sums[at] = sum;
+  }
+}
+
 // Of count 1, so that the variance is the sum of squared deviations.
 template <class T>
 void momentsOfRunning(const ChannelCount& c, const T* mean, const T* variance, Moments* moments) {
@@ -141,8 +158,6 @@ void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands,
   });
 }
 
-// Of parameters alone.
-
 }  // namespace
 
 template <class T>
@@ -152,6 +167,10 @@ std::unique_ptr<CompiledKernel> compileNormalisation(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::momentsForward:
       return compiled([t = decode<GroupedTile>(kernel)](const A& a) { momentsForward<T>(t, a.at<T>(0), a.at<Moments>(1)); });
+    case KernelKind::mergeMoments:
+      return compiled([m = decode<MergeMoments>(kernel)](const A& a) { mergeMoments(m, a.at<Moments>(0), a.at<Moments>(1)); });
+    case KernelKind::addSums:
+      return compiled([s = decode<AddSums>(kernel)](const A& a) { addSums(s, a.at<double>(0), a.at<double>(1)); });
     case KernelKind::momentsOfRunning:
       return compiled([c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning<P>(c, a.at<P>(0), a.at<P>(1), a.at<Moments>(2)); });
     case KernelKind::updateRunning:

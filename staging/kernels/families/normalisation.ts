@@ -10,6 +10,13 @@ export const normalisationKernels = {
    * tile, in double (Chan et al. 1979).
    */
   momentsForward: { fields: fields.groupedTile, operands: { source: 'read', moments: 'accumulate' } },
+  /**
+   * The moments of `rows` of which each rank has gathered a part: those of `parts` ranks, which lie
+   * one after the other, merged in their order.
+   */
+  mergeMoments: { fields: fields.mergeMoments, operands: { source: 'read', moments: 'write' } },
+  /** Sums in double, `count` of each of `parts` ranks, added in the order of ranks. */
+  addSums: { fields: fields.addSums, operands: { source: 'read', sums: 'write' } },
   /** Moments (count 1) that stand for a running mean and variance [channels]. */
   momentsOfRunning: { fields: fields.channelCount, operands: { mean: 'read', variance: 'read', moments: 'write' } },
   /** running = (1 - momentum) running + momentum batch; the variance unbiased, as in PyTorch. */

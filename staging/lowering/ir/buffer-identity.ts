@@ -36,6 +36,8 @@ const ofTiles = {
   'gradient-norm': 'the sum of squares of all gradients',
   'received-gradients': 'gradients of all ranks',
   'received-moments': 'moments of all ranks',
+  'received-statistics': 'statistics of all ranks',
+  'rows-of-others': 'rows of other ranks',
   'sent-rows': 'rows for a rank',
   'received-rows': 'rows of a rank'
 } as const

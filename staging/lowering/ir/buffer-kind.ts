@@ -36,6 +36,8 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   'gradient-norm': 'workspace',
   'received-gradients': 'workspace',
   'received-moments': 'workspace',
+  'received-statistics': 'workspace',
+  'rows-of-others': 'workspace',
   'sent-rows': 'workspace',
   'received-rows': 'workspace'
 }

@@ -13,7 +13,7 @@ import type { HostGradient } from '../tile/host-gradients'
 import { finishOverlaps, updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
 import { emitTiles } from './double-buffering'
-import { exchangeGradients, leaveGradientsToFirstRank } from './exchange-rows'
+import { contributingOnce, exchangeGradients, leaveGradientsToFirstRank } from './exchange-rows'
 import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
 import { zeroInputGradients } from './zero-input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
@@ -86,9 +86,11 @@ const createBackward = (scope: ModelScope, code: SegmentCode, finish: FinishGrad
  * its parameters are updated or handed out, or their gradients left in the arena for the section
  * `update`, which also zeroes them. Nothing runs where nothing is to be learnt.
  */
-export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonly Step[] | undefined, finish: FinishGradient): void => {
-  const { segment, ends, hostTensors } = code
+export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readonly Step[] | undefined, finish: FinishGradient): void => {
+  const { segment } = given
   if (segment.to < scope.graph.nodes.length && !scope.requiresGrad.slice(segment.from + 1, segment.to + 1).some((wanted) => wanted)) return
+  const code = contributingOnce(scope, given)
+  const { ends, hostTensors } = code
   const backward = createBackward(scope, code, finish)
   const { isLast, isTiled } = backward
   // A last segment without tiles runs forward first.

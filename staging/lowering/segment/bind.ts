@@ -3,7 +3,8 @@ import { gathersMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
 import { boundaryTensors } from '../../graph/boundary-tensors'
-import { sharedTensor, type SharedTensor } from '../../graph/shared-tensor'
+import { assumedSharing, readersInRows, sharedTensor, type SharedTensor } from '../../graph/shared-tensor'
+import type { StepGraph } from '../../graph/step-graph'
 import type { SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
@@ -12,22 +13,32 @@ import { emitForward } from './forward'
 import { bodiesOf, type SegmentCode } from './segment-code'
 import { addPendingReductions, readIntervals, regularRuns, createHostTensors, type IntervalOf } from '../tile/host-rows'
 import { wholeTensor } from '../scope/copies'
+import { summedOverRanks } from './exchange-rows'
 import type { WholeTensor } from '../ir/tile-tensor'
 
 const outputOf = (scope: ModelScope, tensor: number, shared: SharedTensor | undefined): WholeTensor =>
   wholeTensor(scope, tensor, wholeIdentity('output', scope.graph.nodes[tensor - 1]!.name), 'boundary', shared)
 
 /** Places for whole tensors between segments. */
-const boundariesOf = (scope: ModelScope, segments: readonly Segment[], tensors: Iterable<number>): Map<number, Boundary> => {
+const boundariesOf = (
+  scope: ModelScope,
+  segments: readonly Segment[],
+  tensors: Iterable<number>,
+  sharing: (tensor: number) => SharedTensor | undefined
+): Map<number, Boundary> => {
   const open = (tensor: number): Boundary => {
     const { name } = scope.graph.nodes[tensor - 1]!
-    const shared = scope.graph.shard && sharedTensor(scope.graph, segments, tensor)
+    const shared = scope.graph.shard && sharing(tensor)
+    const readInRows = readersInRows(scope.graph, segments, tensor)
+    const gradientOf = (): WholeTensor => {
+      const gradient = wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient', shared)
+      return shared === undefined && readInRows.length > 0 ? summedOverRanks(scope, gradient) : gradient
+    }
     return {
       tensor: outputOf(scope, tensor, shared),
-      gradient: scope.requiresGrad[tensor]!
-        ? wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient', shared)
-        : undefined,
-      shared
+      gradient: scope.requiresGrad[tensor]! ? gradientOf() : undefined,
+      shared,
+      readInRows
     }
   }
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
@@ -46,7 +57,8 @@ export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]
     boundaries: boundariesOf(
       scope,
       segments,
-      [...leaving].filter((tensor) => !hostTensors.has(tensor))
+      [...leaving].filter((tensor) => !hostTensors.has(tensor)),
+      (tensor) => sharedTensor(scope.graph, segments, tensor)
     ),
     hostTensors
   }
@@ -108,6 +120,8 @@ const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling,
   return bands.length === 0 ? tiling : { ...tiling, H: regularRuns(graph, segment, tiling.H, bands) }
 }
 
+const ofItsOwn = (graph: StepGraph, segment: Segment, tensor: number): SharedTensor | undefined => sharedTensor(graph, [segment], tensor)
+
 /** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
 export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
   const { inputs, outputs } = boundaryTensors(scope.graph, segment)
@@ -117,7 +131,8 @@ export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTi
     boundaries: boundariesOf(
       scope,
       [segment],
-      [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor))
+      [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor)),
+      (tensor) => (tensor <= segment.from ? assumedSharing : ofItsOwn)(scope.graph, segment, tensor)
     ),
     hostTensors
   })

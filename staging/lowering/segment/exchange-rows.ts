@@ -1,9 +1,10 @@
+import type { Shard } from '../../graph/graph'
 import { intersect, type Interval } from '../../graph/interval'
 import { shardOf } from '../../graph/shard'
-import type { SharedTensor } from '../../graph/shared-tensor'
+import { countedRows, type SharedTensor } from '../../graph/shared-tensor'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
-import { copyPart, freshTile } from '../scope/copies'
+import { copyPart, freshTile, wholeTensor } from '../scope/copies'
 import { allOf, regionExtents } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import { zeroBuffer, type SegmentCode } from './segment-code'
@@ -61,13 +62,25 @@ const crossing = ({ rows }: SharedTensor): readonly { readonly owner: number; re
   )
 
 /** The partial sums of all ranks are added, in the order of rows. */
-const addSums = (scope: ModelScope, whole: WholeTensor, count: number, index: number): void => {
+const addSums = (scope: ModelScope, whole: WholeTensor, { count, index }: Shard): void => {
   const others = Array.from({ length: count }, (_, rank) => ({ rank, part: allOf(whole) })).filter(({ rank }) => rank !== index)
   const received = exchange(scope, count, others, others)
   const own = freshTile(scope, { kind: 'received-rows' }, whole.extents, whole.layout)
   copyPart(scope.builder, allOf(whole), allOf(own), 0, scope.activationBytes)
   const inOrder = [...received.slice(0, index).map(({ tile }) => tile), own, ...received.slice(index).map(({ tile }) => tile)]
   inOrder.forEach((tile, rank) => copyPart(scope.builder, allOf(tile), allOf(whole), rank === 0 ? 0 : 1, scope.activationBytes))
+}
+
+/** Rows of a tensor go from one of each pair of ranks to the other, which takes or adds them. */
+const sendRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, { count, index }: Shard, to: 'holder' | 'owner'): void => {
+  const pairs = crossing(shared)
+  if (pairs.length === 0) return
+  const from = to === 'holder' ? 'owner' : 'holder'
+  const partOf = (rows: Interval): Part => ({ tensor: whole, region: rowsOf(whole, rows) })
+  const sends = pairs.filter((pair) => pair[from] === index).map((pair) => ({ rank: pair[to], part: partOf(pair.rows) }))
+  const receives = pairs.filter((pair) => pair[to] === index).map((pair) => ({ rank: pair[from], part: partOf(pair.rows) }))
+  for (const { tile, part } of exchange(scope, count, sends, receives))
+    copyPart(scope.builder, allOf(tile), part, to === 'holder' ? 0 : 1, scope.activationBytes)
 }
 
 /**
@@ -79,17 +92,20 @@ export const exchangeOutputs = (scope: ModelScope, code: SegmentCode, writes: (t
   for (const tensor of code.ends.outputs.filter(writes)) {
     const { tensor: whole, shared } = code.boundaries.get(tensor) ?? {}
     if (shard === undefined || whole === undefined || shared === undefined) continue
-    const { count, index } = shard
-    const pairs = crossing(shared)
-    if (shared.isSummed) addSums(scope, whole, count, index)
-    else if (pairs.length > 0) {
-      const partOf = (rows: Interval): Part => ({ tensor: whole, region: rowsOf(whole, rows) })
-      const sends = pairs.filter(({ owner }) => owner === index).map(({ holder, rows }) => ({ rank: holder, part: partOf(rows) }))
-      const receives = pairs.filter(({ holder }) => holder === index).map(({ owner, rows }) => ({ rank: owner, part: partOf(rows) }))
-      for (const { tile, part } of exchange(scope, count, sends, receives))
-        copyPart(scope.builder, allOf(tile), part, 0, scope.activationBytes)
-    }
+    if (shared.isSummed) addSums(scope, whole, shard)
+    else sendRows(scope, whole, shared, shard, 'holder')
   }
+}
+
+/**
+ * The gradient of a tensor that all ranks have made alike, of which each has contributions of its
+ * rows.
+ */
+export const summedOverRanks = ({ graph }: ModelScope, gradient: WholeTensor): WholeTensor => {
+  const rows = gradient.extents[2]
+  const { from, to } = countedRows(rows, graph.shard!)
+  const buffer: Buffer = { ...gradient.buffer, share: { kind: 'sum', own: [from, to], of: rows } }
+  return { ...gradient, buffer, address: arenaOperand(buffer) }
 }
 
 /**
@@ -100,29 +116,42 @@ export const leaveGradientsToFirstRank = (scope: ModelScope, { segment, ends, bo
   const { graph } = scope
   if (graph.shard === undefined || graph.shard.index === 0 || shardOf(graph, segment) === undefined) return
   for (const tensor of ends.inputs) {
-    const { gradient, shared } = boundaries.get(tensor) ?? {}
-    if (gradient !== undefined && shared?.isGathered === true && shared.readInRows.at(-1)?.from === segment.from)
-      zeroBuffer(scope, gradient.buffer)
+    const { gradient, readInRows } = boundaries.get(tensor) ?? {}
+    const isReadAfter = graph.readers[tensor]!.some((reader) => reader >= segment.to)
+    if (gradient !== undefined && isReadAfter && readInRows?.at(-1)?.from === segment.from) zeroBuffer(scope, gradient.buffer)
   }
 }
 
 /**
+ * The ends of a segment that all ranks run alike, between others that read its inputs in rows: what
+ * it contributes to their gradients is the first rank's, and the others leave theirs.
+ */
+export const contributingOnce = (scope: ModelScope, code: SegmentCode): SegmentCode => {
+  const { graph } = scope
+  const { segment, ends, boundaries } = code
+  if (graph.shard === undefined || graph.shard.index === 0 || shardOf(graph, segment) !== undefined) return code
+  const left = ends.inputs.flatMap((tensor) => {
+    const boundary = boundaries.get(tensor)
+    if (boundary?.gradient === undefined || !boundary.readInRows.some(({ from }) => from >= segment.to)) return []
+    const gradient = wholeTensor(scope, tensor, boundary.gradient.identity, 'unwanted')
+    zeroBuffer(scope, gradient.buffer)
+    return [[tensor, { ...boundary, gradient }] as const]
+  })
+  return left.length === 0 ? code : { ...code, boundaries: new Map([...boundaries, ...left]) }
+}
+
+/**
  * Before a segment's backward: what the readers of its outputs on other ranks have contributed to
- * the gradients of rows is added by the rank that owns those, in the order of ranks. Readers that
- * run on all ranks alike have made all of a gradient on each.
+ * the gradients of rows is added by the rank that owns those, in the order of ranks; of outputs
+ * that all ranks have made alike, all add the contributions of all. Readers that run on all ranks
+ * alike have made all of a gradient on each.
  */
 export const exchangeGradients = (scope: ModelScope, code: SegmentCode): void => {
   const { shard } = scope.graph
   for (const tensor of code.ends.outputs) {
-    const { gradient, shared } = code.boundaries.get(tensor) ?? {}
-    if (shard === undefined || gradient === undefined || shared === undefined || shared.readInRows.length === 0) continue
-    const { count, index } = shard
-    const pairs = crossing(shared)
-    if (pairs.length === 0) continue
-    const partOf = (rows: Interval): Part => ({ tensor: gradient, region: rowsOf(gradient, rows) })
-    const sends = pairs.filter(({ holder }) => holder === index).map(({ owner, rows }) => ({ rank: owner, part: partOf(rows) }))
-    const receives = pairs.filter(({ owner }) => owner === index).map(({ holder, rows }) => ({ rank: holder, part: partOf(rows) }))
-    for (const { tile, part } of exchange(scope, count, sends, receives))
-      copyPart(scope.builder, allOf(tile), part, 1, scope.activationBytes)
+    const { gradient, shared, readInRows = [] } = code.boundaries.get(tensor) ?? {}
+    if (shard === undefined || gradient === undefined || readInRows.length === 0) continue
+    if (shared === undefined) addSums(scope, gradient, shard)
+    else sendRows(scope, gradient, shared, shard, 'owner')
   }
 }

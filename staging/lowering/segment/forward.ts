@@ -10,6 +10,7 @@ import { emitForwardAlone } from '../tile/op-alone'
 import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
 import { exchangeOutputs } from './exchange-rows'
+import { mergeMoments } from './merge-statistics'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { createSegmentScope } from './segment-scope'
 
@@ -35,17 +36,19 @@ const createSums = (scope: ModelScope, { segment: { grid }, ends, boundaries }: 
   )
 }
 
-/** Casts the outputs to which all tiles have added, and gathers their moments. */
-const completeSums = (
-  scope: ModelScope,
-  { segment, ends, boundaries }: SegmentCode,
-  pass: Pass,
-  sums: ReadonlyMap<number, TileTensor>
-): void => {
+/**
+ * Casts the outputs to which all tiles have added; ranks that share rows exchange what others read
+ * of outputs, and merge moments.
+ */
+const completeOutputs = (scope: ModelScope, code: SegmentCode, pass: Pass, sums: ReadonlyMap<number, TileTensor>): void => {
+  const { segment, ends, boundaries } = code
   const wholeOf = (tensor: number): TileTensor => boundaries.get(tensor)!.tensor
   sums.forEach((sum, tensor) => castTile(scope.builder, sum, wholeOf(tensor)))
+  exchangeOutputs(scope, code, pass.writes)
   for (const tensor of ends.outputs)
-    if (isSummedByTiles(scope.graph.nodes[tensor - 1]!, segment)) gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
+    if (isSummedByTiles(scope.graph, scope.graph.nodes[tensor - 1]!, segment))
+      gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
+  mergeMoments(scope, segment, pass)
 }
 
 /**
@@ -72,8 +75,7 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     op: (body, _, position) => emitForwardAlone({ scope: { ...inside, slot: undefined }, bound: code, body, pass }, position),
     directions: ['forward']
   })
-  completeSums(scope, code, pass, sums)
-  exchangeOutputs(scope, code, pass.writes)
+  completeOutputs(scope, code, pass, sums)
   if (pass.mode === 'evaluate') finishOverlaps(scope, segment)
   if (pass.mode !== 'evaluate' && pass.mode !== 'rematerialize') updateRunning(scope, segment)
   return pass.mode === 'keep' ? kept : undefined

@@ -1,4 +1,6 @@
 import { tileIdentity, wholeIdentity } from '../ir/buffer-identity'
+import { shardOf } from '../../graph/shard'
+import { countedRows } from '../../graph/shared-tensor'
 import type { Normalisation } from '../../graph/statistics'
 import { arenaOperand, noOperand, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
@@ -6,7 +8,8 @@ import { statisticsCount, rowsOfTile, sumBytes } from '../../ops/moment-addresse
 import { trainableTensors } from '../scope/parameters'
 import type { SegmentScope } from '../scope/scope'
 import { isPending } from '../tile/moments'
-import { emitPendingGradient, emitReductionParameters } from '../tile/reduction-backward'
+import { emitPendingGradient, emitPendingGradientOfRows, emitReductionParameters } from '../tile/reduction-backward'
+import { addGradientSums } from './merge-statistics'
 import { inputGradientOf, type SegmentBackward } from './segment-backward'
 import { zeroBuffer } from './segment-code'
 
@@ -52,7 +55,7 @@ const createPending = (backward: SegmentBackward, position: number): readonly Pe
   const { scope, code } = backward
   const node = nodeAt(backward, position)
   const tensor = node.inputs[0]!
-  if (!isPending(code.segment, node)) return []
+  if (!isPending(scope.graph, code.segment, node)) return []
   const whole = inputGradientOf(backward, tensor)
   if (whole === undefined || whole === 'exchange') return []
   if (scope.graph.readers[tensor]!.length === 1) return [{ position, tensor, dy: whole }]
@@ -73,7 +76,7 @@ export const prepareReductions = (backward: SegmentBackward): Reductions => {
   pending.forEach(({ dy }) => zeroBuffer(scope, dy.buffer))
   const waiting = positions.filter((position) => {
     const node = nodeAt(backward, position)
-    return isPending(code.segment, node) && code.hostTensors.get(node.inputs[0]!)?.gradient !== undefined
+    return isPending(scope.graph, code.segment, node) && code.hostTensors.get(node.inputs[0]!)?.gradient !== undefined
   })
   return { positions, sums, pending, waiting }
 }
@@ -93,16 +96,25 @@ export const finishReduction = ({ scope, sumOf, finish }: SegmentBackward, { sum
 
 /** After the tiles: what waited for all of them, but for what waits on the host still. */
 export const finishReductions = (backward: SegmentBackward, reductions: Reductions, inside: SegmentScope): void => {
-  const { code, pass } = backward
+  const { scope, code, pass } = backward
+  const shard = shardOf(scope.graph, code.segment)
   for (const position of reductions.positions) {
     const buffer = reductions.sums.get(position)
     if (buffer === undefined || reductions.waiting.includes(position)) continue
     const wait = reductions.pending.find((one) => one.position === position)
-    if (wait !== undefined) {
-      const { tensor, gradient } = code.boundaries.get(wait.tensor)!
+    const makeInputGradient = (): void => {
+      if (wait === undefined) return
+      const { tensor, gradient, shared } = code.boundaries.get(wait.tensor)!
       const slope = pass.negativeSlopeOf(position)
-      emitPendingGradient(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: arenaOperand(buffer), slope })
+      const complete = { source: tensor, dy: wait.dy, gradient: gradient!, sums: arenaOperand(buffer), slope }
+      if (shard === undefined) return emitPendingGradient(inside, position, complete)
+      addGradientSums(scope, buffer)
+      const { owned } = shared?.rows[shard.index] ?? { owned: countedRows(tensor.extents[2], shard) }
+      emitPendingGradientOfRows(inside, position, complete, owned)
     }
+    // Where ranks share rows, each has its part of the gradients of parameters.
+    if (shard === undefined) makeInputGradient()
     finishReduction(backward, reductions, position)
+    if (shard !== undefined) makeInputGradient()
   }
 }

@@ -3,7 +3,10 @@ import { shardOf } from '../../graph/shard'
 import { ownedRows } from '../../graph/shared-tensor'
 import type { Segment } from '../../plans/plan'
 import type { ProgramShard, RowShare } from '../../program/program'
+import { gathersMoments } from '../../graph/statistics'
+import { bufferText, tileIdentity, type BufferIdentity } from '../ir/buffer-identity'
 import type { ModelScope } from '../scope/scope'
+import { gatheredInRows } from '../segment/merge-statistics'
 import { trainableTensors } from '../scope/parameters'
 
 const labelBytes = 4
@@ -20,6 +23,18 @@ const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly S
   return { kind: 'rows', held: [0, height], rowBytes, own: [from, to], of: height, isSent: false }
 }
 
+/** The moments that ranks gather, each of its rows. */
+const momentsMerged = (scope: ModelScope, segments: readonly Segment[]): readonly BufferIdentity[] =>
+  segments.flatMap((segment) => gatheredInRows(scope, segment)).map((position) => scope.moments.get(position)!.identity)
+
+/** The sums for gradients of normalisations' inputs of which each rank makes its part. */
+const sumsMerged = ({ graph, requiresGrad }: ModelScope, segments: readonly Segment[]): readonly BufferIdentity[] =>
+  segments
+    .filter((segment) => shardOf(graph, segment) !== undefined)
+    .flatMap(({ from, to }) => graph.nodes.slice(from, to))
+    .filter((node) => gathersMoments(node) && requiresGrad[node.inputs[0]!]!)
+    .map(({ name }) => tileIdentity('sums', name))
+
 /** What the verifier is told of the rank whose Program is lowered. */
 export const programShard = (scope: ModelScope, segments: readonly Segment[]): ProgramShard => {
   const { graph, parameters } = scope
@@ -28,6 +43,7 @@ export const programShard = (scope: ModelScope, segments: readonly Segment[]): P
   return {
     ...graph.shard!,
     ...(target && { target }),
-    alike: alike.flatMap(({ from, to }) => parameters.slice(from, to).flatMap(trainableTensors)).map(({ name }) => name)
+    alike: alike.flatMap(({ from, to }) => parameters.slice(from, to).flatMap(trainableTensors)).map(({ name }) => name),
+    merged: [...momentsMerged(scope, segments), ...sumsMerged(scope, segments)].map(bufferText)
   }
 }

@@ -4,7 +4,7 @@ import type { ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
 import { runningMoments } from '../scope/running-moments'
 import type { ModelScope } from '../scope/scope'
-import { mostRanks } from '../../graph/objective'
+import { mostRanks, sharesMicroBatches } from '../../graph/objective'
 import { momentBytes } from '../../ops/moment-addresses'
 import { launchUpdateRunning } from '../tile/moments'
 
@@ -115,7 +115,7 @@ const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, slices }: R
 
 /** After a step, which left the gradients and moments of one micro-batch. */
 export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduction): void => {
-  reduceMoments(scope, builder, reduction)
+  if (sharesMicroBatches(scope.graph.objective)) reduceMoments(scope, builder, reduction)
   reduceGradients(builder, scope.parameters.flatMap(trainableTensors), reduction)
 }
 

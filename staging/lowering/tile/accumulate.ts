@@ -1,5 +1,6 @@
 import { tileIdentity } from '../ir/buffer-identity'
-import type { Node } from '../../graph/graph'
+import type { Graph, Node } from '../../graph/graph'
+import { shardOf } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
 import { arenaOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
@@ -13,8 +14,12 @@ import type { Pass } from './bound-segment'
 /** Tells whether an op adds to its output, which is zeroed first. */
 export const accumulates = (node: Node): boolean => loweringOf(node).accumulates?.(node.args as never) === true
 
-/** Tells whether an op's output is complete only when all tiles of a segment have added to it. */
-export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesSpatially(node)
+/**
+ * Tells whether an op's output is complete only when all tiles of a segment, of all ranks, have
+ * added to it.
+ */
+export const isSummedByTiles = (graph: Graph, node: Node, segment: Segment): boolean =>
+  reducesSpatially(node) && (segment.grid.H > 1 || segment.grid.W > 1 || shardOf(graph, segment) !== undefined)
 
 /** Tells whether the tiles of an image make an op's output together. */
 export const reducesSpatially = ({ access }: Node): boolean => access.H.kind === 'reduce'

@@ -1,5 +1,6 @@
 import type { Segment } from '../../plans/plan'
 import type { BoundaryTensors } from '../../graph/boundary-tensors'
+import type { Span } from '../../graph/span'
 import type { SharedTensor } from '../../graph/shared-tensor'
 import type { ModelScope } from '../scope/scope'
 import type { UnplacedOperand } from '../ir/builder'
@@ -11,6 +12,8 @@ export interface Boundary {
   readonly gradient: WholeTensor | undefined
   /** How ranks share it; absent where every rank has all of it. */
   readonly shared: SharedTensor | undefined
+  /** The segments that read it of which each rank runs its rows. */
+  readonly readInRows: readonly Span[]
 }
 
 /**

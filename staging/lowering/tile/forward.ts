@@ -61,7 +61,7 @@ export const runStep = (tile: ForwardTile, step: Step): void => {
     if (accumulates(node)) accumulate(scope, step, pass)
     else runForward(scope, step)
   }
-  if (!isSummedByTiles(node, bound.segment)) gatherMoments(tile, tensor, destination)
+  if (!isSummedByTiles(scope.graph, node, bound.segment)) gatherMoments(tile, tensor, destination)
   if (pass.writes(tensor)) storeOutput(tile, tensor, destination)
 }
 

@@ -1,5 +1,7 @@
 import { tileIdentity } from '../ir/buffer-identity'
-import { reducingRanks } from '../../graph/objective'
+import { sharesMicroBatches } from '../../graph/objective'
+import type { Graph } from '../../graph/graph'
+import { shardOf } from '../../graph/shard'
 import { gathersStatistics, isWithinTile, updatesRunning, type Normalisation } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
@@ -36,7 +38,12 @@ export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
 /**
  * The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are.
  */
-const gatheringOf = ({ graph }: ModelScope, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
+export const gatheringOf = (
+  { graph }: ModelScope,
+  { from, to }: Segment,
+  { mode }: Pick<Pass, 'mode'>,
+  tensor: number
+): readonly number[] =>
   mode === 'recompute' || mode === 'rematerialize'
     ? []
     : graph.readers[tensor]!.filter((reader) => gathersStatistics(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
@@ -101,7 +108,7 @@ export const launchUpdateRunning = (
  * where ranks share micro-batches, in the section `reduce` instead.
  */
 export const updateRunning = (scope: ModelScope, segment: Segment): void => {
-  if (reducingRanks(scope.graph.objective) !== undefined) return
+  if (sharesMicroBatches(scope.graph.objective)) return
   gatheringFrom(scope, segment).forEach((position) => {
     const node = scope.graph.nodes[position]!
     if (updatesRunning(node))
@@ -140,7 +147,7 @@ export const frozenMoments = (
 
 /**
  * Tells whether the gradient of a normalisation's input waits until that of its output is complete:
- * its moments go beyond a tile.
+ * its moments go beyond a tile, or beyond this rank's rows.
  */
-export const isPending = ({ grid }: Segment, { statistics }: Normalisation): boolean =>
-  statistics.gathered && !isWithinTile(statistics, grid)
+export const isPending = (graph: Graph, segment: Segment, { statistics }: Normalisation): boolean =>
+  statistics.gathered && (!isWithinTile(statistics, segment.grid) || shardOf(graph, segment) !== undefined)

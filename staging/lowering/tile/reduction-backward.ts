@@ -1,12 +1,13 @@
+import type { Interval } from '../../graph/interval'
 import type { Normalisation } from '../../graph/statistics'
 import { noOperand, type UnplacedOperand } from '../ir/builder'
-import type { TileTensor } from '../ir/tile-tensor'
+import type { Region, TileTensor } from '../ir/tile-tensor'
 import { statisticsCount } from '../../ops/moment-addresses'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
-import { copyPart } from '../scope/copies'
+import { copyPart, freshTile } from '../scope/copies'
 import type { Step } from '../scope/op-step'
 import { trainableTensors } from '../scope/parameters'
-import { allOf } from '../scope/regions'
+import { allOf, regionExtents } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { contribute, createInputGradient } from './input-gradients'
@@ -103,4 +104,47 @@ export const emitPendingGradient = (
     { kind: 'normaliseBackward', ...fields, add: dy === gradient ? 0 : 1 },
     { ...operands, sums, destinationGradient: dy.address, sourceGradient: gradient.address }
   )
+}
+
+/** The rows of a tensor before, and behind, those of a range. */
+const rowsBeside = (tensor: TileTensor, { from, to }: Interval): readonly Region[] => {
+  const { region } = allOf(tensor)
+  const [first, end] = [region.from[1], region.from[1] + region.size[1]]
+  return [
+    [first, Math.min(from, end)],
+    [Math.max(to, first), end]
+  ].flatMap(([begin, behind]) =>
+    begin! < behind!
+      ? [{ ...region, from: [0, begin!, 0] as const, size: [region.size[0], behind! - begin!, region.size[2]] as const }]
+      : []
+  )
+}
+
+const copyOfRows = (scope: ModelScope, tensor: TileTensor, region: Region): TileTensor => {
+  const copy = freshTile(scope, { kind: 'rows-of-others' }, regionExtents(region, tensor.extents[1]), tensor.layout)
+  copyPart(scope.builder, { tensor, region }, allOf(copy), 0, scope.activationBytes)
+  return copy
+}
+
+/**
+ * As `emitPendingGradient`, where ranks share rows. The gradient of a normalisation's input is that
+ * of its output by a factor, less means. A rank has contributions to rows of others too: it makes
+ * what the factor makes of them, and the means are taken away by the rank whose rows they are.
+ */
+export const emitPendingGradientOfRows = (scope: ModelScope, position: number, complete: CompleteReduction, own: Interval): void => {
+  const { source, dy, gradient, slope } = complete
+  const node = scope.graph.nodes[position] as Normalisation
+  const others = rowsBeside(gradient, own).map((region) => {
+    const [input, contributed] = [copyOfRows(scope, source, region), copyOfRows(scope, dy, region)]
+    return { region, input, contributed, before: dy === gradient ? contributed : copyOfRows(scope, gradient, region) }
+  })
+  emitPendingGradient(scope, position, complete)
+  for (const { region, input, contributed, before } of others) {
+    const { fields, operands } = normalisationKernel(scope, node, position, input, region, slope)
+    scope.builder.launch<'normaliseBackward'>(
+      { kind: 'normaliseBackward', ...fields, add: dy === gradient ? 0 : 1 },
+      { ...operands, sums: noOperand, destinationGradient: contributed.address, sourceGradient: before.address }
+    )
+    copyPart(scope.builder, allOf(before), { tensor: gradient, region }, 0, scope.activationBytes)
+  }
 }

@@ -16,6 +16,8 @@ const normalisation = (k: Normalised, e: number, p: number) => ({
 /** What operands of the kernels of staging/kernels/families/normalisation.ts touch. */
 export const normalisationRegions: RegionRows<keyof typeof normalisationKernels> = {
   momentsForward: (k, e) => ({ source: tile(k, e), moments: moments(images(k) * k.groups) }),
+  mergeMoments: ({ rows, parts }) => ({ source: moments(rows * parts), moments: moments(rows) }),
+  addSums: ({ count, parts }) => ({ source: contiguous(count * parts * doubleBytes), sums: contiguous(count * doubleBytes) }),
   momentsOfRunning: ({ channels }, _, p) => ({
     mean: contiguous(channels * p),
     variance: contiguous(channels * p),

@@ -2,14 +2,21 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import { ignoredLabel } from '../images/class-list'
 import { type Dataset, labelKind } from '../images/dataset'
 import { upscaledExtent } from '../images/decode-image'
 import type { SeenImage } from '../images/image-notices'
+import { isMask } from '../images/labels'
 import type { Extent2 } from '../images/resolution'
 import type { Planned, SetupGraph } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
+import { centreCrop } from './batches'
+import type { Validation } from './best'
+import { createImageLoader } from './image-loader'
 import { type ValidatedImage, type ValidationGroup, planValidation } from './plan-validation'
 import type { TrainingRequest } from './request'
+import type { ValidateOn } from './validate-on'
+import { nothingCounts } from './validation'
 
 /** Fails where what is asked for is not measured on such data. */
 export const checkValidateOn = (
@@ -33,6 +40,7 @@ interface Trained {
   readonly seen: readonly SeenImage[]
   /** The least size to which images are enlarged. */
   readonly least: Extent2
+  readonly pixelBytes: number
 }
 
 const imagesOf = ({ examples }: Dataset, { seen, least }: Trained): E.Either<Failure, readonly ValidatedImage[]> => {
@@ -48,19 +56,22 @@ const imagesOf = ({ examples }: Dataset, { seen, least }: Trained): E.Either<Fai
   )
 }
 
-/**
- * Plans the validation of whole images with masks; undefined where the middle crops are validated:
- * where that is asked for, for other labels, and where whole images do not fit, which is told.
- */
-export const planWholeValidation = (
+/** How images with masks are validated; both absent of other labels, and without validation. */
+export interface MaskValidation {
+  readonly validatedOn?: ValidateOn
+  /** Plans of whole images; absent where the middle crops are validated. */
+  readonly validationGroups?: readonly ValidationGroup[]
+}
+
+/** Plans the validation of whole images; undefined where they do not fit, which is told. */
+const planWholeImages = (
   request: TrainingRequest,
-  validation: Dataset | undefined,
+  validation: Dataset,
   trained: Trained
 ): Outcome<readonly ValidationGroup[] | undefined> => {
   const { options, setup, notify } = request
   const { validateOn, perImage, bestBy } = options
   const { planned, built } = trained
-  if (validation === undefined || labelKind(validation) !== 'mask' || validateOn === 'crop') return TE.right(undefined)
   return pipe(
     TE.fromEither(imagesOf(validation, trained)),
     TE.chain((images) =>
@@ -82,5 +93,52 @@ export const planWholeValidation = (
       notify(`${failure.message}: the crop in the middle of each is validated in its place; give ${remedy}`)
       return TE.right(undefined)
     })
+  )
+}
+
+/** Fails where in no middle crop a pixel counts: nothing could be measured. */
+const checkMiddles =
+  (
+    { options: { rotate, skipBad }, resolution }: TrainingRequest,
+    { examples }: Dataset,
+    { planned, pixelBytes }: Trained
+  ): Outcome<MaskValidation> =>
+  async () => {
+    const [, , height, width] = planned.staged.program.input
+    const crop = { height, width }
+    const loader = createImageLoader({ crop, batch: 1, rotate, resolution, pixelBytes })
+    for (const example of examples) {
+      if (!isMask(example.label)) continue
+      const labels = await loader.classes(example, example.label, centreCrop(crop))()
+      if (E.isLeft(labels) && !(skipBad && labels.left.code === 'input')) return labels
+      if (E.isRight(labels) && labels.right.some((label) => label !== ignoredLabel)) return E.right({ validatedOn: 'crop' })
+    }
+    return E.left(nothingCounts(crop))
+  }
+
+/** Finds how images with masks are validated: whole, where that is wanted and fits, or not. */
+export const planMaskValidation = (
+  request: TrainingRequest,
+  validation: Dataset | undefined,
+  trained: Trained
+): Outcome<MaskValidation> => {
+  if (validation === undefined || labelKind(validation) !== 'mask') return TE.right({})
+  return pipe(
+    request.options.validateOn === 'crop' ? TE.right(undefined) : planWholeImages(request, validation, trained),
+    TE.chain((groups) =>
+      groups === undefined ? checkMiddles(request, validation, trained) : TE.right({ validatedOn: 'image', validationGroups: groups })
+    )
+  )
+}
+
+const validatedTexts: Readonly<Record<ValidateOn, string>> = { image: 'whole images', crop: 'the crops in their middles' }
+
+/** Tells where validations before cannot be compared with those to come. */
+export const tellUncompared = ({ notify }: TrainingRequest, { validatedOn }: MaskValidation, before: readonly Validation[]): void => {
+  const last = before.at(-1)
+  if (validatedOn === undefined || last === undefined || last.validatedOn === validatedOn) return
+  const was = last.validatedOn === undefined ? 'another kind' : validatedTexts[last.validatedOn]
+  notify(
+    `the validations up to step ${last.step} were of ${was}, and those to come are of ${validatedTexts[validatedOn]}: they are not compared, and the best is found anew`
   )
 }

@@ -1,0 +1,62 @@
+import { gathersMoments } from '../../graph/statistics'
+import { shardOf } from '../../graph/shard'
+import type { Segment } from '../../plans/plan'
+import { momentBytes, sumBytes } from '../../ops/moment-addresses'
+import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
+import type { ModelScope } from '../scope/scope'
+import { reducesSpatially } from '../tile/accumulate'
+import type { Pass } from '../tile/bound-segment'
+import { gatheringOf } from '../tile/moments'
+
+/** What all ranks have gathered in a buffer, in their order; waits until it is there. */
+const gatherParts = (builder: Builder, { bytes, ...buffer }: Buffer, parts: number): Buffer => {
+  const received = builder.buffer({ kind: 'received-statistics' }, parts * bytes)
+  const [gathered, arrived] = [builder.freshEvent(), builder.freshEvent()]
+  builder.record('compute', gathered)
+  builder.wait('network', gathered)
+  builder.allToAll({
+    ...{ ranks: parts, bytes, sendStride: 0, receiveStride: bytes },
+    send: arenaOperand({ bytes, ...buffer }),
+    receive: arenaOperand(received)
+  })
+  builder.record('network', arrived)
+  builder.wait('compute', arrived)
+  return received
+}
+
+/** Tells whether the ranks gather statistics of a tensor that a segment makes each of its rows. */
+const isGatheredInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment, tensor: number): boolean =>
+  shardOf(graph, segment) !== undefined && !reducesSpatially(graph.nodes[tensor - 1]!)
+
+const madeBy = ({ from, to }: Segment): readonly number[] => Array.from({ length: to - from }, (_, index) => from + 1 + index)
+
+/** The positions of normalisations whose moments ranks gather in a segment, each of its rows. */
+export const gatheredInRows = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
+  madeBy(segment)
+    .filter((tensor) => isGatheredInRows(scope, segment, tensor))
+    .flatMap((tensor) => scope.graph.readers[tensor]!.filter((reader) => gathersMoments(scope.graph.nodes[reader]!)))
+
+/**
+ * After a segment's forward: of what each rank has gathered of its rows, all make the moments of
+ * all rows, merged in the order of ranks (Chan, Golub, LeVeque 1979).
+ */
+export const mergeMoments = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>): void => {
+  const { builder, graph, moments } = scope
+  for (const tensor of madeBy(segment).filter((one) => isGatheredInRows(scope, segment, one)))
+    for (const position of gatheringOf(scope, segment, pass, tensor)) {
+      const buffer = moments.get(position)!
+      const parts = graph.shard!.count
+      const source = arenaOperand(gatherParts(builder, buffer, parts))
+      builder.launch<'mergeMoments'>(
+        { kind: 'mergeMoments', rows: buffer.bytes / momentBytes, parts },
+        { source, moments: arenaOperand(buffer) }
+      )
+    }
+}
+
+/** The sums for the gradient of a normalisation's input, of all ranks, added in their order. */
+export const addGradientSums = ({ builder, graph }: ModelScope, buffer: Buffer): void => {
+  const parts = graph.shard!.count
+  const source = arenaOperand(gatherParts(builder, buffer, parts))
+  builder.launch<'addSums'>({ kind: 'addSums', count: (buffer.bytes / sumBytes) * 2, parts }, { source, sums: arenaOperand(buffer) })
+}

@@ -1,0 +1,171 @@
+/** What is measured of sets of labels and of values, by numbers made by hand, and in a training. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, meanSquaredError, model, relu, sigmoid, type Layers } from '../../dsl'
+import { type TrainOptions, predict, train } from '../../src'
+import { measureLabelSets } from '../../src/metrics/label-sets'
+import { measureValues } from '../../src/metrics/values'
+import { noise, writeColours } from './example-images'
+import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+
+const close = (found: number | null | undefined, expected: number, within = 1e-12): void =>
+  assert.ok(
+    typeof found === 'number' && Math.abs(found - expected) <= within * Math.max(1, Math.abs(expected)),
+    `${found} is not ${expected}`
+  )
+
+test('sets of labels: decisions, F1 and areas of four images and three classes', () => {
+  const values = Float64Array.of(2, -1, -3, 1, 3, -2, -1, -2, -1, -4, 1, -5)
+  const targets = [1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0]
+  const found = measureLabelSets({ values, targets, classes: 3, threshold: 0 })
+  // Class 0: two of three are found, none wrongly. Class 1: one of one is found, and one wrongly.
+  assert.equal(found.classF1, [4 / 5, 2 / 3, null])
+  close(found.f1, (4 / 5 + 2 / 3) / 2)
+  // Wrong are class 0 of the last image, and class 1 of the second.
+  close(found.accuracy, 10 / 12)
+  // Class 0: 2, 1 and -4 against -1: two of three pairs. Class 1: 1 against -1, 3 and -2.
+  assert.equal(found.classAuc, [2 / 3, 2 / 3, null])
+  close(found.auc, 2 / 3)
+})
+
+test('a score at the threshold is not above it, and probabilities are cut at a half', () => {
+  const targets = [1, 0]
+  close(measureLabelSets({ values: Float64Array.of(0, 0), targets, classes: 1, threshold: 0 }).accuracy, 1 / 2)
+  close(measureLabelSets({ values: Float64Array.of(0.6, 0.4), targets, classes: 1, threshold: 0.5 }).accuracy, 1)
+})
+
+test('values: errors and R² of each, and their means', () => {
+  const predicted = Float64Array.of(2.5, 7, 0, 7, 2, 7, 8, 6)
+  const targets = [3, 5, -0.5, 5, 2, 5, 7, 5]
+  const found = measureValues({ predicted, targets, count: 2 })
+  // scikit-learn's example of r2_score is the first: 1 - 1.5 / 29.1875.
+  close(found.valueMae![0], 0.5)
+  close(found.valueR2![0], 1 - 1.5 / 29.1875)
+  assert.equal([found.valueMae![1], found.valueR2![1]], [1.75, null])
+  close(found.mae, (0.5 + 1.75) / 2)
+  close(found.r2, 1 - 1.5 / 29.1875)
+})
+
+test('a value that is not known does not count, and the mean of all targets has an R² of 0', () => {
+  const found = measureValues({ predicted: Float64Array.of(2, 9, 2), targets: [1, NaN, 3], count: 1 })
+  assert.equal([found.mae, found.r2], [1, 0])
+})
+
+const side = 16
+const sets = [
+  [1, 0],
+  [1, 1],
+  [0, 1],
+  [0, 0],
+  [0, 1]
+] as const
+const amounts = [12, -3, 40, 7, 0.5] as const
+
+test.before(async () => {
+  for (const image of sets.keys()) {
+    const colours = noise(3 * side * side, image)
+    await writeColours(
+      at(`${image}.png`),
+      colours.map((value, index) => (sets[image]![index % 3 === 0 ? 0 : 1] === 1 ? 128 + (value >> 1) : value >> 1)),
+      { height: side, width: side }
+    )
+  }
+  writeFileSync(at('sets.csv'), `path,class:x,class:y\n${sets.map(([x, y], image) => `${image}.png,${x},${y}\n`).join('')}`)
+  writeFileSync(at('values.csv'), `path,value\n${amounts.map((amount, image) => `${image}.png,${amount}\n`).join('')}`)
+})
+
+const body: Layers = [conv2d({ out: 6, k: 3 }), relu, globalAvgPool]
+const scoring = (outputs: number, end: Layers = []) =>
+  model({ name: 'scoring', input: [2, 3, side, side], layers: [...body, linear({ out: outputs }), ...end] })
+
+const options = {
+  ...{ input: [2, 3, side, side], device: 'reference', precision: 'float64', threads: 1, seed: 3, steps: 3, lr: 0.02 },
+  save: at('w.safetensors')
+} as const satisfies Partial<TrainOptions>
+
+/** The scores of each image by the weights that a training has left. */
+const scoresOf = async (outputs: number, end: Layers = []): Promise<readonly (readonly number[])[]> => {
+  const found: (readonly number[])[] = []
+  for (const image of sets.keys()) {
+    const { scores } = await valueOf(
+      predict({
+        ...{ model: scoring(outputs, end), device: 'reference', precision: 'float64', threads: 1 },
+        ...{ weights: at('w.safetensors'), image: at(`${image}.png`) }
+      })
+    )
+    found.push(scores!)
+  }
+  return found
+}
+
+test('a training with sets of labels is validated: loss, accuracy, F1 and AUC of its images', async () => {
+  const data = at('sets.csv')
+  const report = await valueOf(train({ ...options, model: scoring(2), loss: 'binary-cross-entropy', data, validation: data, bestBy: 'f1' }))
+  const { loss, accuracy, classF1, classAuc } = report.validations!.at(-1)!
+  const scores = await scoresOf(2)
+  const expected = measureLabelSets({ values: Float64Array.from(scores.flat()), targets: sets.flat(), classes: 2, threshold: 0 })
+  const losses = scores.flatMap((row, image) => row.map((score, one) => Math.log1p(Math.exp(sets[image]![one] === 1 ? -score : score))))
+  close(loss, losses.reduce((sum, one) => sum + one) / losses.length, 1e-9)
+  assert.equal([accuracy, classF1, classAuc], [expected.accuracy, expected.classF1, expected.classAuc])
+  assert.is(report.best!.f1, expected.f1)
+})
+
+test('sets of labels of a model whose own loss is of probabilities', async () => {
+  const [data, end] = [at('sets.csv'), [sigmoid, meanSquaredError]] as const
+  const report = await valueOf(train({ ...options, model: scoring(2, end), data, validation: data }))
+  const { loss, accuracy, f1, auc } = report.validations!.at(-1)!
+  const values = Float64Array.from((await scoresOf(2, [sigmoid])).flat())
+  const targets = sets.flat()
+  close(loss, values.reduce((sum, value, index) => sum + (value - targets[index]!) ** 2, 0) / values.length, 1e-9)
+  const expected = measureLabelSets({ values, targets, classes: 2, threshold: 0.5 })
+  assert.equal([accuracy, f1, auc], [expected.accuracy, expected.f1, expected.auc])
+})
+
+test('a training with values is validated: loss, mean absolute error and R²', async () => {
+  const data = at('values.csv')
+  for (const loss of ['huber:delta=2', undefined] as const) {
+    const end = loss === undefined ? [meanSquaredError] : []
+    const report = await valueOf(
+      train({ ...options, model: scoring(1, end), ...(loss && { loss }), data, validation: data, validateEvery: 1, bestBy: 'mae' })
+    )
+    const { loss: found, mae, r2, accuracy } = report.validations!.at(-1)!
+    const mean = amounts.reduce<number>((sum, one) => sum + one, 0) / amounts.length
+    const spread = amounts.reduce<number>((sum, one) => sum + (one - mean) ** 2, 0)
+    // R² says the squared error of the images, and so does a loss that is just that.
+    assert.is(accuracy, undefined)
+    assert.ok(mae! > 0)
+    if (loss === undefined) close(found, ((1 - r2!) * spread) / amounts.length, 1e-9)
+    const best = report.validations!.reduce((least, one) => (one.mae! < least.mae! ? one : least))
+    assert.is(report.best!.step, best.step)
+  }
+})
+
+test('a validation of many batches, and of a share of the data', async () => {
+  const data = at('sets.csv')
+  const one = await valueOf(
+    train({ ...options, model: scoring(2), input: [1, 3, side, side], loss: 'binary-focal', data, validation: data, steps: 1, lr: 1e-12 })
+  )
+  const five = await valueOf(
+    train({ ...options, model: scoring(2), input: [5, 3, side, side], loss: 'binary-focal', data, validation: data, steps: 1, lr: 1e-12 })
+  )
+  close(one.validations![0]!.loss, five.validations![0]!.loss, 1e-9)
+  assert.equal(one.validations![0]!.classAuc, five.validations![0]!.classAuc)
+  const shared = await valueOf(train({ ...options, model: scoring(2), loss: 'binary-focal', data, validation: 0.4, steps: 1 }))
+  assert.is(shared.validations!.length, 1)
+})
+
+test('what is not measured of such labels is named', async () => {
+  const refused = async (data: string, bestBy: NonNullable<TrainOptions['bestBy']>): Promise<string> =>
+    (await failureOf(train({ ...options, model: scoring(2), loss: 'binary-cross-entropy', data: at(data), validation: at(data), bestBy })))
+      .message
+  assert.is(await refused('sets.csv', 'r2'), '--best-by r2 is not measured on such data; take loss, accuracy, auc or f1')
+  assert.is(await refused('values.csv', 'f1'), '--best-by f1 is not measured on such data; take loss, mae or r2')
+})
+
+test.run()

@@ -1,0 +1,170 @@
+/** Training on ranks that Open MPI's launcher starts, where there is one. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Ended } from './command-line'
+import { compiledCommand } from './compiled-command'
+import { writeImages } from './example-images'
+import { assertCloseLosses } from './rank-trainings'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+
+test.before(() => writeImages(at('images'), 6))
+
+const mpirun = ['mpirun.openmpi', 'mpirun'].find((name) =>
+  /Open MPI/.test(spawnSync(name, ['--version'], { encoding: 'utf8' }).stdout ?? '')
+)
+if (mpirun === undefined) console.log("tests of Open MPI's launcher are skipped: there is no mpirun; install openmpi-bin")
+const withLauncher = mpirun === undefined ? test.skip : test
+
+const command = compiledCommand()
+const trainOf = (...more: readonly string[]): readonly string[] => [
+  ...[command.script, 'train', command.model, '--data', at('images'), '--accumulate', '4', '--threads', '1', '--quiet', '--json'],
+  ...more
+]
+
+/** Runs the command on so many ranks, which Open MPI starts. */
+const launch = (
+  size: number,
+  args: readonly string[],
+  onStart: (launcher: ChildProcess) => void = () => undefined,
+  environment: Readonly<Record<string, string>> = {}
+): Promise<Ended & { readonly milliseconds: number }> =>
+  new Promise((resolve, reject) => {
+    const started = performance.now()
+    const asRoot = process.getuid?.() === 0 ? ['--allow-run-as-root'] : []
+    const child = spawn(mpirun!, [...asRoot, '--oversubscribe', '--bind-to', 'none', '-n', `${size}`, process.execPath, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment }
+    })
+    let [stdout, stderr] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ status, stdout, stderr, milliseconds: performance.now() - started }))
+    onStart(child)
+  })
+
+/** Processes of the command whose arguments hold a text, launchers aside, by their ids. */
+const ranksWith = (text: string): readonly number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const [program = '', ...args] = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0')
+        return program === process.execPath && args.some((one) => one.includes(text))
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+
+/** The newest state in a folder, by its step; 0 where there is none. */
+const newestStep = (state: string): number =>
+  existsSync(state) ? Math.max(0, ...readdirSync(state).map((name) => Number(/^step-(\d+)\.safetensors$/.exec(name)?.[1] ?? 0))) : 0
+
+/** Waits until a state of a step or a later one is there, for a minute at most: older ones go. */
+const reaches = async (state: string, step: number): Promise<void> => {
+  for (let tries = 0; newestStep(state) < step; tries += 1) {
+    if (tries > 600) throw new Error(`${state} has no state of step ${step} or later`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+withLauncher('mpirun trains to the same bytes as this process alone, and one rank answers', async () => {
+  const weights = async (size: number): Promise<Buffer> => {
+    const save = at(`launched-${size}.safetensors`)
+    const { status, stdout, stderr } = await launch(size, trainOf('--steps', '3', '--save', save))
+    assert.is(status, 0, stderr)
+    assert.is(JSON.parse(stdout).steps, 3)
+    return readFileSync(save)
+  }
+  const one = await weights(1)
+  assert.ok((await weights(2)).equals(one))
+  const alone = spawnSync(process.execPath, trainOf('--steps', '3', '--save', at('alone.safetensors')), { encoding: 'utf8' })
+  assert.is(alone.status, 0, alone.stderr)
+  // Where nothing is tiled, an update without ranks adds the same micro-batches in the same order.
+  assert.ok(readFileSync(at('alone.safetensors')).equals(one))
+})
+
+withLauncher('mpirun trains on shared rows as this process does on whole images', async () => {
+  const more = ['--steps', '3', '--device', 'reference', '--budget', '70%']
+  const alone = spawnSync(process.execPath, trainOf(...more), { encoding: 'utf8' })
+  assert.is(alone.status, 0, alone.stderr)
+  const { status, stdout, stderr } = await launch(2, trainOf(...more, '--shard-rows'))
+  assert.is(status, 0, stderr)
+  assertCloseLosses(JSON.parse(stdout).loss, JSON.parse(alone.stdout).loss)
+})
+
+withLauncher('under mpirun all ranks end with what one of them fails with, said once', async () => {
+  const refused = await launch(3, trainOf('--steps', '2'))
+  assert.is(refused.status, 2, refused.stderr)
+  assert.is(refused.stderr.split('\n').filter((line) => line.startsWith('3 ranks share the micro-batches')).length, 1, refused.stderr)
+  assert.is(JSON.parse(refused.stdout).error.code, 'input')
+})
+
+withLauncher('a rank that is killed ends all within seconds, and its training goes on from the last state', async () => {
+  const state = at('killed')
+  let killed = 0
+  const ended = await launch(2, trainOf('--steps', '100000', '--state', state, '--state-every', '2'), () => {
+    void reaches(state, 4).then(() => {
+      killed = performance.now()
+      process.kill(ranksWith(state).at(-1)!, 'SIGKILL')
+    })
+  })
+  assert.is.not(ended.status, 0)
+  assert.ok(performance.now() - killed < 20_000)
+  assert.equal(ranksWith(state), [])
+  const steps = newestStep(state)
+  const again = await launch(1, trainOf('--steps', `${steps + 2}`, '--state', state, '--resume'))
+  assert.is(again.status, 0, again.stderr)
+  assert.is(JSON.parse(again.stdout).steps, steps + 2)
+})
+
+withLauncher('a rank that hangs ends all within seconds, and is named', async () => {
+  const state = at('hanging')
+  let hangs = 0
+  const ended = await launch(
+    4,
+    trainOf('--steps', '100000', '--state', state, '--state-every', '2'),
+    () => {
+      void reaches(state, 4).then(() => {
+        hangs = performance.now()
+        process.kill(ranksWith(state)[1]!, 'SIGSTOP')
+      })
+    },
+    { TILEFOLD_RANK_TIMEOUT: '3' }
+  )
+  assert.is(ended.status, 1, ended.stderr)
+  const said = `${ended.stdout}${ended.stderr}`
+  // On a busy machine the wait for one rank may end while another one has not begun its own.
+  assert.match(said, /rank [0-3]( hangs|.* hang): the others have waited for more than 3 seconds/, said)
+  assert.ok(performance.now() - hangs < 20_000)
+  // A process that is stopped ends a moment after the launcher, which has killed it.
+  for (let tries = 0; tries < 100 && ranksWith(state).length > 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(ranksWith(state), [])
+})
+
+withLauncher('a time that ranks are to wait must be one', async () => {
+  const ended = await launch(1, trainOf('--steps', '1'), undefined, { TILEFOLD_RANK_TIMEOUT: 'soon' })
+  assert.is(ended.status, 2, ended.stderr)
+  assert.match(ended.stderr, /TILEFOLD_RANK_TIMEOUT is soon: give the seconds that ranks wait for one that hangs/)
+})
+
+withLauncher('SIGTERM to one rank ends all after the same step, with a state', async () => {
+  const state = at('terminated')
+  const { status, stdout, stderr } = await launch(2, trainOf('--steps', '100000', '--state', state, '--state-every', '3'), () => {
+    void reaches(state, 3).then(() => process.kill(ranksWith(state).at(-1)!, 'SIGTERM'))
+  })
+  assert.is(status, 130, stderr)
+  const { message } = JSON.parse(stdout).error
+  const [, done] = /^interrupted after (\d+) of 100000 steps; .* holds the state after step \1\.$/.exec(message) ?? []
+  assert.ok(done !== undefined, message)
+  assert.ok(existsSync(join(state, `step-${done}.safetensors`)))
+})
+
+test.run()

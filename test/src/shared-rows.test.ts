@@ -1,0 +1,161 @@
+/** Training on several ranks of this process that share the rows of each image. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, relu } from '../../dsl'
+import { train } from '../../src/commands/train'
+import type { TrainOptions } from '../../src/option-tables/train-options'
+import { openTensorFile, readTensor } from '../../src/weights/safetensors'
+import { must } from '../must'
+import { writeImages, writeMasks } from './example-images'
+import { assertCloseLosses, classifierOptions, failuresOf, trainOnRanks } from './rank-trainings'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+const options = classifierOptions(at('images'))
+
+test.before(async () => {
+  await writeImages(at('images'), 6)
+  mkdirSync(at('masks'))
+  await writeMasks(at('masks'))
+})
+
+const rowClassifier = model({
+  name: 'rows',
+  input: [1, 3, 64, 32],
+  layers: [
+    conv2d({ out: 4, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 2 }),
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
+
+const rowOptions = (more: Partial<TrainOptions> = {}): TrainOptions =>
+  options({ model: rowClassifier, device: 'reference', accumulate: 2, budget: '60%', clipNorm: 0.5, ...more })
+
+const rowSegmenter = model({
+  name: 'pixels',
+  input: [1, 3, 24, 16],
+  layers: [
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 3, s: 1, p: 1 }),
+    conv2d({ out: 8, k: 5, p: 2 }),
+    relu,
+    conv2d({ out: 3, k: 1 })
+  ]
+})
+
+test('ranks that share rows train as one process does, in a part of its memory', async () => {
+  const one = must(await train(rowOptions({ steps: 4 }))())
+  for (const size of [2, 3, 4]) {
+    const reports = (await trainOnRanks(size, () => rowOptions({ steps: 4, shardRows: true }))).map(must)
+    for (const { loss, predictedPeakBytes } of reports) {
+      assert.equal(loss, reports[0]!.loss)
+      assertCloseLosses(loss, one.loss)
+      assert.ok(predictedPeakBytes < one.predictedPeakBytes, `${predictedPeakBytes} is not less than ${one.predictedPeakBytes}`)
+    }
+  }
+})
+
+const unequalRows = model({
+  name: 'unequal',
+  input: [1, 3, 37, 16],
+  layers: [conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 8, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
+})
+
+test('a budget trains that fits the rank of most rows', async () => {
+  // Of 37 rows the first rank has 19 and the second 18, whose plan of 68416 bytes needs 71360 on
+  // the first.
+  const reports = (await trainOnRanks(2, () => rowOptions({ model: unequalRows, steps: 1, budget: 70_000, shardRows: true }))).map(must)
+  for (const { predictedPeakBytes } of reports) assert.ok(predictedPeakBytes <= 70_000, `${predictedPeakBytes}`)
+})
+
+test('a plan that does not fit another rank is followed by one for that rank', async () => {
+  // Of 13 rows the first rank has 7. 88 % of what the plain step of the second one takes is less
+  // than its part of the first one's plan.
+  const layers = [conv2d({ out: 8, k: 2, p: 1 }), relu, conv2d({ out: 8, k: 4, p: 2 }), relu, conv2d({ out: 3, k: 1 })] as const
+  const few = model({ name: 'few', input: [1, 3, 13, 16], layers })
+  const more = { model: few, data: at('masks/masks.csv'), steps: 2 }
+  const one = must(await train(rowOptions({ ...more, budget: '100%' }))())
+  const reports = (await trainOnRanks(2, () => rowOptions({ ...more, budget: '88%', shardRows: true }))).map(must)
+  for (const { loss } of reports) assertCloseLosses(loss, one.loss)
+})
+
+test('ranks that share rows train on masks as one process does', async () => {
+  const more = { model: rowSegmenter, data: at('masks/masks.csv'), classWeights: 'balanced', steps: 3, budget: '100%' }
+  const one = must(await train(rowOptions(more))())
+  for (const size of [2, 4]) {
+    const [report] = (await trainOnRanks(size, () => rowOptions({ ...more, shardRows: true }))).map(must)
+    assertCloseLosses(report!.loss, one.loss)
+  }
+})
+
+/** All values of a file of weights, by name. */
+const weightsIn = async (path: string): Promise<ReadonlyMap<string, Float64Array>> => {
+  const file = must(await openTensorFile(path)())
+  const weights = new Map<string, Float64Array>()
+  for (const [name, { shape }] of file.tensors) {
+    const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
+    must(await readTensor(file, name, values)())
+    weights.set(name, values)
+  }
+  return weights
+}
+
+test('ranks that share rows normalise by statistics of all rows, as one process does, running statistics too', async () => {
+  const save = (name: string): TrainOptions => options({ device: 'reference', accumulate: 2, steps: 4, save: at(name) })
+  const one = must(await train(save('one.safetensors'))())
+  const whole = await weightsIn(at('one.safetensors'))
+  for (const size of [2, 3]) {
+    const name = `rows-${size}.safetensors`
+    const reports = (await trainOnRanks(size, () => ({ ...save(name), shardRows: true }))).map(must)
+    for (const { loss } of reports) assertCloseLosses(loss, one.loss)
+    const shared = await weightsIn(at(name))
+    assert.equal([...shared.keys()], [...whole.keys()])
+    for (const [weight, values] of shared) {
+      const furthest = values.reduce((most, value, place) => Math.max(most, Math.abs(value - whole.get(weight)![place]!)), 0)
+      assert.ok(furthest < 1e-6, `${weight} of ${size} ranks is ${furthest} apart`)
+    }
+  }
+})
+
+test('a training of shared rows goes on on another number of ranks', async () => {
+  const whole = must(await train(rowOptions({ steps: 6 }))())
+  const stateOf = (steps: number) => ({ steps, state: at('rows-state'), resume: true, shardRows: true })
+  for (const [index, size] of [3, 1, 2].entries()) {
+    const [report] = (await trainOnRanks(size, () => rowOptions(stateOf(2 * (index + 1))))).map(must)
+    assertCloseLosses(report!.loss, whole.loss.slice(0, 2 * (index + 1)))
+  }
+})
+
+test('one process shares no rows', async () => {
+  const [failure] = failuresOf([await train(rowOptions({ shardRows: true }))()])
+  assert.is(
+    failure!.message,
+    '--shard-rows shares rows among the processes that mpirun starts, and this one is alone: start it with mpirun'
+  )
+})
+
+for (const [what, more, sentence] of [
+  ['rows and a validation', { validation: 0.5 }, /^--validation is not for --shard-rows yet/],
+  [
+    'a maximum of whole images',
+    { model: model({ name: 'most', input: [1, 3, 64, 32], layers: [conv2d({ out: 4, k: 3 }), globalMaxPool, linear({ out: 2 })] }) },
+    /^most: 1 \(globalMaxPool\) takes the maximum of whole images, which ranks that share rows do not compare yet/
+  ],
+  ['rows that fit no rank', { budget: 1000 }, /^rows on 1x3x64x32 does not fit the budget of 1000 bytes/]
+] as const)
+  test(`${what}: one sentence on all ranks that share rows`, async () => {
+    const failures = failuresOf(await trainOnRanks(2, () => rowOptions({ ...more, shardRows: true })))
+    for (const { message } of failures) assert.is(message, failures[0]!.message)
+    assert.match(failures[0]!.message, sentence)
+  })
+
+test.run()
