@@ -6,6 +6,7 @@ const { spawnSync } = require('node:child_process')
 const { existsSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } = require('node:fs')
 const { join } = require('node:path')
 const { missingForTests, missingTools } = require('./missing-tools.js')
+const { markBundled } = require('./packaging/mark-bundled.js')
 
 const root = join(__dirname, '..')
 const addon = join(root, 'native', 'build', 'Release', 'tilefold.node')
@@ -95,7 +96,7 @@ const buildAddon = () => {
 
 installPackages()
 // Where packing failed, npm did not take the marks away.
-succeeds(process.execPath, [join(__dirname, 'packaging', 'mark-bundled.js'), '--undo'])
+markBundled(false)
 installSystem()
 if (process.argv.includes('--tests')) installForTests()
 if (!process.argv.includes('--no-addon')) buildAddon()

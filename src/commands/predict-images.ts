@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import * as E from 'fp-ts/Either'
+import { groupBy } from 'fp-ts/NonEmptyArray'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Graph } from '../../staging'
@@ -207,15 +208,7 @@ const openAll = ({ options, wanted, reading, progress }: Run, listed: readonly L
   )
 
 /** Images of the same extent stand together, so that each extent is planned once. */
-const byExtent = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
-  const groups = new Map<string, Job[]>()
-  for (const job of jobs) {
-    const { header, channels, elementType } = job.source
-    const extent = `${extentText(header)} ${channels} ${elementType}`
-    groups.set(extent, [...(groups.get(extent) ?? []), job])
-  }
-  return [...groups.values()]
-}
+const byExtent = groupBy(({ source: { header, channels, elementType } }: Job) => `${extentText(header)} ${channels} ${elementType}`)
 
 const listOf = ({ image, data }: DecodedPredictOptions): Outcome<readonly ListedImage[]> => {
   if (image !== undefined && data !== undefined) return TE.left(inputFailure('--image and --data both say what is predicted: give one'))
@@ -265,7 +258,7 @@ export const predictImages = (options: DecodedPredictOptions): Outcome<PredictRe
     TE.chainFirst(({ run, listed }) =>
       pipe(
         openAll(run, listed),
-        TE.chain((jobs) => TE.traverseSeqArray((images: readonly Job[]) => predictAlike(run, images))(byExtent(jobs)))
+        TE.chain((jobs) => TE.traverseSeqArray((images: readonly Job[]) => predictAlike(run, images))(Object.values(byExtent([...jobs]))))
       )
     ),
     TE.chainFirst(() => writeTable(options, progress)),

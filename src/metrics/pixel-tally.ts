@@ -71,12 +71,14 @@ export interface ImageTally {
   readonly finish: () => { readonly counts: PixelCounts; readonly scoreCounts: ScoreCounts }
 }
 
+const emptyPixelCounts = (classes: number): PixelCounts => ({
+  confusion: new Float64Array(classes * classes),
+  ...{ lossSum: 0, lossWeight: 0, overlapLoss: 0, images: 0, isFinite: true }
+})
+
 export const tallyImage = (measure: PixelMeasure): ImageTally => {
   const { channels, classes, ignored, functions, weightOf, areas } = measure
-  const counts: PixelCounts = {
-    confusion: new Float64Array(classes * classes),
-    ...{ lossSum: 0, lossWeight: 0, overlapLoss: 0, images: 0, isFinite: true }
-  }
+  const counts = emptyPixelCounts(classes)
   const scoreCounts = emptyScoreCounts(areas.length)
   const inputs = Array.from({ length: channels }, () => new Float64Array(atOnce))
   const labelled = new Uint8Array(atOnce)
@@ -158,10 +160,7 @@ export const tallyImage = (measure: PixelMeasure): ImageTally => {
 
 /** The counts of several images together. */
 export const sumCounts = ({ classes }: PixelMeasure, all: readonly PixelCounts[]): PixelCounts => {
-  const sum: PixelCounts = {
-    confusion: new Float64Array(classes * classes),
-    ...{ lossSum: 0, lossWeight: 0, overlapLoss: 0, images: 0, isFinite: true }
-  }
+  const sum = emptyPixelCounts(classes)
   for (const one of all) {
     one.confusion.forEach((count, index) => (sum.confusion[index]! += count))
     sum.lossSum += one.lossSum

@@ -14,7 +14,7 @@ import {
 } from '../../native'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
-import { type MemoryStepIo, type StepIo, createStepIo } from './step-io'
+import { type MemoryStepIo, type StepIo, copyTensors, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { drawParameters } from '../weights/initialise'
 import type { RunRecorder } from './run-recorder'
@@ -252,7 +252,7 @@ const toRunningNetwork = (
     save: (into) => {
       const before = saved
       if (before === undefined) return TE.map(() => undefined)(run('save', into, noStep, []))
-      return TE.fromIO(() => program.save.stepIo.forEach(({ name }) => into.view(name).set(before.view(name))))
+      return TE.fromIO(() => copyTensors(program.save.stepIo, before, into))
     },
     isSaved: () => saved !== undefined,
     suspendWhile: (use) => async () => {
@@ -263,7 +263,7 @@ const toRunningNetwork = (
       suspend()
       const used = await use(kept)()
       const restored = createStepIo(program.restore)
-      for (const { name } of program.restore.stepIo) restored.view(name).set(kept.view(name))
+      copyTensors(program.restore.stepIo, kept, restored)
       const reopened = await openRestored(opening, restored)()
       if (E.isLeft(reopened)) return reopened
       session = reopened.right

@@ -19,6 +19,10 @@ export interface MemoryStepIo extends StepIo {
 
 export const partBytes = 2 ** 30
 
+/** Copies the values that entries name, from where another section has them. */
+export const copyTensors = (entries: readonly StepIoEntry[], from: Pick<StepIo, 'view'>, to: Pick<StepIo, 'view'>): void =>
+  entries.forEach(({ name }) => to.view(name).set(from.view(name)))
+
 const elementCount = ({ shape }: StepIoEntry): number => shape.reduce((product, extent) => product * extent, 1)
 
 const viewOf = (buffer: ArrayBuffer, byteOffset: number, entry: StepIoEntry): Numbers => {

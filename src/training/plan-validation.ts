@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import { groupBy } from 'fp-ts/NonEmptyArray'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type AnyLayer, type Model, meanSquaredError } from '../../dsl'
@@ -190,11 +191,7 @@ const planGroup =
     )
   }
 
-const byExtent = (images: readonly ValidatedImage[]): readonly (readonly ValidatedImage[])[] => {
-  const groups = new Map<string, ValidatedImage[]>()
-  for (const image of images) groups.set(extentText(image.extent), [...(groups.get(extentText(image.extent)) ?? []), image])
-  return [...groups.values()]
-}
+const byExtent = groupBy(({ extent }: ValidatedImage) => extentText(extent))
 
 /**
  * Plans the evaluation of whole images within the bytes of the training's arena, which it takes the
@@ -207,7 +204,7 @@ export const planValidation = (request: ValidationRequest): Outcome<readonly Val
   const { input, images } = request
   const [, , height = 1, width = 1] = input
   const fields = fieldsAt(request, { height, width })
-  const groups = byExtent(images)
+  const groups = Object.values(byExtent([...images]))
   const planEach = TE.traverseSeqArray(planGroup(request, fields))(groups)
   if (groups.length <= mostExtents || fields === undefined) return planEach
   return pipe(

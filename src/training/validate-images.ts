@@ -9,7 +9,7 @@ import type { SeenCrop } from '../images/seen-crop'
 import { type Ranks, allGatherNumbers, failOnAllRanks } from '../ranks/ranks'
 import { runInTurn } from '../running/run-in-turn'
 import { type RunningNetwork, withAbort } from '../running/running-network'
-import type { StepIo } from '../running/step-io'
+import { type StepIo, copyTensors } from '../running/step-io'
 import { centreCrop } from './batches'
 import type { CropPlacement } from './crop-mask'
 import type { ImageLoader } from './image-loader'
@@ -96,7 +96,7 @@ const validateGroup = (
   const { restore } = planned.staged.program
   const windowLoader = loader.inCropsOf(window)
   const fill = (io: StepIo): Outcome<void> => {
-    for (const { name } of restore.stepIo) io.view(name).set(weights.view(name))
+    copyTensors(restore.stepIo, weights, io)
     return TE.right(undefined)
   }
 

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, symlink } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import * as E from 'fp-ts/Either'
+import { writeFileAtomic } from '../files/atomic-write'
 import { withExclusiveUse } from '../files/exclusive-use'
+import { makeFolder } from '../files/make-folder'
 
 /** A file of a repository of models, at a branch, tag or commit. */
 export interface HubFile {
@@ -112,7 +115,7 @@ export const cacheFile = async (file: HubFile, info: HubInfo, download: Download
   const path = snapshotPath(file, commit)
   if (!(await isThere(path))) {
     const lock = lockPath(file, etag)
-    for (const place of [blob, path, lock]) await mkdir(dirname(place), { recursive: true })
+    for (const place of [blob, path, lock]) await makeFolder(dirname(place))
     await withExclusiveUse(lock, onWait, async () => {
       if (!(await isThere(blob))) await completeBlob(blob, info, download)
       if (await isThere(path)) return
@@ -122,8 +125,9 @@ export const cacheFile = async (file: HubFile, info: HubInfo, download: Download
   }
   if (!commitName.test(file.revision)) {
     const reference = join(folder, 'refs', file.revision)
-    await mkdir(dirname(reference), { recursive: true })
-    await writeFile(reference, commit)
+    await makeFolder(dirname(reference))
+    const written = await writeFileAtomic(reference, () => [Buffer.from(commit)])()
+    if (E.isLeft(written)) throw new Error(written.left.message)
   }
   return path
 }
