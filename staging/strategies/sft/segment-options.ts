@@ -1,16 +1,15 @@
 import { overlapsCopies } from '../../devices/device-model'
-import { lazy, memoizeByNumber } from '../../memoize'
-import type { SegmentEstimate } from '../../lowering/cost/estimate'
+import { lazy } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
 import { endsOnHost } from '../../plans/host-tensors'
-import { liveTensors, boundaryTensors } from '../../graph/boundary-tensors'
-import { coarsestFitting, fastestPrefetching, firstFitting, type Option } from './grid-search'
+import type { Option } from './grid-search'
 import { candidateGrids } from '../grids'
-import type { ReadBytes } from '../least-bytes'
 import type { LeastWeights } from './least-weights'
-import type { Search, Variant } from '../strategy'
+import { type Boundaries, createOptionBytes } from './option-bytes'
+import type { Search } from '../strategy'
+import { createTiledOptions } from './tiled-options'
 
 /** No option of a kind does with less of either. */
 export interface LeastCost {
@@ -48,33 +47,6 @@ export interface SegmentOptions {
   readonly within: (available: number, tiledNanoseconds: number) => readonly Option[]
 }
 
-/** What the search knows of the tensors between segments. */
-export interface Boundaries {
-  /** Bytes of a tensor on the device, and as many of its gradient; 0 where it is on the host. */
-  readonly tensorBytes: (tensor: number) => number
-  readonly hasGradient: (tensor: number) => boolean
-  /** Absent where none may be there. */
-  readonly onHost: ReadonlySet<number> | undefined
-  /**
-   * Nothing before this node has gradients, nor a use for its tensors once the next segment has
-   * run.
-   */
-  readonly firstTrainable: number
-  /** Whether backward reads weights of these nodes in another layout than forward. */
-  readonly reorders: (span: Span) => boolean
-  /** Bytes of weights and their gradients that backward cannot do without. */
-  readonly leastWeights: (span: Span, variant: Variant) => LeastWeights
-  readonly readBytes: (span: Span) => ReadBytes
-  /** Whether an op runs forward again, in a segment that is computed again. */
-  readonly runsAgain: (span: Span) => (position: number) => boolean
-}
-
-/**
- * Tiles of the images that are still loaded ahead: each is followed by itself when a Program is
- * verified.
- */
-const maxPrefetchTiles = 4096
-
 /**
  * A segment takes at least this share of what its parts take: less than all, since of what strides
  * leave out it computes nothing.
@@ -92,51 +64,19 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
  * whole and spans several positions is left out: `joinSegments` makes it of its parts.
  */
 export const createSegmentOptions = (
-  { graph, device, estimate, variants: createVariants }: Search,
+  search: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, onHost, firstTrainable, reorders, leastWeights, readBytes, runsAgain }: Boundaries
+  boundaries: Boundaries
 ): ((span: Span) => SegmentOptions) => {
+  const { graph, device, estimate, variants: createVariants } = search
+  const { onHost, reorders, leastWeights, readBytes, runsAgain } = boundaries
   const end = graph.nodes.length
   const tiled = requestedTiles(graph)
-  const isFrozen = ({ to }: Span): boolean => to <= firstTrainable
-  const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
-  const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : liveTensors(graph, position)))
-  const outputBytesOf = (span: Span): number => bytesOf(boundaryTensors(graph, span).outputs)
-  /** Gradients of all tensors that live on either side of a segment. */
-  const gradientBytes = ({ from, to }: Span): number =>
-    bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
-  /** What the tensors at a segment's ends take, however it runs. */
-  const endBytesOf = (span: Span): number => (isFrozen(span) ? outputBytesOf(span) : gradientBytes(span))
-  /** What of the tensors before a segment is no longer there after it. */
-  const freedBytes = (span: Span): number => {
-    if (!isFrozen(span)) return 0
-    const remaining = new Set(crossingAt(span.to))
-    return bytesOf(crossingAt(span.from).filter((tensor) => !remaining.has(tensor)))
-  }
-  const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
-    const after = outputBytesOf(segment)
-    const frozen = isFrozen(segment)
-    const freed = freedBytes(segment)
-    return {
-      segment,
-      addedBytes: lazy(() => {
-        const { forwardBytes, backwardBytes, refusedKernel } = estimated.bytes()
-        if (refusedKernel !== undefined) return Infinity
-        // The last segment's forward is a part of its backward, even where nothing is learnt.
-        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
-        return Math.max(after + forwardBytes, backward)
-      }),
-      keptBytes: () => after + estimated.bytes().keptBytes - freed,
-      nanoseconds: estimated.nanoseconds
-    }
-  }
-  const optionOf = (segment: Segment): Option | undefined => {
-    const hostTensors = boundaryTensors(graph, segment).outputs.flatMap((tensor) => (onHost?.has(tensor) === true ? [tensor - 1] : []))
-    const estimated = segment.prefetch === true && tileCount(segment.grid) > maxPrefetchTiles ? undefined : estimate(segment, onHost)
-    return estimated && asOption(hostTensors.length === 0 ? segment : { ...segment, hostTensors }, estimated)
-  }
+  const bytes = createOptionBytes(search, boundaries)
+  const { optionOf } = bytes
 
-  const open = (span: Span): SegmentOptions => {
+  /** How the nodes of a span may run: in which variants, kept or computed again, and in which tiles. */
+  const waysOf = (span: Span) => {
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
     const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
@@ -170,44 +110,16 @@ export const createSegmentOptions = (
         : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
-    const grids = lazy(() => candidateGrids(graph, span, inRows))
-    const gridOptions = new Map<string, (index: number) => Option | undefined>()
-    const tiles = (
-      variant: number,
-      decided: Pick<Segment, 'reorder' | 'prefetch'>,
-      available: number,
-      slowest: number
-    ): Option | undefined => {
-      if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
-      const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
-      if (!inRows && nanoseconds > slowest) return undefined
-      const key = `${variant},${decided.reorder},${decided.prefetch}`
-      const gridOption =
-        gridOptions.get(key) ??
-        memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...variants[variant] }))
-      gridOptions.set(key, gridOption)
-      if (!inRows) return firstFitting(grids().length, gridOption, available, nanoseconds, slowest)
-      const found =
-        beside && decided.prefetch === true
-          ? fastestPrefetching(grids(), gridOption, available)
-          : coarsestFitting(grids().length, gridOption, available)
-      return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
-    }
-    /** Of the variants before `end`, in tiles; all leave the same in memory. */
-    const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
-      let best: Option | undefined
-      for (let variant = 0; variant < end; variant++)
-        for (const decided of reordering.flatMap((reorder) => loadings.map((loading) => ({ reorder, ...loading })))) {
-          const option = tiles(variant, decided, available, best?.nanoseconds() ?? slowest)
-          if (option !== undefined && option.nanoseconds() < (best?.nanoseconds() ?? Infinity)) best = option
-        }
-      return best
-    }
-    const endBytes = endBytesOf(span)
-    const leastKeptBytes = outputBytesOf(span) - freedBytes(span)
+    return { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, kept, again, coarsest }
+  }
+
+  const open = (span: Span): SegmentOptions => {
+    const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, kept, again, coarsest } = waysOf(span)
+    const endBytes = bytes.ends(span)
+    const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
     /** By variant: what it adds at least. */
     const least = lazy(() => {
-      const beside = isFrozen(span) ? 0 : gradientBytes(span)
+      const beside = bytes.isFrozen(span) ? 0 : bytes.gradients(span)
       const read = readBytes(span).all
       return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
         const { whole: apart, inStep, tiled, shared } = leastWeights(span, variant)
@@ -215,17 +127,10 @@ export const createSegmentOptions = (
         return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
       })
     })
-    /** Of the finest grid that can be, with the fewest bytes for weights. */
-    const finestTiles = lazy((): Option | undefined => {
-      const finest = (index: number): Option | undefined =>
-        optionOf({ ...span, grid: grids()[index]!, recompute: true, reorder: reordering.at(-1)!, ...variants.at(-1)! })
-      let [low, high] = [0, grids().length]
-      while (low < high) {
-        const middle = (low + high) >> 1
-        if (finest(middle) === undefined) high = middle
-        else low = middle + 1
-      }
-      return low === 0 ? undefined : finest(low - 1)
+    const inTiles = createTiledOptions({
+      ...{ span, variants, reordering, loadings, inRows, beside, least, optionOf },
+      grids: lazy(() => candidateGrids(graph, span, inRows)),
+      wholeNanoseconds: (variant) => coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
     })
     const mayFitWhole = (variant: number, available: number): boolean =>
       wanted !== undefined || inRows || least()[variant]!.whole <= available
@@ -262,7 +167,7 @@ export const createSegmentOptions = (
         const mayTile = wanted === undefined && least().some(({ tiled }) => tiled <= available)
         const fits = (option: Option | undefined): option is Option => option !== undefined && option.addedBytes() <= available
         // Those that keep least come first, and of those the ones that add least.
-        const found = [() => (mayTile ? finestTiles() : undefined), again.at(-1), kept.at(-1)].find((option) => fits(option?.()))?.()
+        const found = [() => (mayTile ? inTiles.finest() : undefined), again.at(-1), kept.at(-1)].find((option) => fits(option?.()))?.()
         return found?.keptBytes()
       },
       within: (available, tiledNanoseconds) => {
@@ -276,7 +181,7 @@ export const createSegmentOptions = (
         // computing.
         const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
         const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
-        const tiled = fastestTiles(isLimited ? coarsest.length : end, available, slowest)
+        const tiled = inTiles.fastest(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)
         return options
       }

@@ -1,0 +1,92 @@
+import { nanoseconds } from '../../devices/simulate'
+import type { DeviceModel } from '../../devices/device-model'
+import type { Kernel } from '../../kernels/kernels'
+import type { Builder, UnplacedOperand } from '../ir/builder'
+import { createCostBuilder } from './cost-builder'
+
+/** Nanoseconds of some launches, apart by what a segment's decisions change. */
+export interface Times {
+  /** Of launches that are the same however the weights are read. */
+  other: number
+  /** Of images that are loaded, which may go beside computing. */
+  loads: number
+  /** Of the convolutions that may run by Winograd, by their place in the segment. */
+  readonly convolutions: Float64Array
+  /** Of copies of weights in another layout or type, by the place of the layer. */
+  readonly weights: Float64Array
+}
+
+/** The launches of one tile, of which a pass over the segment runs `count`. */
+export interface TileTimes {
+  readonly count: number
+  readonly times: Times
+}
+
+export const noTimes = (places: number): Times => ({
+  ...{ other: 0, loads: 0 },
+  convolutions: new Float64Array(places),
+  weights: new Float64Array(places)
+})
+
+export const addTimes = (sums: Times, { count, times }: TileTimes): void => {
+  sums.other += count * times.other
+  sums.loads += count * times.loads
+  for (let place = 0; place < sums.weights.length; place++) {
+    sums.convolutions[place]! += count * times.convolutions[place]!
+    sums.weights[place]! += count * times.weights[place]!
+  }
+}
+
+/** What one op of a tile launches, as `Times` has it; its convolution and weights are its own. */
+export interface OpTimes {
+  readonly other: number
+  readonly loads: number
+  readonly convolution: number
+  readonly weights: number
+}
+
+export const addOpTimes = (sums: Times, place: number, { other, loads, convolution, weights }: OpTimes): void => {
+  sums.other += other
+  sums.loads += loads
+  sums.convolutions[place]! += convolution
+  sums.weights[place]! += weights
+}
+
+/** The operand that tells whose weights a kernel reads, or makes the gradient of. */
+const weightsOperand: { readonly [K in Kernel['kind']]?: string } = {
+  convolutionForward: 'weights',
+  convolutionBackwardData: 'weights',
+  convolutionBackwardWeights: 'weightGradient',
+  reorderWeights: 'source',
+  castWeights: 'source'
+}
+
+const parameterOf = (operand: UnplacedOperand | undefined): string | undefined =>
+  operand?.space === 'arena' && 'parameter' in operand.buffer.identity ? operand.buffer.identity.parameter : undefined
+
+/** Emits nothing; adds what launches take to times that are changed as it goes. */
+export const createTimesBuilder = (
+  device: DeviceModel,
+  places: ReadonlyMap<string, number>,
+  transformable: ReadonlySet<number>
+): { readonly builder: Builder; readonly into: (times: Times) => void } => {
+  let current = noTimes(0)
+  const launch = (kernel: { readonly kind: Kernel['kind'] }, operands: Readonly<Record<string, UnplacedOperand>>): void => {
+    const time = nanoseconds(device, kernel as Kernel)
+    const name = weightsOperand[kernel.kind]
+    const owner = name === undefined ? undefined : parameterOf(operands[name])
+    const place = owner === undefined ? undefined : places.get(owner)
+    if (kernel.kind === 'loadImage') current.loads += time
+    else if (place === undefined) current.other += time
+    else if (kernel.kind === 'reorderWeights' || kernel.kind === 'castWeights') current.weights[place]! += time
+    else if (transformable.has(place)) current.convolutions[place]! += time
+    else current.other += time
+  }
+  const builder = createCostBuilder(device)
+  return {
+    builder: { ...builder, launch, load: launch, loop: (_, __, body) => body(), pairs: (_, __, body) => body(0) },
+    into: (times) => {
+      current = times
+    }
+  }
+}

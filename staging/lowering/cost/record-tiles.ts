@@ -1,0 +1,161 @@
+import type { SegmentTiling } from '../../graph/tiling'
+import { memoize } from '../../memoize'
+import { loweringOf } from '../../ops'
+import type { Segment } from '../../plans/plan'
+import type { Builder } from '../ir/builder'
+import type { ModelScope } from '../scope/scope'
+import type { AroundTile } from '../segment/segment-code'
+import { transformablePositions } from '../segment/winograd'
+import type { Direction } from '../tile/bound-segment'
+import { emitSegment } from './emit-segment'
+import { type OpTimes, type TileTimes, type Times, addOpTimes, addTimes, createTimesBuilder, noTimes } from './launch-times'
+import { type ShapesOf, tileShapes } from './tile-shapes'
+
+/** A tiled segment's launches, where all or none of its convolutions run by Winograd. */
+export interface Recorded {
+  /** By pass and body. */
+  readonly tiles: ReadonlyMap<string, TileTimes>
+  /** Of all tiles, and of what stands around them. */
+  readonly all: Times
+}
+
+/**
+ * What ops take in tiles that are alike for them, whatever the grid: by pass, direction and how
+ * convolutions run; then by place, and by how the tile lies there.
+ */
+export type KnownOps = (key: string) => readonly Map<number, OpTimes>[]
+
+export type Reorder = Segment['reorder']
+
+/** A segment in tiles whose launches are recorded, or emitted in another way. */
+export interface TimedSegment {
+  readonly scope: ModelScope
+  readonly segment: Segment
+  /** Places of layers with weights, by the names of these. */
+  readonly places: ReadonlyMap<string, number>
+  /** Places of convolutions that may run by Winograd. */
+  readonly transformable: ReadonlySet<number>
+  /** Emits it with other decisions; `atOp` is told of each op of a tile before its launches. */
+  readonly emit: (
+    builder: Builder,
+    decided: Partial<Segment>,
+    aroundTile: AroundTile,
+    atOp?: (direction: Direction, position: number) => void
+  ) => void
+  /** Whether it reads weights in its tiles, however they are shared. */
+  readonly readsInTiles: boolean
+}
+
+export const createTimedSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling): TimedSegment => {
+  const { prefetch: _, ...inTurn } = segment
+  const { from, to } = segment
+  return {
+    scope,
+    segment,
+    places: new Map(
+      scope.parameters.slice(from, to).flatMap((both, place) => (both?.weight === undefined ? [] : [[both.weight.name, place] as const]))
+    ),
+    transformable: new Set(
+      transformablePositions(scope).flatMap((position) => (from <= position && position < to ? [position - from] : []))
+    ),
+    emit: (builder, decided, aroundTile, atOp) =>
+      emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile, ...(atOp && { atOp }) }),
+    readsInTiles: scope.graph.nodes.slice(from, to).some((node) => loweringOf(node).backwardReadsStored === true)
+  }
+}
+
+/** Times of the launches of one tile, taken apart by the op that launches. */
+const createOpSplitter = (count: number) => {
+  const own = noTimes(count)
+  /** Of the op that is emitted: where its times go. */
+  let current: { readonly place: number; readonly into: Map<number, OpTimes>; readonly shape: number } | undefined
+  /** What was launched of an op since it was last asked for. */
+  const take = (place: number): OpTimes => {
+    const { other, loads, convolutions, weights } = own
+    const op = { other, loads, convolution: convolutions[place]!, weights: weights[place]! }
+    own.other = own.loads = convolutions[place] = weights[place] = 0
+    return op
+  }
+  const end = (): void => {
+    if (current !== undefined) current.into.set(current.shape, take(current.place))
+    current = undefined
+  }
+  const begin = (next: NonNullable<typeof current>): void => {
+    end()
+    current = next
+  }
+  return { own, take, begin, end }
+}
+
+/** Goes through all launches of a segment; ops whose times are known are not emitted again. */
+export const recordTiles = (
+  { scope, segment, places, transformable, emit }: TimedSegment,
+  { winograd, reorder }: { readonly winograd: readonly number[]; readonly reorder: Reorder },
+  known: KnownOps,
+  shapesOf: ShapesOf
+): Recorded => {
+  const { from, to } = segment
+  const count = to - from
+  const owners = new Set(places.values())
+  const { builder, into } = createTimesBuilder(scope.device, places, transformable)
+  const all = noTimes(count)
+  const tiles = new Map<string, TileTimes>()
+  const ops = createOpSplitter(count)
+  let beginOp: ((direction: Direction, place: number) => void) | undefined
+  /** By place; what decides of weights tells apart only ops that have any. */
+  const opsOf = memoize(
+    (pass: string) => pass,
+    (pass): ReturnType<KnownOps> =>
+      Array.from({ length: count }, (_, place) => {
+        const isTransformed = winograd.length > 0 && transformable.has(place)
+        return known([isTransformed, owners.has(place) ? reorder : '', pass].join())[place]!
+      })
+  )
+  into(all)
+  const aroundTile: AroundTile = (tile) => {
+    const { runs } = tile.body
+    const times = noTimes(count)
+    const shapes = tileShapes(shapesOf, segment, runs)
+    const passes = tile.directions.map((direction) => ({ direction, found: opsOf(`${tile.mode} ${direction}`) }))
+    const isUnknown = (found: ReturnType<KnownOps>) => (place: number) => !found[place]!.has(shapes[place]!)
+    const unknown = passes.map(({ direction, found }) => ({ direction, found, places: [...shapes.keys()].filter(isUnknown(found)) }))
+    const unknownCount = unknown.reduce((sum, one) => sum + one.places.length, 0)
+    into(ops.own)
+    if (2 * unknownCount > count * passes.length) {
+      // Most of them: then all at once are faster than each by itself.
+      beginOp = (direction, place) => {
+        const { found } = passes.find((one) => one.direction === direction)!
+        ops.begin({ place, into: found[place]!, shape: shapes[place]! })
+      }
+      tile.run()
+      ops.end()
+      beginOp = undefined
+    }
+    for (const { direction, found, places: left } of unknown)
+      for (const place of left.filter(isUnknown(found))) {
+        tile.runOp(direction, from + place)
+        found[place]!.set(shapes[place]!, ops.take(place))
+      }
+    into(all)
+    for (const { found } of passes) for (let place = 0; place < count; place++) addOpTimes(times, place, found[place]!.get(shapes[place]!)!)
+    tiles.set(tile.key, { count: runs.reduce((product, run) => product * run.count, 1), times })
+  }
+  emit(builder, { winograd, reorder }, aroundTile, (direction, position) => beginOp?.(direction, position - from))
+  tiles.forEach((tile) => addTimes(all, tile))
+  return { tiles, all }
+}
+
+/** Of tiles that share what they read of the weights: only the copies differ. */
+export const recordSharing = (
+  { scope, segment: { from, to }, places, transformable, emit }: TimedSegment,
+  winograd: readonly number[],
+  apart: Recorded
+): Recorded => {
+  const { builder, into } = createTimesBuilder(scope.device, places, transformable)
+  const shared = noTimes(to - from)
+  into(shared)
+  emit(builder, { winograd, reorder: 'once' }, () => undefined)
+  const withoutCopies = ({ count, times }: TileTimes): TileTimes => ({ count, times: { ...times, weights: new Float64Array(to - from) } })
+  const tiles = new Map([...apart.tiles].map(([key, tile]) => [key, withoutCopies(tile)]))
+  return { tiles, all: { ...apart.all, weights: shared.weights } }
+}

@@ -1,0 +1,93 @@
+import { liveTensors, boundaryTensors } from '../../graph/boundary-tensors'
+import { tileCount, type Span } from '../../graph/span'
+import type { SegmentEstimate } from '../../lowering/cost/estimate'
+import { lazy, memoizeByNumber } from '../../memoize'
+import type { Segment } from '../../plans/plan'
+import type { ReadBytes } from '../least-bytes'
+import type { Search, Variant } from '../strategy'
+import type { Option } from './grid-search'
+import type { LeastWeights } from './least-weights'
+
+/** What the search knows of the tensors between segments. */
+export interface Boundaries {
+  /** Bytes of a tensor on the device, and as many of its gradient; 0 where it is on the host. */
+  readonly tensorBytes: (tensor: number) => number
+  readonly hasGradient: (tensor: number) => boolean
+  /** Absent where none may be there. */
+  readonly onHost: ReadonlySet<number> | undefined
+  /**
+   * Nothing before this node has gradients, nor a use for its tensors once the next segment has
+   * run.
+   */
+  readonly firstTrainable: number
+  /** Whether backward reads weights of these nodes in another layout than forward. */
+  readonly reorders: (span: Span) => boolean
+  /** Bytes of weights and their gradients that backward cannot do without. */
+  readonly leastWeights: (span: Span, variant: Variant) => LeastWeights
+  readonly readBytes: (span: Span) => ReadBytes
+  /** Whether an op runs forward again, in a segment that is computed again. */
+  readonly runsAgain: (span: Span) => (position: number) => boolean
+}
+
+/**
+ * Tiles of the images that are still loaded ahead: each is followed by itself when a Program is
+ * verified.
+ */
+const maxPrefetchTiles = 4096
+
+/** Bytes of the tensors at a segment's ends, and what a segment adds to them. */
+export interface OptionBytes {
+  /** Of the tensors that a segment makes for others. */
+  readonly outputs: (span: Span) => number
+  /** Of the gradients of all tensors that live on either side of a segment. */
+  readonly gradients: (span: Span) => number
+  /** Of the tensors at a segment's ends, however it runs. */
+  readonly ends: (span: Span) => number
+  /** Of the tensors before a segment that are no longer there after it. */
+  readonly freed: (span: Span) => number
+  /** Whether nothing before or in a segment learns. */
+  readonly isFrozen: (span: Span) => boolean
+  /** A segment with what it takes; undefined where it cannot be. */
+  readonly optionOf: (segment: Segment) => Option | undefined
+}
+
+export const createOptionBytes = (
+  { graph, estimate }: Search,
+  { tensorBytes, hasGradient, onHost, firstTrainable }: Boundaries
+): OptionBytes => {
+  const end = graph.nodes.length
+  const isFrozen = ({ to }: Span): boolean => to <= firstTrainable
+  const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
+  const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : liveTensors(graph, position)))
+  const outputs = (span: Span): number => bytesOf(boundaryTensors(graph, span).outputs)
+  const gradients = ({ from, to }: Span): number =>
+    bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
+  const ends = (span: Span): number => (isFrozen(span) ? outputs(span) : gradients(span))
+  const freed = (span: Span): number => {
+    if (!isFrozen(span)) return 0
+    const remaining = new Set(crossingAt(span.to))
+    return bytesOf(crossingAt(span.from).filter((tensor) => !remaining.has(tensor)))
+  }
+  const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
+    const after = outputs(segment)
+    const [frozen, freedBytes] = [isFrozen(segment), freed(segment)]
+    return {
+      segment,
+      addedBytes: lazy(() => {
+        const { forwardBytes, backwardBytes, refusedKernel } = estimated.bytes()
+        if (refusedKernel !== undefined) return Infinity
+        // The last segment's forward is a part of its backward, even where nothing is learnt.
+        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradients(segment) + backwardBytes
+        return Math.max(after + forwardBytes, backward)
+      }),
+      keptBytes: () => after + estimated.bytes().keptBytes - freedBytes,
+      nanoseconds: estimated.nanoseconds
+    }
+  }
+  const optionOf = (segment: Segment): Option | undefined => {
+    const hostTensors = boundaryTensors(graph, segment).outputs.flatMap((tensor) => (onHost?.has(tensor) === true ? [tensor - 1] : []))
+    const estimated = segment.prefetch === true && tileCount(segment.grid) > maxPrefetchTiles ? undefined : estimate(segment, onHost)
+    return estimated && asOption(hostTensors.length === 0 ? segment : { ...segment, hostTensors }, estimated)
+  }
+  return { outputs, gradients, ends, freed, isFrozen, optionOf }
+}

@@ -1,0 +1,84 @@
+import type { Grid, Span } from '../../graph/span'
+import { lazy, memoizeByNumber } from '../../memoize'
+import type { Segment } from '../../plans/plan'
+import type { Variant } from '../strategy'
+import { type Option, coarsestFitting, fastestPrefetching, firstFitting } from './grid-search'
+import type { LeastWeights } from './least-weights'
+
+/** What decides how a segment may run in tiles. */
+export interface TiledSegment {
+  readonly span: Span
+  readonly grids: () => readonly Grid[]
+  readonly variants: readonly Variant[]
+  /** How tiles may read weights. */
+  readonly reordering: readonly Segment['reorder'][]
+  /** Whether the images' tiles, or bands of what lies on the host, pass beside computing. */
+  readonly loadings: readonly Pick<Segment, 'prefetch'>[]
+  /** Whether tiles are bands of rows, which lie on the host. */
+  readonly inRows: boolean
+  /** Whether what passes in bands takes less time beside computing. */
+  readonly beside: boolean
+  /** By variant: what it adds at least. */
+  readonly least: () => readonly Pick<LeastWeights, 'tiled' | 'shared'>[]
+  /** Nanoseconds of a variant, below which no tiles of it are. */
+  readonly wholeNanoseconds: (variant: number) => number
+  readonly optionOf: (segment: Segment) => Option | undefined
+}
+
+export interface TiledOptions {
+  /**
+   * The fastest in tiles of the variants before `end` that adds no more than `available` bytes and
+   * takes no more than `slowest` nanoseconds; all leave the same in memory.
+   */
+  readonly fastest: (end: number, available: number, slowest: number) => Option | undefined
+  /** Of the finest grid that can be, with the fewest bytes for weights. */
+  readonly finest: () => Option | undefined
+}
+
+type Decided = Pick<Segment, 'reorder' | 'prefetch'>
+
+export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
+  const { span, grids, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
+  const gridOptions = new Map<string, (index: number) => Option | undefined>()
+  const gridOptionOf = (variant: number, decided: Decided): ((index: number) => Option | undefined) => {
+    const key = `${variant},${decided.reorder},${decided.prefetch}`
+    const gridOption =
+      gridOptions.get(key) ??
+      memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...variants[variant] }))
+    gridOptions.set(key, gridOption)
+    return gridOption
+  }
+  const fastestOf = (variant: number, decided: Decided, available: number, slowest: number): Option | undefined => {
+    if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
+    const nanoseconds = wholeNanoseconds(variant)
+    if (!inRows && nanoseconds > slowest) return undefined
+    const gridOption = gridOptionOf(variant, decided)
+    if (!inRows) return firstFitting(grids().length, gridOption, available, nanoseconds, slowest)
+    const found =
+      beside && decided.prefetch === true
+        ? fastestPrefetching(grids(), gridOption, available)
+        : coarsestFitting(grids().length, gridOption, available)
+    return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
+  }
+  const fastest = (end: number, available: number, slowest: number): Option | undefined => {
+    let best: Option | undefined
+    for (let variant = 0; variant < end; variant++)
+      for (const decided of reordering.flatMap((reorder) => loadings.map((loading) => ({ reorder, ...loading })))) {
+        const option = fastestOf(variant, decided, available, best?.nanoseconds() ?? slowest)
+        if (option !== undefined && option.nanoseconds() < (best?.nanoseconds() ?? Infinity)) best = option
+      }
+    return best
+  }
+  const finest = lazy((): Option | undefined => {
+    const at = (index: number): Option | undefined =>
+      optionOf({ ...span, grid: grids()[index]!, recompute: true, reorder: reordering.at(-1)!, ...variants.at(-1)! })
+    let [low, high] = [0, grids().length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (at(middle) === undefined) high = middle
+      else low = middle + 1
+    }
+    return low === 0 ? undefined : at(low - 1)
+  })
+  return { fastest, finest }
+}
