@@ -46,7 +46,7 @@ test('segments that are alike are estimated as each would be by itself', () => {
       figures(estimate({ ...spans[first]!, ...decisions }))
       assert.equal(figures(estimate({ ...alike, ...decisions })), figures(segmentEstimator(graph, device)({ ...alike, ...decisions })))
     }),
-    propertyRuns(150)
+    propertyRuns(150, 75)
   )
   assert.ok(shared > 20, `${shared} pairs are few`)
 })
