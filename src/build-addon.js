@@ -38,7 +38,10 @@ if (packages.length > 0)
   stop(`the addon cannot be built without the packages ${packages.join(' and ')}: run npm install ${versioned.join(' ')}`)
 
 const cmakeJs = join(find('cmake-js'), '..', 'bin', 'cmake-js')
-const args = [cmakeJs, 'build', '--directory', join(root, 'native'), ...process.argv.slice(2)]
-const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
-if (status !== 0) stop('the addon could not be built, see above (docs/install.md says what is needed)')
+// `build` alone would pass options over where something was built before.
+for (const step of ['configure', 'build']) {
+  const args = [cmakeJs, step, '--directory', join(root, 'native'), ...process.argv.slice(2)]
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
+  if (status !== 0) stop('the addon could not be built, see above (docs/install.md says what is needed)')
+}
 console.log('the addon is built')

@@ -20,7 +20,7 @@ const failed = t.type({
 })
 
 /** What to do with an addon that does not go with this code. */
-export const rebuildRemedy = 'build it again with "npm run build"'
+export const rebuildRemedy = 'build it again with "npm run build" in a clone, or "npx tilefold-build" in a project'
 
 /** Decodes an answer of the addon: `{ value }` of the given form, or `{ error }`. */
 export const decodeAnswer =

@@ -27,8 +27,8 @@ std::unique_ptr<Device> makeGpu(const DeviceChoice& choice) {
 #else
   static_cast<void>(choice);
   throw Failure(
-      "this addon was built without CUDA: install the CUDA toolkit 13 (nvcc on the path) and build again with \"npm run build\", or use "
-      "--device cpu");
+      "this addon was built without CUDA: install the package with CUDA, or build it with nvcc of the CUDA toolkit 13 on the path "
+      "(docs/install.md), or use --device cpu");
 #endif
 }
 

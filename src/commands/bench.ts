@@ -12,6 +12,7 @@ import { randomStream } from '../numbers/random'
 import { type BenchOptions, benchOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
+import { checkAddonToRun } from '../plans/check-addon'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
@@ -131,10 +132,13 @@ const runSteps = async (
  */
 export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFunction('bench', benchOptions, (options) =>
   pipe(
-    checkPaths({
-      reads: setupReads(options),
-      writes: [...namedPaths('--report', options.report), ...namedPaths('--trace', options.trace)]
-    }),
+    checkAddonToRun(options),
+    TE.chain(() =>
+      checkPaths({
+        reads: setupReads(options),
+        writes: [...namedPaths('--report', options.report), ...namedPaths('--trace', options.trace)]
+      })
+    ),
     TE.chain(() => TE.traverseSeqArray(checkReport)([options.report, options.trace])),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),

@@ -7,6 +7,7 @@ import type { Failure, Outcome } from '../failure'
 import { type CompareOptions, compareOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { Size } from '../options/sizes'
+import { checkAddonToPlan } from '../plans/check-addon'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { pickWatching } from '../plans/watching'
@@ -110,7 +111,8 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
   compareOptions,
   ({ budgets, strategies, report, ...options }) =>
     pipe(
-      checkReport(report),
+      checkAddonToPlan(options),
+      TE.chain(() => checkReport(report)),
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),

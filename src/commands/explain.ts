@@ -5,6 +5,7 @@ import type { Outcome } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
+import { checkAddonToPlan } from '../plans/check-addon'
 import { type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
@@ -18,7 +19,8 @@ import { trainingObjective } from '../training/training-objective'
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
 export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> = libraryFunction('explain', explainOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) }),
+    checkAddonToPlan(options),
+    TE.chain(() => checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) })),
     TE.chain(() => checkReport(options.report)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),

@@ -8,6 +8,7 @@ import { checkPaths, namedPaths } from '../files/paths'
 import { type GradientsOptions, gradientsOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
+import { checkAddonToRun } from '../plans/check-addon'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
@@ -123,5 +124,9 @@ const gradientsOf = (options: DecodedOptions<typeof gradientsOptions>): Outcome<
 export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> = libraryFunction(
   'gradients',
   gradientsOptions,
-  (options) => withHubWeights(options, gradientsOf)
+  (options) =>
+    pipe(
+      checkAddonToRun(options),
+      TE.chain(() => withHubWeights(options, gradientsOf))
+    )
 )

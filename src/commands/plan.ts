@@ -9,6 +9,7 @@ import { frozenModel } from '../model/model-layers'
 import { type PlanOptions, planOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
+import { checkAddonToPlan } from '../plans/check-addon'
 import { measureFirst } from '../plans/measure-kernels'
 import { checkPlanName, writePlan } from '../plans/plan-file'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
@@ -60,10 +61,17 @@ const setupFor = (options: Options): Outcome<Setup> =>
  */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
-    checkPaths({
-      reads: setupReads(options),
-      writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program), ...namedPaths('--report', options.report)]
-    }),
+    checkAddonToPlan(options),
+    TE.chain(() =>
+      checkPaths({
+        reads: setupReads(options),
+        writes: [
+          ...namedPaths('--out', options.out),
+          ...namedPaths('--program', options.program),
+          ...namedPaths('--report', options.report)
+        ]
+      })
+    ),
     TE.chain(() => checkOut(options)),
     TE.chain(() => checkProgram(options)),
     TE.chain(() => checkReport(options.report)),

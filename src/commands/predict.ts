@@ -1,6 +1,9 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
 import { type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { Outcome } from '../failure'
+import { checkAddonToRun } from '../plans/check-addon'
 import { predictHeatMap } from './predict-heat-map'
 import { predictImages } from './predict-images'
 import { withHubWeights } from '../weights/hub-weights'
@@ -17,5 +20,10 @@ import type { PredictReport } from './predict-report'
  * `budget`, `loss` (not finite) or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) =>
-  withHubWeights(options, (local) => (local.heatmap === undefined ? predictImages(local) : predictHeatMap(local.heatmap, local)))
+  pipe(
+    checkAddonToRun(options),
+    TE.chain(() =>
+      withHubWeights(options, (local) => (local.heatmap === undefined ? predictImages(local) : predictHeatMap(local.heatmap, local)))
+    )
+  )
 )

@@ -8,6 +8,7 @@ import { checkPaths, namedPaths } from '../files/paths'
 import { type ProfileOptions, profileOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
+import { checkAddonToRun } from '../plans/check-addon'
 import { measureModel } from '../plans/measure-kernels'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
@@ -45,7 +46,8 @@ const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> =>
  */
 export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
+    checkAddonToRun(options),
+    TE.chain(() => checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) })),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { versions } from '../../native'
-import { type Outcome, deviceFailure, inputFailure } from '../failure'
+import { type Outcome, inputFailure } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
@@ -15,6 +14,7 @@ import { present } from '../options/present'
 import { dataRulesOf } from '../option-tables/data-options'
 import { resolutionOf } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
+import { checkAddonToRun } from '../plans/check-addon'
 import { imageSource } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
@@ -119,8 +119,6 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
     TE.chainFirst(() => checkFiles(options)),
-    // Its package brings what reads images: without it that would be missed first, once an image.
-    TE.chainFirstEitherK(() => E.mapLeft(deviceFailure)(versions())),
     TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
@@ -249,11 +247,16 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
 
 /** A request for which there is all that it names, and room for its results. */
 const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
-  withHubWeights(options, (local) =>
-    pipe(
-      resolveRequest(local),
-      TE.chainFirstTaskK(() => removeLeftovers),
-      TE.chainFirst(checkPlaces)
+  pipe(
+    checkAddonToRun(options),
+    TE.chain(() =>
+      withHubWeights(options, (local) =>
+        pipe(
+          resolveRequest(local),
+          TE.chainFirstTaskK(() => removeLeftovers),
+          TE.chainFirst(checkPlaces)
+        )
+      )
     )
   )
 

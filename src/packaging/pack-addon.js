@@ -52,6 +52,11 @@ const glibc = [...bytes.toString('latin1').matchAll(/GLIBC_(\d+)\.(\d+)/g)]
   .sort((a, b) => b[0] - a[0] || b[1] - a[1])[0]
   ?.join('.')
 
+/** By CUDA's licence (1.1.2) its runtime is shipped for the use of one program alone. */
+const gpuText =
+  'Its cuda device needs an NVIDIA GPU of compute capability 7.5 or newer, its driver 580 or newer, cuDNN 9 and cuBLAS (docs/gpu.md of tilefold).\n' +
+  "NVIDIA's CUDA runtime is within it, under the licence in licences/cuda.txt, for use by this addon alone.\n"
+
 const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 
 /** The folder of a package as Node finds it from another; undefined where it is not installed. */
@@ -90,12 +95,13 @@ const write = (folder) => {
   writeFileSync(
     join(folder, 'README.md'),
     `# ${prebuilt.name}\n\nThe native addon of Tilefold for ${prebuilt.system} on ${processor}${hasCuda ? ', with CUDA' : ''}: needs glibc ${glibc} or newer` +
-      `${prebuilt.instructions.length > 0 ? `, and a processor with ${prebuilt.instructions.join(', ')}` : ''}.\nIt brings sharp, whose libvips is under the LGPL-3.0-or-later (node_modules/@img/sharp-libvips-*/README.md).\n`
+      `${prebuilt.instructions.length > 0 ? `, and a processor with ${prebuilt.instructions.join(', ')}` : ''}.\n` +
+      `${hasCuda ? gpuText : ''}It brings sharp, whose libvips is under the LGPL-3.0-or-later (node_modules/@img/sharp-libvips-*/README.md).\n`
   )
   const manifest = {
     name: prebuilt.name,
     version,
-    description: `Tilefold's native addon for ${prebuilt.system} on ${processor}`,
+    description: `Tilefold's native addon for ${prebuilt.system} on ${processor}${hasCuda ? ', with CUDA' : ''}`,
     license,
     engines,
     os: [prebuilt.system],

@@ -61,7 +61,7 @@ test('an addon of other sources is named, with what to do', () => {
     })
     assert.is(
       stderr,
-      `the native addon ${other} was built from other sources than these (${what} differs): build it again with "npm run build".\n`
+      `the native addon ${other} was built from other sources than these (${what} differs): build it again with "npm run build" in a clone, or "npx tilefold-build" in a project.\n`
     )
     assert.is(status, 2)
   }

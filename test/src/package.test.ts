@@ -17,6 +17,7 @@ import {
   typescriptModel
 } from '../systems/example-programs'
 import { type Ended, borrow, installed, nodes, prints, run, writeFiles } from '../systems/strange-project'
+import type { CommandName } from '../../src/option-tables/command-table'
 import { root } from './command-line'
 
 const { project, said } = installed()
@@ -92,14 +93,33 @@ test('a part of the installation that is missing is a sentence', () => {
     run(at('newest'), command, ['plan', 'model.ts']),
     /TypeScript 7\.0\.2 cannot be asked for its types from JavaScript: run npm install --save-dev typescript@6\.\n$/
   )
+})
+
+/** What each command that needs the addon is told, of which nothing is there. */
+const lacking: Readonly<Record<Exclude<CommandName, 'offload' | 'place'>, readonly string[]>> = {
+  plan: [],
+  explain: ['--report', 'none/page.html'],
+  compare: ['--budgets', '50%'],
+  train: ['--data', 'none'],
+  predict: ['--weights', 'hf:nobody/nothing', '--image', 'none.png'],
+  gradients: ['--weights', 'none.safetensors', '--batch', 'none.safetensors', '--out', 'out.safetensors'],
+  bench: ['--trace', 'none/trace.json'],
+  profile: ['--out', 'none/gpu.json'],
+  chain: ['--out', 'none/chain.json']
+}
+
+test('without an addon each command says so, before all else that it lacks', () => {
   const [addon, away] = [at('node_modules', '@tilefold'), at('away')]
   renameSync(addon, away)
   try {
     const notInstalled =
       /^the native addon is not installed: run npm install \.\/tilefold-linux-\w+-[\d.]+\.tgz, or build it here with .*\.\n$/
-    refused(run(project, command, ['plan', 'vgg11', '--input', '1x3x64x64']), notInstalled)
-    const training = ['train', 'vgg11', '--input', '1x3x64x64', '--data', join(root, 'examples', 'data')]
-    refused(run(project, command, training), notInstalled)
+    for (const [name, args] of Object.entries(lacking))
+      refused(run(project, command, [...(name === 'chain' ? ['research'] : []), name, 'none.mjs', ...args]), notInstalled)
+    refused(run(project, command, ['predict', 'none.mjs', ...lacking.predict, '--device', 'reference']), notInstalled)
+    const planned = ['plan', 'vgg11', '--input', '1x3x64x64', '--device']
+    for (const device of ['reference', 'node_modules/tilefold/devices/v100-16gb.json'])
+      prints(run(project, command, [...planned, device]), /^vgg11, input 1x3x64x64/, `${device}, for which no addon is needed`)
   } finally {
     renameSync(away, addon)
   }

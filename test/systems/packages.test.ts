@@ -3,6 +3,7 @@
  * newest TypeScript, and with each TypeScript on one Node; as CommonJS and as ECMAScript modules.
  * Compilers come from the registry.
  */
+import { readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { join } from 'node:path'
@@ -41,6 +42,11 @@ test('tilefold-build builds the addon in a project that has none', () => {
   const built = run(bare, inBare('tilefold-build'), ['--CDTILEFOLD_CUDA=OFF'])
   assert.match(built.stdout, /the addon is built\n$/, built.stderr)
   prints(planned(), /^vgg11, input 1x3x64x64/, 'the addon that was built')
+  // An option of nothing that is in the package, so that nothing is built again.
+  const again = run(bare, inBare('tilefold-build'), ['--CDTILEFOLD_EMULATED=OFF'])
+  assert.match(again.stdout, /the addon is built\n$/, again.stderr)
+  const settings = readFileSync(join(bare, 'node_modules', 'tilefold', 'native', 'build', 'CMakeCache.txt'), 'utf8')
+  for (const option of ['CUDA', 'EMULATED']) assert.match(settings, new RegExp(`^TILEFOLD_${option}:BOOL=OFF$`, 'm'))
 })
 
 const newest = '6'

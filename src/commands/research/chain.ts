@@ -6,6 +6,7 @@ import { checkWritable, writeFileAtomic } from '../../files/atomic-write'
 import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
 import { type ChainOptions, chainOptions } from '../../option-tables/research-options'
+import { checkAddonToPlan } from '../../plans/check-addon'
 import { buildSetupGraph, imageSource, planRequest } from '../../plans/plan-network'
 import { resolveSetup } from '../../plans/resolve-setup'
 import { setupReads } from '../../plans/setup-files'
@@ -39,7 +40,8 @@ const checkOut = (out: string | undefined): Outcome<void> => {
  */
 export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFunction('chain', chainOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
+    checkAddonToPlan(options),
+    TE.chain(() => checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) })),
     TE.chain(() => checkOut(options.out)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
