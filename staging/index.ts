@@ -14,6 +14,9 @@ export {
 export { buildChain, type ModelChain } from './model-chain'
 export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './devices/device-model'
 export type { StagingError } from './error'
+export { exchangedBytes, type ExchangedBytes } from './exchanged'
+export { networkNanoseconds } from './devices/simulate'
+export type { NetworkRates } from './devices/network'
 export {
   decodeDeviceFile,
   deviceFileKind,
@@ -62,8 +65,9 @@ export { createRecording, findUnrecorded, type RecordedDevice, type Recording } 
 export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
 export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
+export { leastOfOneRank } from './search'
 export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
-export { checkObjective, type Objective, type Optimizer, type ParameterGroup, type Training } from './graph/objective'
+export { checkObjective, microBatches, type Objective, type Optimizer, type ParameterGroup, type Training } from './graph/objective'
 export type { Source, StepGraph } from './graph/step-graph'
 export { verify, verifyRanks, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'

@@ -2,7 +2,7 @@ import { segmentEstimator } from './lowering/cost/estimate'
 import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { DeviceModel } from './devices/device-model'
-import type { StepGraph } from './graph/step-graph'
+import { withoutRanks, type StepGraph } from './graph/step-graph'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import type { LeastPlan } from './budget-errors'
 import { microBatches } from './graph/objective'
@@ -156,6 +156,9 @@ export const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   return lower(written, { order, segments: fastest! }, device).milliseconds()
 }
 
+/** Milliseconds that no plan for one process undercuts, of a graph that ranks share. */
+export const leastOfOneRank = (graph: StepGraph, device: DeviceModel): number => lowerBound(withoutRanks(graph), device)
+
 /** What all strategies answer for a model on a device; what one has found out serves the others. */
 export interface PlanSearches {
   /**
@@ -231,7 +234,9 @@ export const createPlanSearches = (
     strategies[name].partOf === undefined &&
     (graph.directives.length === 0 || strategies[name].obeysDirectives) &&
     (hostBudget !== undefined || strategies[name].kind !== 'swapping')
-  const leastMilliseconds = lazy(() => lowerBound(graph, device))
+  const leastMilliseconds = lazy(() =>
+    graph.shard === undefined ? lowerBound(graph, device) : leastOfOneRank(graph, device) / graph.shard.count
+  )
   const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), leastMilliseconds))
   return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }
 }

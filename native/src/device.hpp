@@ -62,9 +62,9 @@ class CompiledKernel {
   virtual void launch(const std::vector<Operand>& operands, const StepParameters& step) = 0;
   // A launch of a loadImage on the to-device engine, beside the compute engine's launches.
   virtual void load(const std::vector<Operand>& operands, const StepParameters& step) { launch(operands, step); }
-  // A launch of a loadImage, of images that are read by windows, that leaves its operand as it is
-  // where the tile is `before`. Says whether it loaded; `before` is this tile then, or empty where
-  // the tile is not plain.
+  // A launch of a loadImage that leaves its operand as it is where the tile is `before`.
+  // Says whether it loaded; `before` is this tile then, or empty where the tile is not plain: not
+  // the same pixel of each image again and again.
   virtual bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) {
     before.reset();
     launch(operands, step);

@@ -1,14 +1,16 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Explanation, explainGraph } from '../../staging'
+import { explainGraph } from '../../staging'
 import type { Outcome } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
-import { type ExplanationReport, explanationReport } from '../plans/explanation-report'
+import { type ExplainedPlan, type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { measureFirst } from '../plans/measure-kernels'
+import { onRanks } from '../plans/mesh'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { rankReport } from '../plans/rank-report'
 import { resolveSetup } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
@@ -17,7 +19,7 @@ import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
-export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> = libraryFunction('explain', explainOptions, (options) =>
+export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan> = libraryFunction('explain', explainOptions, (options) =>
   pipe(
     checkAddonToPlan(options),
     TE.chain(() => checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) })),
@@ -25,7 +27,8 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
+    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
     TE.bind('explanation', ({ built: { graph }, request }) =>
@@ -34,7 +37,10 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> 
     TE.chainFirst(({ explanation, request }) =>
       writeReport(options.report, () => explanationPage(explanation, explanation.program(), request))
     ),
-    TE.map(({ explanation }) => explanation)
+    TE.map(({ explanation, request }): ExplainedPlan => {
+      const ranks = options.ranks === undefined ? undefined : rankReport({ ...explanation, program: explanation.program() }, request.device)
+      return { ...explanation, ...(ranks && { ranks }) }
+    })
   )
 )
 

@@ -26,6 +26,7 @@ import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { writeProbabilities } from '../results/probability-map'
 import { writeTableOf } from '../results/scores-csv'
+import { checkScoreExtent } from '../running/pixel-loss'
 import { tap } from '../tasks/tap'
 import type { PredictReport } from './predict-report'
 import { type DecodedPredictOptions, type PreparedPrediction, preparePrediction } from './prepare-prediction'
@@ -153,6 +154,7 @@ const predictAlike = (
     TE.bind('graph', ({ source, planned }) =>
       hasProbabilities ? TE.fromEither(forwardGraph(setup, extent, source)) : TE.right(planned.staged.graph)
     ),
+    TE.chainFirstEitherK(({ graph }) => checkScoreExtent(graph)),
     TE.map((found): E.Either<Failure, PlannedForward> => E.right(found)),
     TE.orElse((failure) =>
       TE.map((): E.Either<Failure, PlannedForward> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))

@@ -224,7 +224,8 @@ const rowsOf = (csv: string, rows: readonly Row[], rules: DataRules): E.Either<F
 }
 
 /** What data may be, for sentences. */
-export const dataForms = 'a CSV of path,label or path,mask rows or a folder with one folder of images a class'
+export const dataForms =
+  'a CSV of path,label or path,mask rows, a folder with one folder of images a class, or one with the folders images and masks'
 
 /**
  * Reads a CSV of images and what is known of them: a header names the columns, and two columns

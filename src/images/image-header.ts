@@ -36,10 +36,17 @@ export interface ImageHeader extends Extent2 {
   readonly ground?: GroundTransform
 }
 
+/** What sharp says of a file that it finds no image in. */
+const unsupported = /unsupported image format/
+
 export const readFailure =
   (path: string) =>
-  (thrown: unknown): Failure =>
-    inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
+  (thrown: unknown): Failure => {
+    const reason = reasonOf(thrown)
+    return inputFailure(
+      `the image ${path} cannot be read: ${unsupported.test(reason) ? 'it is cut, or of no format that is read (docs/images.md); store it anew, or leave it out' : reason}`
+    )
+  }
 
 /** Channels of colours by colour space. */
 const coloursOf: Readonly<Record<string, number>> = { 'b-w': 1, grey16: 1, srgb: 3, rgb16: 3, cmyk: 4 }

@@ -20,6 +20,7 @@ import {
   measureOption,
   modelOptions,
   planningOptions,
+  rankOptions,
   reportOption,
   runTraceOption,
   seedOption,
@@ -42,6 +43,7 @@ const noticeOption = {
 
 export const planOptions = {
   ...setupOptions,
+  ...rankOptions,
   ...measureOption,
   ...optimizerOptions,
   ...watchingOptions,
@@ -61,7 +63,14 @@ export const planOptions = {
 
 export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
-export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions, ...reportOption }
+export const explainOptions = {
+  ...setupOptions,
+  ...rankOptions,
+  ...measureOption,
+  ...optimizerOptions,
+  ...watchingOptions,
+  ...reportOption
+}
 
 export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
@@ -93,6 +102,7 @@ const strategies = commaList<StrategyName, StrategyName>(
 export const compareOptions = {
   ...modelOptions,
   ...planningOptions,
+  ...rankOptions,
   ...optimizerOptions,
   /** Sizes as `budget` has them elsewhere: '20%', '1GiB', bytes. */
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),

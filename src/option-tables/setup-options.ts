@@ -11,8 +11,8 @@ import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
 import { abortSignal, predicateCodec, callback, decoderCodec, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
-import { type GivenSize, extents, flag, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
-import { maxClasses, maxThreads } from '../options/limits'
+import { type GivenSize, extents, flag, network, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
+import { maxClasses, maxRanks, maxThreads } from '../options/limits'
 import { type Kind, type OptionsOf, argument, withDefault, fromJavaScript, optional } from '../options/option'
 import type { Size } from '../options/sizes'
 
@@ -166,6 +166,28 @@ export const budgetOptions = {
   strategy: optional(oneOf('name', strategyNames), 'how memory is planned', { otherwise: 'auto' }),
   /** Decisions to take in place of a strategy's: a plan, or the path of a plan file. */
   plan: optional(plan, 'a plan file in place of a strategy: *.plan.ts or *.json', { conflicts: ['strategy', 'placement', 'pageSize'] })
+}
+
+/** The network between ranks. */
+export const networkOption = {
+  /**
+   * Bytes per second and seconds of latency of the network between ranks, or a text: '100Gb/s,2us',
+   * '12.5GB/s'. 10 Gb/s and 20 µs where absent.
+   */
+  network: optional(network, 'rate, and perhaps latency, of the network between ranks: 100Gb/s,2us (bits) or 12.5GB/s (bytes)', {
+    otherwise: '10Gb/s,20us'
+  })
+}
+
+/** Plans for ranks, wherever they are. */
+export const rankOptions = {
+  /**
+   * Ranks that share an update: its micro-batches, or rows of each image. One process where absent.
+   */
+  ranks: optional(whole(1, maxRanks), 'plan for so many ranks, which share micro-batches or rows of images (docs/ranks.md)', {
+    otherwise: 'one process'
+  }),
+  ...networkOption
 }
 
 export const seedOption = {

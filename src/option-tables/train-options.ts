@@ -30,7 +30,15 @@ import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaSc
 import { dataOptions } from './data-options'
 import { resolutionOptions } from './image-options'
 import { optimizerOptions } from './optimizer-options'
-import { type BudgetOptions, measureOption, reportOption, runTraceOption, setupOptions, watchingOptions } from './setup-options'
+import {
+  type BudgetOptions,
+  measureOption,
+  networkOption,
+  reportOption,
+  runTraceOption,
+  setupOptions,
+  watchingOptions
+} from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -104,6 +112,7 @@ export const trainOptions = {
   ),
   /** Whether ranks share the rows of each image, in place of micro-batches. */
   shardRows: withDefault(flag, 'ranks share the rows of each image, in place of micro-batches (docs/ranks.md)', false),
+  ...networkOption,
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
   /** Instead of steps: times through the data; 1 where both are absent. */

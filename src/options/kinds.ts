@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
+import type { NetworkRates } from '../../staging'
 import { exactly } from '../../staging/decoding/exactly'
 import {
   predicateCodec,
@@ -19,6 +20,7 @@ import {
   whole as wholeCodec
 } from './codecs'
 import { maxElements } from './limits'
+import { networkCodec, parseNetwork } from './network'
 import type { Kind } from './option'
 import { type Size, parseBytes, parseRate, parseSize, parseSizeOrZero } from './sizes'
 
@@ -153,6 +155,14 @@ export const rate: Kind<number | string, number> = textOrValue<number>(
   'a rate such as 2GB/s, or bytes per second from 1 upwards',
   parseRate,
   wholeCodec(1)
+)
+
+/** How fast a network is, or its text such as 100Gb/s,2us. */
+export const network: Kind<NetworkRates | string, NetworkRates> = textOrValue<NetworkRates>(
+  'rate',
+  'a network such as 100Gb/s,2us',
+  parseNetwork,
+  networkCodec
 )
 
 /** A list that the command line joins by commas. */

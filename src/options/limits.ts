@@ -29,3 +29,6 @@ export const maxClasses = 2 ** 20
 
 /** The most budgets that compare takes: each is planned by every strategy. */
 export const maxBudgets = 1000
+
+/** The most ranks: plans for micro-batches keep room for what all of them send. */
+export const maxRanks = 1024

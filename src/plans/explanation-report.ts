@@ -1,5 +1,6 @@
 import type { Explanation, LiveBytes, OtherBudget } from '../../staging'
 import { printable } from '../text/printable'
+import { type RankReport, rankRows } from './rank-report'
 import { type SegmentReport, segmentReport, spanText, tilesText } from './plan-report'
 import { table } from '../text/table'
 import { percent } from '../text/format'
@@ -56,6 +57,13 @@ export interface ExplanationReport {
   readonly segments: readonly SegmentCostReport[]
   /** Milliseconds that computing waits for tensors to leave for the host or to come back. */
   readonly waitingMs: number
+  /** What ranks exchange and gain; null for one process. */
+  readonly ranks: RankReport | null
+}
+
+/** A plan's explanation, and what is predicted of ranks that share an update. */
+export interface ExplainedPlan extends Explanation {
+  readonly ranks?: RankReport
 }
 
 const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds }: OtherBudget): OtherBudgetReport => ({
@@ -65,7 +73,7 @@ const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenc
   differenceMs: differenceMilliseconds
 })
 
-export const explanationReport = (explanation: Explanation): ExplanationReport => {
+export const explanationReport = (explanation: ExplainedPlan): ExplanationReport => {
   const {
     strategy,
     budget,
@@ -99,6 +107,7 @@ export const explanationReport = (explanation: Explanation): ExplanationReport =
     recommended: recommended === undefined ? null : otherReport(recommended),
     smaller: smaller === undefined ? null : otherReport(smaller),
     waitingMs: waitingMilliseconds,
+    ranks: explanation.ranks ?? null,
     segments: segments.map((cost) => ({
       ...segmentReport(graph, plan.order, cost.segment),
       predictedMs: cost.milliseconds,
@@ -185,10 +194,13 @@ export const explanationSentences = (report: ExplanationReport): readonly string
       ? `Strategy ${report.strategy} fits nothing into less than ${formatBytes(report.peakDeviceBytes)}.`
       : `With less than ${formatBytes(report.peakDeviceBytes)} a step would take ${formatMilliseconds(smaller.differenceMs)} more.`
   const beyond = predictedStepMs - lowerBoundMs
+  const { ranks } = report
   const price =
-    beyond <= 0
-      ? 'The plan computes nothing twice and copies nothing.'
-      : `${given || budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
+    ranks !== null
+      ? `A step takes ${formatMilliseconds(predictedStepMs)}, and would take ${formatMilliseconds(ranks.oneRankMs / ranks.ranks)} of ranks that exchange nothing and compute nothing twice; most time goes to ${ranks.boundBy}.`
+      : beyond <= 0
+        ? 'The plan computes nothing twice and copies nothing.'
+        : `${given || budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
   const waiting = report.waitingMs > 0 ? [`Computing waits ${formatMilliseconds(report.waitingMs)} for tensors on the host.`] : []
   const recommendation = recommendationText(report)
   return [
@@ -204,7 +216,7 @@ export const explanationSentences = (report: ExplanationReport): readonly string
  * An explanation in words and tables: the layer that binds, what more memory would buy, and what
  * each decision costs.
  */
-export const explanationText = (explanation: Explanation): string => {
+export const explanationText = (explanation: ExplainedPlan): string => {
   const report = explanationReport(explanation)
   const title = `${printable(explanation.graph.model)}, input ${explanation.graph.input.join('x')}, strategy ${report.strategy}`
   return [
@@ -215,6 +227,7 @@ export const explanationText = (explanation: Explanation): string => {
     table(
       ['segment', 'decision', 'time', 'recomputation', 'halos', "tiles' copies", 'saved by Winograd', 'by prefetch'],
       segmentRows(report)
-    )
+    ),
+    ...(report.ranks === null ? [] : [table(['on ranks', ''], rankRows(report.ranks))])
   ].join('\n')
 }

@@ -8,6 +8,7 @@ import {
   type Plan,
   type PlanRequest,
   type Kernel,
+  type NetworkRates,
   type Objective,
   type Profile,
   type ProfiledModel,
@@ -126,6 +127,13 @@ const withBandwidth = (device: ProfiledModel, limit: number | undefined): Profil
   return { ...device, linkBytesPerSecond: { toDevice: slower(toDevice), toHost: slower(toHost) } }
 }
 
+/** What machines of a rack have between them. */
+const usualNetwork: NetworkRates = { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 }
+
+/** The device as a rank has it, where there are several. */
+const withNetwork = (device: ProfiledModel, objective: Objective, network: NetworkRates = usualNetwork): ProfiledModel =>
+  objective.kind === 'train' && (objective.shard ?? objective.ranks) !== undefined ? { ...device, network } : device
+
 /**
  * The plan of a setup's file, once it is known to be for this graph. Its own peak matters only
  * under its own budget.
@@ -189,7 +197,7 @@ export const planRequest = (
     E.bind('device', () =>
       pipe(
         known === undefined ? loadDeviceModel(setup) : E.right(known),
-        E.map((device) => withBandwidth(device, setup.hostBandwidth))
+        E.map((device) => withNetwork(withBandwidth(device, setup.hostBandwidth), objective, setup.network))
       )
     ),
     E.bind('given', () => givenPlan(setup, graph)),

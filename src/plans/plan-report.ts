@@ -12,6 +12,7 @@ import {
   swapScheduleTexts
 } from '../../staging'
 import type { Planned } from './plan-network'
+import { type RankReport, rankReport, rankRows } from './rank-report'
 import { printable } from '../text/printable'
 import { formatBytes, formatMilliseconds } from '../text/format'
 
@@ -63,9 +64,11 @@ export interface PlanReport {
   readonly swapSchedule: readonly PlanSwapInterval[]
   /** Placement of the buffers, with the bytes of a page under `virtual`. */
   readonly placement: PlanPlacement | { readonly allocator: 'static' }
+  /** What ranks exchange and gain; null for one process. */
+  readonly ranks: RankReport | null
 }
 
-export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
+export const planReport = ({ staged, request, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
   const { graph, strategy, budget, plan, predicted } = staged
   const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = predicted
   return {
@@ -80,7 +83,8 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
     swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule ?? []),
-    placement: plan.placement ?? { allocator: 'static' }
+    placement: plan.placement ?? { allocator: 'static' },
+    ranks: rankReport(staged, request.device) ?? null
   }
 }
 
@@ -142,16 +146,21 @@ const hostText = ({ peakHostBytes, swapSchedule }: PlanReport): string =>
     ? formatBytes(peakHostBytes)
     : `${formatBytes(peakHostBytes)}, ${plural(new Set(swapSchedule.map(({ tensor }) => tensor)).size, 'tensor')}`
 
+const receivedText = (bytes: number): string => (bytes === 0 ? '' : formatBytes(bytes))
+
 /** The plan in words: its segments, then what is predicted of it. */
 export const planText = (planned: Planned): string => {
   const report = planReport(planned)
   const hasWorkspace = report.segments.some(({ workspaceBytes }) => workspaceBytes !== null)
-  const segments = report.segments.map((segment) => [
+  const { ranks } = report
+  const isExchanged = ranks?.receivedBytes.some((bytes) => bytes > 0) === true
+  const segments = report.segments.map((segment, index) => [
     spanText(segment),
     `${tilesText(segment.grid)}${segment.prefetch ? ', prefetched' : ''}${segment.hostTensors.length === 0 ? '' : ', to the host in rows'}`,
     segment.rematerialize ? 'rematerialized, then recomputed' : segment.recompute ? 'recomputed' : 'kept',
     segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution'),
-    ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : [])
+    ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : []),
+    ...(isExchanged ? [receivedText(ranks.receivedBytes[index]!)] : [])
   ])
   const budget = report.budgetBytes === null ? 'none' : formatBytes(report.budgetBytes)
   const figures = [
@@ -165,13 +174,24 @@ export const planText = (planned: Planned): string => {
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
     ['times', timesText(report.timesFrom, planned.device)],
     ['halo overhead', percent(report.haloOverhead)],
+    ...(ranks === null ? [] : rankRows(ranks)),
     ...convolutionRows(planned.staged.graph, report.segments)
   ]
   const title = `${printable(planned.staged.graph.model)}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
   const intervals = report.swapSchedule.map(({ tensor, swapOut, freed, swapIn }) => [tensor, swapOut, freed, swapIn])
   return [
     title,
-    table(['segment', 'forward', 'for backward', 'by Winograd', ...(hasWorkspace ? ['workspace'] : [])], segments),
+    table(
+      [
+        'segment',
+        'forward',
+        'for backward',
+        'by Winograd',
+        ...(hasWorkspace ? ['workspace'] : []),
+        ...(isExchanged ? ['received at its end'] : [])
+      ],
+      segments
+    ),
     ...(intervals.length === 0 ? [] : [table(['waits on the host', 'swapped out from', 'freed before', 'swapped in from'], intervals)]),
     table(['predicted', ''], figures)
   ].join('\n')

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, PlanFile } from '../../dsl'
 import type { HeadOptions } from '../../models'
-import { type DevicePrecision, deviceFileName } from '../../staging'
+import { type DevicePrecision, type NetworkRates, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { loadModel } from '../model/load-model'
 import { withLoss } from '../model/model-loss'
@@ -27,6 +27,7 @@ export interface SetupChoices
     DecodedOptions<typeof budgetOptions>,
     DecodedOptions<typeof measureOption> {
   readonly crop?: readonly number[]
+  readonly network?: NetworkRates
 }
 
 const defaultClasses = 1000
@@ -77,11 +78,11 @@ const loadParts = (options: SetupChoices, classesOfData?: number): Outcome<Parts
     TE.chainFirstEitherK(({ device }) => checkPrecision(device, options.precision)),
     TE.bind('placement', ({ device, plan }) => TE.fromEither(resolvePlacement(options, device, plan))),
     TE.map(({ model, loaded, plan, device, placement }) => {
-      const { precision, strategy, threads, budget, hostBudget, hostBandwidth } = options
+      const { precision, strategy, threads, budget, hostBudget, hostBandwidth, network } = options
       const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
       const fields = {
         device,
-        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement }),
+        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, network, placement }),
         ...present({ planNotice: loaded.notice })
       }
       return { model, plan, fields }

@@ -1,6 +1,6 @@
 import type { Model, PlanFile } from '../../dsl'
 import type { DeviceName } from '../../native'
-import type { DeviceFile, DevicePrecision, PlanPlacement, StrategyName } from '../../staging'
+import type { DeviceFile, DevicePrecision, NetworkRates, PlanPlacement, StrategyName } from '../../staging'
 import type { Size } from '../options/sizes'
 
 /** A setup that was resolved: what is trained, where, and within how much memory. */
@@ -33,6 +33,8 @@ export interface Setup {
    * memory where absent.
    */
   readonly hostBandwidth?: number
+  /** The network between ranks, where there are some; 10 Gb/s and 20 µs where absent. */
+  readonly network?: NetworkRates
   /** All of the machine's where absent. */
   readonly threads?: number
   /**

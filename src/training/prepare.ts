@@ -11,6 +11,7 @@ import type { Extent2 } from '../images/resolution'
 import type { SeenImage } from '../images/image-notices'
 import { maxSteps } from '../options/limits'
 import { present } from '../options/present'
+import { checkScoreExtent } from '../running/pixel-loss'
 import { alternatives } from '../text/alternatives'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
@@ -44,7 +45,7 @@ const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): r
     case 'class-set':
     case 'values':
       return [
-        `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}]`,
+        `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}], and give --loss ${kind === 'values' ? 'mean-squared-error' : 'binary-cross-entropy'}`,
         hasTarget(loss, 'values') && channels === classes && height * width === 1
       ]
     default:
@@ -59,12 +60,13 @@ const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): r
  * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
  * of images.
  */
-const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
+const classesOf = (graph: Graph, { training }: Split): E.Either<Failure, number> => {
+  const { nodes, input, model } = graph
   const loss = nodes.at(-1)!
   const [wanted, isThere] = endOf(labelKind(training), loss, training)
   if (!isThere) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] <= mostChannels
-    ? E.right(labelsOf(loss))
+    ? E.map(() => labelsOf(loss))(checkScoreExtent(graph))
     : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }
 

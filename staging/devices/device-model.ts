@@ -1,5 +1,6 @@
 import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
+import type { NetworkRates } from './network'
 import type { Precision } from '../kernels/precision'
 
 /** The part of a convolution on which its weight layouts may depend. */
@@ -77,6 +78,8 @@ export interface DeviceModel {
    */
   readonly viewAlignment?: number
   readonly linkBytesPerSecond: LinkRates
+  /** The network between ranks; where absent it counts as if it took no time. */
+  readonly network?: NetworkRates
   /**
    * Bytes a second of copies by the threads that compute, when they do nothing else. However slow
    * the link, a copy takes so much from computing. Absent where copies leave computing alone.

@@ -1,4 +1,5 @@
 import type { DeviceModel, LinkRates } from './device-model'
+import { allToAllNanoseconds, exchangeNanoseconds, type TimedAllToAll, type TimedExchange } from './network'
 import type { Kernel } from '../kernels/kernels'
 import type { Copy, Engine, Instruction } from '../program/program'
 
@@ -8,7 +9,8 @@ export type Timed =
   | { readonly kind: 'loop'; readonly count: number; readonly body: readonly Timed[] }
   | ({ readonly kind: 'copy' } & Pick<Copy, 'engine' | 'rows' | 'rowBytes'>)
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
-  | { readonly kind: 'allToAll' | 'exchange' }
+  | ({ readonly kind: 'allToAll' } & TimedAllToAll)
+  | ({ readonly kind: 'exchange' } & TimedExchange)
   | { readonly kind: 'map' | 'unmap'; readonly bytes: number }
 
 const synchronises = (code: readonly Timed[]): boolean =>
@@ -25,6 +27,15 @@ const mapNanoseconds = (bytes: number): number => Math.round(2000 + 0.025 * byte
  * order.
  */
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
+
+/** Predicted time of what ranks exchange. */
+export const networkNanoseconds = (
+  { network }: Pick<DeviceModel, 'network'>,
+  one: Extract<Timed, { readonly kind: 'allToAll' | 'exchange' }>
+): number => {
+  if (network === undefined) return 0
+  return one.kind === 'allToAll' ? allToAllNanoseconds(one, network) : exchangeNanoseconds(one, network)
+}
 
 /** Told of what is simulated, as it goes. */
 interface Watch<T> {
@@ -72,8 +83,7 @@ const enginesAfter = <T extends Timed>(
           break
         case 'allToAll':
         case 'exchange':
-          // How fast the network is, nobody has said: it counts as if it took no time.
-          busy(one, 'network', 0, times)
+          busy(one, 'network', networkNanoseconds(device, one), times)
           break
         case 'map':
         case 'unmap':

@@ -39,9 +39,20 @@ export const ownedRows = (graph: Graph, segment: TiledSpan, tensor: number, shar
 /** A span with its grid, as segments have it. */
 type TiledSpan = Span & { readonly grid: Grid }
 
-/** The tiles of each rank along H. */
-const runsOfRanks = (graph: Graph, segment: TiledSpan, count: number): readonly (readonly TileRun[])[] =>
-  Array.from({ length: count }, (_, index) => tileRuns(graph, segment, 'H', segment.grid.H, { count, index })!)
+type RunsOfRanks = readonly (readonly TileRun[])[]
+
+const knownRuns = new WeakMap<Graph, Map<string, RunsOfRanks>>()
+
+/** The tiles of each rank along H; remembered. */
+const runsOfRanks = (graph: Graph, segment: TiledSpan, count: number): RunsOfRanks => {
+  const known = knownRuns.get(graph) ?? new Map<string, RunsOfRanks>()
+  knownRuns.set(graph, known)
+  const key = [segment.from, segment.to, segment.grid.H, count].join()
+  const found =
+    known.get(key) ?? Array.from({ length: count }, (_, index) => tileRuns(graph, segment, 'H', segment.grid.H, { count, index })!)
+  known.set(key, found)
+  return found
+}
 
 /** By rank, what it owns and what its tiles of readers hold: all of it where there are none. */
 const rowsHeld = (

@@ -16,3 +16,10 @@ export interface StepGraph extends Graph {
   readonly objective: Objective
   readonly source: Source
 }
+
+/** The graph as one process runs it by itself. */
+export const withoutRanks = ({ shard: _, objective, ...graph }: StepGraph): StepGraph => {
+  if (objective.kind !== 'train') return { ...graph, objective }
+  const { shard: _shard, ranks: _ranks, ...alone } = objective
+  return { ...graph, objective: alone }
+}

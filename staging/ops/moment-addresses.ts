@@ -5,6 +5,8 @@ import type { Region } from '../lowering/ir/tile-tensor'
 import type { Step } from '../lowering/scope/op-step'
 import type { ModelScope } from '../lowering/scope/scope'
 
+export const doubleBytes = 8
+
 /**
  * Bytes of a group's moments: count, mean and sum of squared differences from it, in double
  * precision.

@@ -63,8 +63,8 @@ const insideLongBlocks = (graph: Graph): ReadonlySet<number> => {
 
 /**
  * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op
- * works in place or shrinks a feature map. (Except after a sum over pixels, which only the last op
- * of a tiled segment may be, and before statistics.)
+ * works in place, or has no weights and shrinks a feature map. (Except after a sum over pixels,
+ * which only the last op of a tiled segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
   if (gathersStatistics(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isSingleTensorBoundary(graph, position + 1)))
@@ -75,7 +75,8 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
   const { inPlace, saves } = loweringOf(node)
   if (inPlace && saves.input === undefined) return true
   const flat = input[2] * input[3] === 1
-  return !flat && !isLoss(op) && access.H.kind !== 'whole' && sizes[position]! < sizes[position - 1]!
+  // A layer with weights is worth a checkpoint: then it need not be computed again.
+  return !flat && !isLoss(op) && node.parameters.length === 0 && access.H.kind !== 'whole' && sizes[position]! < sizes[position - 1]!
 }
 
 /**

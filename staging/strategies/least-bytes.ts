@@ -1,11 +1,11 @@
 import type { DeviceModel } from '../devices/device-model'
-import { extentsOfTensor } from '../graph/graph'
+import { extentsOfTensor, type Shard } from '../graph/graph'
 import type { StepGraph } from '../graph/step-graph'
 import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
-import { createPasses } from '../lowering/tile/pass'
+import { createPasses, segmentPasses } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
 import { boundaryTensors, isLiveAfter } from '../graph/boundary-tensors'
 import { segmentTiling } from '../graph/tiling'
@@ -13,15 +13,20 @@ import { untiled, type Span } from '../graph/span'
 import { leastWeights } from './sft/least-weights'
 import type { Segmentation } from './strategy'
 
+/** Rows that a rank has at least, of those that share them; the last one may have a single one. */
+const leastRows = (rows: number, { count, index }: Shard): number => (index === count - 1 ? 1 : Math.max(1, Math.floor(rows / count) - 1))
+
 /**
  * Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need
  * not be there.
  */
 const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly number[] => {
-  const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
+  const { shard, ...alone } = graph
+  const { B, H, W } = segmentTiling(alone, { from: 0, to: graph.nodes.length }, untiled)!
   return layouts.map((layout, tensor) => {
     const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(tensor)!).map(({ from, to }) => to - from)
-    return activationElements(layout, [b!, extentsOfTensor(graph, tensor)[1], h!, w!]) * activationBytes
+    const rows = shard === undefined ? h! : leastRows(h!, shard)
+    return activationElements(layout, [b!, extentsOfTensor(graph, tensor)[1], rows, w!]) * activationBytes
   })
 }
 
@@ -68,7 +73,7 @@ export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, resid
     let least = 0
     for (const segment of segments) {
       const { from, to, recompute } = segment
-      const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
+      const pass = segmentPasses(scope, segment, new Set())(recompute ? 'recompute' : 'keep')
       least = Math.max(least, sum(again) + Math.max(readBytes(segment).all, weightsOf(segment, segment).inStep))
       if (recompute)
         for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)

@@ -1,6 +1,7 @@
 import type { Graph } from '../graph/graph'
 import { sourceOrder } from '../graph/order'
 import { untiled } from '../graph/span'
+import { keptInRows } from './rows'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 
@@ -9,10 +10,13 @@ export const wholeGraph = (graph: Graph): Segmentation => [
   { from: 0, to: graph.nodes.length, grid: untiled, recompute: false, reorder: 'once' }
 ]
 
-/** Everything kept, nothing tiled; with direct kernels the yardstick for memory. */
+/**
+ * Everything kept, nothing tiled; with direct kernels the yardstick for memory. Where ranks share
+ * rows, segments end where they exchange them.
+ */
 export const plain: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'fixed',
-  all: ({ graph, variants }) => withVariants(variants, wholeGraph(graph))
+  all: (search) => withVariants(search.variants, search.graph.shard === undefined ? wholeGraph(search.graph) : keptInRows(search))
 }

@@ -64,13 +64,12 @@ const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly
 /** The operand that a kernel which reduces pixels makes of them. */
 const reducedOperands: { readonly [K in KernelKind]?: string } = { globalAveragePoolForward: 'sum', globalMaxPoolForward: 'destination' }
 
-/**
- * Tells whether a kernel makes the gradient of a normalisation's input of that of its output, in
- * its place: only then is it one to seed from.
- */
-const completes = ({ kind }: Kernel, { store, range }: Access, all: readonly Access[]): boolean =>
-  kind === 'normaliseBackward' &&
+/** Tells whether a kernel makes the gradient of an input of that of the output, in its place. */
+const isInPlace = ({ store, range }: Access, all: readonly Access[]): boolean =>
   all.some((one) => one.operand === 'sourceGradient' && one.store === store && one.range.every((bound, end) => bound === range[end]))
+
+/** Backward of ops that a segment may end with, of which only the output is read. */
+const ofOutputs: ReadonlySet<KernelKind> = new Set(['rectifierBackward', 'pointwiseBackward'])
 
 /** Who reads a store: kernels, or what goes to other ranks. */
 type Reader = KernelKind | 'network'
@@ -173,6 +172,18 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     const { name } = stores[access.store]!
     fail(operandFault('seed', place, access.operand, name, access.range, `reads "${name}" beyond the part that its tile owns`))
   }
+  /** Gradients of which all has become that of an op's input, before any tile's backward. */
+  const completed = new Set<number>()
+  /** Tells whether a kernel makes of a gradient the one to seed from. */
+  const completes = ({ kind }: Kernel, access: Access, all: readonly Access[], loops: readonly OpenLoop[]): boolean => {
+    const { store } = access
+    if (!isInPlace(access, all)) return false
+    if (kind === 'normaliseBackward') return true
+    const isFirst = !completed.has(store) && ![...parts.values()].some((part) => part.store === store)
+    if (!ofOutputs.has(kind) || loops.length > 0 || !isFirst || volume(access, loops) !== stores[store]!.bytes) return false
+    completed.add(store)
+    return true
+  }
   const walk = (list: readonly Event[], loops: readonly OpenLoop[], outer: ReadonlyMap<number, Access>): Set<number> => {
     const latest = new Map(outer)
     const touched = new Set<number>()
@@ -217,7 +228,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           } else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'network')) take(sending, event.kernel, access, loops)
           else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'normaliseBackward', 'copyBox')) touched.add(store)
           else if (isSummed(event.kernel, access, event.accesses)) touched.add(store)
-          else if (!completes(event.kernel, access, event.accesses)) checkReread(event.place, access, latest.get(store))
+          else if (!completes(event.kernel, access, event.accesses, loops)) checkReread(event.place, access, latest.get(store))
           touched.add(store)
         }
     for (const { place, access } of lent.values()) {

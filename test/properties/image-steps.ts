@@ -27,15 +27,16 @@ export const imagesOf = ({ draw, input: [batch = 0, channels = 0, height = 0, wi
 
 /**
  * What two steps and an evaluation leave, bit by bit, the bytes of the arena that they touch, and
- * the tiles that were plain and those before.
+ * the tiles that were not computed again. A run that is traced computes all.
  */
 export const outcome = async (
   device: { readonly name: DeviceName },
   { weights, batch }: RandomExecution,
   images: readonly Image[],
-  program: Program
+  program: Program,
+  traces = false
 ) => {
-  const session = must(openSession({ device: device.name, program, arenaBytes: program.peakBytes + 8192 }))
+  const session = must(openSession({ device: device.name, program, arenaBytes: program.peakBytes + 8192, traces }))
   const run = async (section: SectionName, exchange: MemoryStepIo, step = 0): Promise<ArrayBuffer> => {
     const loads = section === 'step' || section === 'evaluate'
     must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: 5 }, loads ? images : [])())

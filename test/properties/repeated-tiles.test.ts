@@ -65,15 +65,17 @@ const repeatedTiles = async (
   must(verify(program))
   const images = plainImages(execution.draw, execution.input!)
   const windowBytes = execution.draw(1, 400)
-  const expected = await outcome(device, execution, images, program)
+  const expected = await outcome(device, execution, images, program, true)
+  const inMemory = await outcome(device, execution, images, program)
   const actual = await outcome(
     device,
     execution,
     images.map((image) => byWindows(image, windowBytes)),
     program
   )
+  assert.equal(inMemory.found, expected.found)
   assert.equal(actual.found, expected.found)
-  assert.is(expected.repeatedTiles, 0)
+  assert.equal([expected.repeatedTiles, inMemory.repeatedTiles], [0, actual.repeatedTiles])
   return actual.repeatedTiles
 }
 

@@ -182,7 +182,10 @@ test('values, and sets of classes, train a model that ends in a loss of numbers'
   const asValues = write('path,value:x,value:y\na.png,1,1\nb.png,0,1\n', 'as-values.csv')
   assert.equal(await losses(sets, { model: ofNumbers(2) }), await losses(asValues, { model: ofNumbers(2) }))
   const refused = async (more: Partial<TrainOptions>) => (await failureOf(train({ ...options, data, ...more }))).message
-  assert.match(await refused({}), /^small does not end in 1 values an image and a loss of numbers, which values train; end it in \[B, 1\]$/)
+  assert.match(
+    await refused({}),
+    /^small does not end in 1 values an image and a loss of numbers, which values train; end it in \[B, 1\], and give --loss mean-squared-error$/
+  )
   assert.match(await refused({ model: ofNumbers(2) }), /^numbers does not end in 1 values an image/)
 })
 

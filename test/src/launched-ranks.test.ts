@@ -92,7 +92,7 @@ withLauncher('mpirun trains to the same bytes as this process alone, and one ran
 })
 
 withLauncher('mpirun trains on shared rows as this process does on whole images', async () => {
-  const more = ['--steps', '3', '--device', 'reference', '--budget', '70%']
+  const more = ['--steps', '3', '--device', 'reference', '--budget', '70%', '--network', '1000GB/s,1ns']
   const alone = spawnSync(process.execPath, trainOf(...more), { encoding: 'utf8' })
   assert.is(alone.status, 0, alone.stderr)
   const { status, stdout, stderr } = await launch(2, trainOf(...more, '--shard-rows'))

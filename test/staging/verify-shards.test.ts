@@ -2,7 +2,7 @@
 import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, relu, type Layers } from '../../dsl'
+import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, overlapLoss, relu, type Layers } from '../../dsl'
 import { stage, verify, verifyRanks, type Segment, type Training } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
 import type { Address, Exchange, Instruction, Program } from '../../staging/program/program'
@@ -63,6 +63,16 @@ for (const count of [1, 2, 3])
     assert.is(sentenceOf(programs), 'nothing is wrong')
     for (const { shard } of programs) assert.equal(shard!.merged, ['moments of 1', 'sums of 1'])
   })
+
+test('Programs of ranks whose loss is of overlaps are sound, and merge them', () => {
+  const given = [conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 3, k: 3, p: 1 }), overlapLoss({ loss: 'dice+cross-entropy' })] as const
+  const programs = [0, 1, 2].map((index) => {
+    const request = requestFor(given, [segment(0, 2), segment(2, 3), segment(3, 4)], { shard: { count: 3, index } })
+    return must(stage({ ...request, given: { ...request.given, order: [0, 1, 2, 3] } })).program
+  })
+  assert.is(sentenceOf(programs), 'nothing is wrong')
+  for (const { shard } of programs) assert.equal(shard!.merged, ['overlaps of 3'])
+})
 
 test('a segment that all ranks run alike may stand before others of which each runs its rows', () => {
   const segments = [segment(0, 1), segment(1, 4), segment(4, 5), segment(5, 7)]

@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { avgPool2d, conv2d, dropout, globalAvgPool, linear, maxPool2d, model, relu, type AnyLayer } from '../../dsl'
+import { avgPool2d, conv2d, dropout, globalAvgPool, linear, maxPool2d, model, relu, sigmoid, type AnyLayer } from '../../dsl'
 import { builtIn } from '../../models'
 import {
   buildGraph,
@@ -344,6 +344,44 @@ test('what backward does not need is not computed again', () => {
   )
   const run = step.code.map((one) => (one.kind === 'launch' ? kernels[one.kernel]!.kind : one.kind))
   assert.is(run.filter((kind) => kind === 'convolutionForward').length, 2)
+})
+
+/** A rectifier, or a sigmoid, ends a segment in tiles, and a convolution reads what it makes. */
+const endingIn = (end: AnyLayer): Program =>
+  program(
+    [conv2d({ out: 4, k: 3 }), end, conv2d({ out: 4, k: 3 }), globalAvgPool],
+    [
+      { from: 0, to: 2, grid: { B: 1, H: 3, W: 2 }, recompute: true, reorder: 'once' },
+      { from: 2, to: 5, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+    ]
+  )
+
+test('where the output of the op that ends a segment is enough for its backward, nothing makes it again', () => {
+  for (const [end, kind] of [
+    [relu, 'rectifierBackward'],
+    [sigmoid, 'pointwiseBackward']
+  ] as const) {
+    const ending = endingIn(end)
+    assert.is(refusal(ending), '')
+    const all = launches(ending)
+    assert.is(all.filter(({ kernel }) => kernel.kind === 'convolutionForward' && kernel.inChannels === 3).length, 1)
+    const whole = all.find(({ kernel }) => kernel.kind === kind)!
+    assert.is(whole.path.length, 1, 'before the tiles')
+
+    // A gradient becomes that of an op's input once, all of it, and before any tile reads it.
+    const again = replaceAt(ending, 'step', whole.path, (one) => [one, one])
+    assert.match(refusal(again), `${kind}): destinationGradient reads "the gradient of the output of 1" beyond the part that its tile owns`)
+    const part = changeKernel(ending, 'step', whole.path, (kernel) =>
+      'count' in kernel ? { ...kernel, count: kernel.count - 1 } : 'channels' in kernel ? { ...kernel, channels: 3 } : kernel
+    )
+    assert.match(refusal(part), `${kind}): destinationGradient reads "the gradient of the output of 1" beyond`)
+    const [position] = whole.path as [number]
+    const late = replaceAt(drop(ending, 'step', whole.path), 'step', [ending.step.code.length - 2], (one) => [
+      one,
+      ending.step.code[position]!
+    ])
+    assert.is.not(refusal(late), '')
+  }
 })
 
 /**

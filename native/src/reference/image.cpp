@@ -76,15 +76,23 @@ double mixed(const std::array<double, 12>& colour, const std::uint8_t* pixel, st
 // What a tile's rows are read from: the whole image, or a window of it, or one pixel that all of a
 // window are.
 struct Pixels {
+  const std::uint8_t* at(std::int64_t row, std::int64_t column, std::int64_t pixelBytes) const {
+    return first + ((row - window.top) * window.width + column - window.left) * pixelBytes;
+  }
   const std::uint8_t* first;
   ImageWindow window;
   bool isOne = false;
 };
 
-// Whether the pixels are all the same one.
-bool isRepeated(const ImageWindows::Pixels& pixels, const std::uint8_t* pixel, std::size_t pixelBytes) {
-  // Each byte is the one a pixel before it.
-  return std::memcmp(pixels.data(), pixel, pixelBytes) == 0 && std::memcmp(pixels.data(), pixels.data() + pixelBytes, pixels.size() - pixelBytes) == 0;
+// Whether all pixels of a window are one.
+bool isRepeated(const Pixels& pixels, const ImageWindow& window, const std::uint8_t* pixel, std::int64_t pixelBytes) {
+  const std::uint8_t* first = pixels.at(window.top, window.left, pixelBytes);
+  const auto bytes = static_cast<std::size_t>(pixelBytes), rowBytes = static_cast<std::size_t>(window.width * pixelBytes);
+  // Each byte of the first row is the one a pixel before it.
+  if (std::memcmp(first, pixel, bytes) != 0 || std::memcmp(first, first + bytes, rowBytes - bytes) != 0) return false;
+  for (std::int64_t row = 1; row < window.height; ++row)
+    if (std::memcmp(pixels.at(window.top + row, window.left, pixelBytes), first, rowBytes) != 0) return false;
+  return true;
 }
 
 // Bytes of a file need not be aligned.
@@ -111,12 +119,7 @@ class ImageTile {
   void load(const std::vector<Image>& images) const {
     for (std::int64_t number = 0; number < l_.batch; ++number) {
       const Image& image = images[static_cast<std::size_t>(origin_.batch + number)];
-      const auto loadOne = [&](const Pixels& pixels, const ImageWindow& part) { loadPart(number, image, pixels, part); };
-      if (image.windows == nullptr)
-        loadOne({image.pixels, {0, 0, image.height, image.width}}, {0, 0, l_.height, l_.width});
-      else if (!forEachWindow(image, [&](const ImageWindows::Pixels& pixels, const ImageWindow& window, const ImageWindow& part) {
-                 loadOne({pixels.data(), window}, part);
-               }))
+      if (!forEachWindow(image, [&](const Pixels& pixels, const ImageWindow&, const ImageWindow& part) { loadPart(number, image, pixels, part); }))
         return;
     }
   }
@@ -142,15 +145,16 @@ class ImageTile {
       const Image& image = imageOf(number);
       const auto pixelBytes = static_cast<std::size_t>(image.pixelBytes());
       const std::size_t at = plain.pixels.size();
-      const bool finished = forEachWindow(image, [&](const ImageWindows::Pixels& pixels, const ImageWindow& window, const ImageWindow& part) {
-        if (isPlain && plain.pixels.size() == at) plain.pixels.insert(plain.pixels.end(), pixels.data(), pixels.data() + pixelBytes);
-        isPlain = isPlain && isRepeated(pixels, plain.pixels.data() + at, pixelBytes);
+      const bool finished = forEachWindow(image, [&](const Pixels& pixels, const ImageWindow& window, const ImageWindow& part) {
+        const std::uint8_t* first = pixels.at(window.top, window.left, image.pixelBytes());
+        if (isPlain && plain.pixels.size() == at) plain.pixels.insert(plain.pixels.end(), first, first + pixelBytes);
+        isPlain = isPlain && isRepeated(pixels, window, plain.pixels.data() + at, image.pixelBytes());
         if (isSame && isPlain && std::memcmp(before->pixels.data() + at, plain.pixels.data() + at, pixelBytes) == 0) {
           waiting.push_back({number, window, part, at});
           return;
         }
         if (isSame) differs();
-        loadPart(number, image, {pixels.data(), window}, part);
+        loadPart(number, image, pixels, part);
       });
       if (!finished) return true;
     }
@@ -160,18 +164,24 @@ class ImageTile {
   }
 
  private:
-  // Takes the windows of the image's part of the tile in turn, each with the part of the tile that
-  // it is; false where the run ended first.
+  // Takes the image's part of the tile, whole where all of the image is there and else window by
+  // window: where its pixels lie, which they are, and the part of the tile that they are. False
+  // where the run ended first.
   template <class Take>
   bool forEachWindow(const Image& image, const Take& take) const {
     const Crop crop(l_, image);
-    for (const ImageWindow& window : image.windows->split(crop.window(origin_.row, origin_.column, l_.height, l_.width))) {
+    const ImageWindow all = crop.window(origin_.row, origin_.column, l_.height, l_.width);
+    if (image.windows == nullptr) {
+      take(Pixels{image.pixels, {0, 0, image.height, image.width}}, all, ImageWindow{0, 0, l_.height, l_.width});
+      return true;
+    }
+    for (const ImageWindow& window : image.windows->split(all)) {
       const std::optional<ImageWindows::Pixels> pixels = image.windows->take(window);
       if (!pixels) return false;
       ImageWindow part = crop.inCrop(window);
       part.top -= origin_.row;
       part.left -= origin_.column;
-      take(*pixels, window, part);
+      take(Pixels{pixels->data(), window}, window, part);
     }
     return true;
   }
@@ -188,8 +198,7 @@ class ImageTile {
     for (std::int64_t plane = number * planes_.blocks; plane < (number + 1) * planes_.blocks; ++plane) {
       for (std::int64_t y = part.top; y < part.top + part.height; ++y) {
         const Place place = crop.at(origin_.row + y, origin_.column + part.left);
-        const std::uint8_t* first =
-            pixels.first + ((place.row - pixels.window.top) * pixels.window.width + place.column - pixels.window.left) * pixelBytes;
+        const std::uint8_t* first = pixels.at(place.row, place.column, pixelBytes);
         T* out = destination_ + ((plane * l_.height + y) * l_.width + part.left) * block;
         const auto fill = [&](const auto& valueOf) {
           for (std::int64_t x = 0; x < part.width; ++x)
@@ -240,11 +249,7 @@ class CompiledLoad : public CompiledKernel {
   }
   bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) override {
     const LaunchOperands o{operands};
-    const TileOrigin origin = o.origin(1);
-    const auto isRead = [&](std::int64_t number) { return step.images[static_cast<std::size_t>(origin.batch + number)].windows != nullptr; };
-    for (std::int64_t number = 0; number < load_.batch; ++number)
-      if (!isRead(number)) return CompiledKernel::loadUnless(before, operands, step);
-    return ImageTile<T>(load_, origin, o.at<T>(0)).loadUnless(before, step.images);
+    return ImageTile<T>(load_, o.origin(1), o.at<T>(0)).loadUnless(before, step.images);
   }
 
  private:

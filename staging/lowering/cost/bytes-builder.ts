@@ -7,6 +7,11 @@ import type { Buffer, Builder, UnplacedOperand } from '../ir/builder'
 export interface SegmentBytes {
   readonly forwardBytes: number
   readonly backwardBytes: number
+  /**
+   * Of backward, with the gradients of tensors that only it reads or makes: of those that it makes
+   * until it is done with them, of those that it reads from when it begins them.
+   */
+  readonly bytesWithGradients: number
   /** What stays from forward until backward. */
   readonly keptBytes: number
   /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
@@ -26,9 +31,16 @@ interface Range {
 export interface BytesBuilder extends Builder {
   /** Instructions so far. */
   readonly time: () => number
-  /** Lifetimes as `computeLifetimes` has them; forward are those before `forwardEnd`. */
-  readonly bytes: (forwardEnd: number) => SegmentBytes
+  /**
+   * Lifetimes as `computeLifetimes` has them; forward are those before `forwardEnd`. `sideOf` tells
+   * on which side of the segment the gradient of a node's output lives too, if on one alone.
+   */
+  readonly bytes: (forwardEnd: number, sideOf: (node: string) => 'before' | 'after' | undefined) => SegmentBytes
 }
+
+const isOwn = ({ role }: Buffer): boolean => role === 'local' || role === 'unwanted'
+
+const isCounted = (buffer: Buffer): boolean => isOwn(buffer) || buffer.role === 'output-gradient'
 
 const mostLive = (ranges: readonly Range[], end: number): number => {
   const change = new Float64Array(end + 1)
@@ -58,7 +70,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     loop.push(range)
   }
   const touch = (buffer: Buffer | undefined): void => {
-    if (buffer === undefined || (buffer.role !== 'local' && buffer.role !== 'unwanted')) return
+    if (buffer === undefined || !isCounted(buffer)) return
     let range = known[buffer.id]
     if (range === undefined) ranges.push((known[buffer.id] = range = { buffer, from: time, to: time + 1, loop: undefined }))
     else range.to = time + 1
@@ -109,7 +121,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     timepoint: () => undefined,
     timepoints: () => new Map(),
     time: () => time,
-    bytes: (forwardEnd) => {
+    bytes: (forwardEnd, sideOf) => {
       // What is used before or after a loop too lives through all of it, inner loops first.
       for (const { touched, from, to } of closed)
         for (const range of touched)
@@ -117,18 +129,24 @@ export const createBytesBuilder = (): BytesBuilder => {
             range.from = Math.min(range.from, from)
             range.to = Math.max(range.to, to)
           }
-      const across = ranges.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
+      const own = ranges.filter(({ buffer }) => isOwn(buffer))
+      const across = own.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
+      const ofBackward = own.filter(({ to }) => to > forwardEnd)
+      const gradients = ranges.flatMap((range): readonly Range[] => {
+        const { identity } = range.buffer
+        const side = isOwn(range.buffer) || !('node' in identity) ? undefined : sideOf(identity.node)
+        if (side === undefined) return []
+        return [side === 'before' ? { ...range, to: time } : { ...range, from: forwardEnd }]
+      })
       return {
         forwardBytes: mostLive(
-          ranges.filter(({ from }) => from < forwardEnd),
+          own.filter(({ from }) => from < forwardEnd),
           time
         ),
-        backwardBytes: mostLive(
-          ranges.filter(({ to }) => to > forwardEnd),
-          time
-        ),
+        backwardBytes: mostLive(ofBackward, time),
+        bytesWithGradients: mostLive([...ofBackward, ...gradients], time),
         keptBytes: across.reduce((sum, { buffer }) => sum + buffer.bytes, 0),
-        refusedKernel: findRefused(ranges)
+        refusedKernel: findRefused(own)
       }
     }
   }

@@ -1,17 +1,17 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { KernelKind } from '../../kernels/kernels'
-import { nanoseconds } from '../../devices/simulate'
+import { nanoseconds, networkNanoseconds } from '../../devices/simulate'
 import type { Builder } from '../ir/builder'
 
 /** An emitter that keeps nothing but the time of what it is told to emit. */
 export interface CostBuilder extends Builder {
-  /** Returns the nanoseconds of all launches, or of those of a kind of kernel. */
+  /** Nanoseconds of all launches and exchanges, or of the launches of a kind of kernel. */
   readonly nanoseconds: (kind?: KernelKind) => number
 }
 
 export const createCostBuilder = (device: DeviceModel): CostBuilder => {
   const totals = new Map<KernelKind, number>()
-  let [times, buffers] = [1, 0]
+  let [times, buffers, exchanged] = [1, 0, 0]
   const launch = (kernel: { readonly kind: KernelKind }): void => {
     totals.set(kernel.kind, (totals.get(kernel.kind) ?? 0) + times * nanoseconds(device, kernel as never))
   }
@@ -25,8 +25,8 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     launch,
     load: launch,
     copy: () => undefined,
-    allToAll: () => undefined,
-    exchange: () => undefined,
+    allToAll: (one) => void (exchanged += networkNanoseconds(device, { kind: 'allToAll', ...one })),
+    exchange: (one) => void (exchanged += networkNanoseconds(device, { kind: 'exchange', ...one })),
     freshEvent: () => 0,
     record: () => undefined,
     wait: () => undefined,
@@ -36,6 +36,6 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     code: () => [],
     timepoint: () => undefined,
     timepoints: () => new Map(),
-    nanoseconds: (kind) => (kind === undefined ? [...totals.values()].reduce((sum, one) => sum + one, 0) : (totals.get(kind) ?? 0))
+    nanoseconds: (kind) => (kind === undefined ? [...totals.values()].reduce((sum, one) => sum + one, exchanged) : (totals.get(kind) ?? 0))
   }
 }

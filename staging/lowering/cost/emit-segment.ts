@@ -3,6 +3,7 @@ import type { Segment } from '../../plans/plan'
 import type { ModelScope } from '../scope/scope'
 import { emitBackward, type FinishGradient } from '../segment/backward'
 import { bindAlone } from '../segment/bind'
+import { exchangeInputs } from '../segment/exchange-rows'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type AroundTile } from '../segment/segment-code'
 import type { BoundSegment } from '../tile/bound-segment'
@@ -30,8 +31,10 @@ export const emitSegment = (
   { aroundTile, atOp, turn, finish = () => undefined }: Watch = {}
 ): void => {
   const code = { ...bindAlone(scope, segment, tiling, streamed), ...(aroundTile && { aroundTile }), ...(atOp && { atOp }) }
+  exchangeInputs(scope, code, 'outputs')
   const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
   turn?.()
   if (segment.rematerialize === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
   emitBackward(scope, code, kept, finish)
+  exchangeInputs(scope, code, 'gradients')
 }

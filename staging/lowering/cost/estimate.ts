@@ -4,6 +4,7 @@ import { lazy } from '../../memoize'
 import { type Segment } from '../../plans/plan'
 import type { TileAxis } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
+import { boundaryTensors, isLiveAfter } from '../../graph/boundary-tensors'
 import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
 import { createPool } from '../ir/builder'
@@ -81,6 +82,18 @@ export const segmentEstimator = (
   }
 }
 
+/** Of the gradients at a segment's ends, those that live on one side of it alone. */
+const sidesOf = ({ graph }: ModelScope, segment: Segment): ((node: string) => 'before' | 'after' | undefined) => {
+  const { inputs, outputs } = boundaryTensors(graph, segment)
+  const nameOf = (tensor: number): string => graph.nodes[tensor - 1]!.name
+  const ending = inputs.filter((tensor) => tensor > 0 && !isLiveAfter(graph, tensor, segment.to))
+  const sides = new Map([
+    ...ending.map((tensor) => [nameOf(tensor), 'before'] as const),
+    ...outputs.map((tensor) => [nameOf(tensor), 'after'] as const)
+  ])
+  return (node) => sides.get(node)
+}
+
 /** `inStep`: complete gradients stay until the layer's backward is done, for its update. */
 const bytesOf = (
   scope: ModelScope,
@@ -99,5 +112,5 @@ const bytesOf = (
     },
     ...(inStep && { finish: (_, gradient) => zeroBuffer({ builder }, gradient) })
   })
-  return builder.bytes(forwardEnd)
+  return builder.bytes(forwardEnd, sidesOf(scope, segment))
 }

@@ -3,12 +3,14 @@ import { boundaryTensors } from '../../graph/boundary-tensors'
 import type { Span } from '../../graph/span'
 import { isRandom } from '../../ops'
 import type { ModelScope } from '../scope/scope'
+import { mayEndWhole } from '../tile/pass'
 
 /**
  * Numbers spans of nodes. Those with the same number are lowered to the same kernels over buffers
  * of the same sizes: deep networks repeat their blocks.
  */
-export const structuralIds = ({ graph, layouts, parameters, requiresGrad }: ModelScope): ((span: Span) => number) => {
+export const structuralIds = (scope: ModelScope): ((span: Span) => number) => {
+  const { graph, layouts, parameters, requiresGrad } = scope
   const [ofNodes, ofSpans] = [numbering(), numbering()]
   const ofTensor = (tensor: number): readonly unknown[] => [layouts[tensor], requiresGrad[tensor]]
   const nodes = graph.nodes.map((node, position) => {
@@ -46,7 +48,7 @@ export const structuralIds = ({ graph, layouts, parameters, requiresGrad }: Mode
       .map(
         (node, index) => `${node}:${graph.nodes[from + index]!.inputs.map((tensor) => from - tensor).join()}:${readers(from + index + 1)}`
       )
-    return [from === 0, to === length, ...inputs, '', ...inside].join(';')
+    return [from === 0, to === length, to < length && mayEndWhole(scope, span), ...inputs, '', ...inside].join(';')
   }
   const known = new Map<number, number>()
   return (span) => {

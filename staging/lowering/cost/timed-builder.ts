@@ -1,4 +1,4 @@
-import { nanoseconds, type Timed } from '../../devices/simulate'
+import { nanoseconds, networkNanoseconds, type Timed } from '../../devices/simulate'
 import type { DeviceModel } from '../../devices/device-model'
 import type { Builder } from '../ir/builder'
 import type { Kernel } from '../../kernels/kernels'
@@ -24,6 +24,7 @@ export const createTimedBuilder = (device: DeviceModel): TimedBuilder => {
     else current.push({ kind: 'launch', kernel: time })
   }
   const loadFor = (time: number): void => void current.push({ kind: 'launch', kernel: time, engine: 'to-device' })
+  const exchanging = (time: number): void => (time === 0 ? undefined : compute(time))
   const loop = (count: number, emitBody: () => void): void => {
     if (count === 0) return
     if (count === 1) return emitBody()
@@ -44,8 +45,9 @@ export const createTimedBuilder = (device: DeviceModel): TimedBuilder => {
     launch: (kernel) => compute(nanoseconds(device, kernel as unknown as Kernel)),
     load: (kernel) => loadFor(nanoseconds(device, kernel as unknown as Kernel)),
     copy: ({ engine, rows, rowBytes }) => void current.push({ kind: 'copy', engine, rows, rowBytes }),
-    allToAll: () => undefined,
-    exchange: () => undefined,
+    // What computes waits for it at once.
+    allToAll: (one) => exchanging(networkNanoseconds(device, { kind: 'allToAll', ...one })),
+    exchange: (one) => exchanging(networkNanoseconds(device, { kind: 'exchange', ...one })),
     freshEvent: () => events++,
     record: (engine, event) => void current.push({ kind: 'record', engine, event }),
     wait: (engine, event) => void current.push({ kind: 'wait', engine, event }),

@@ -28,10 +28,10 @@ export interface Step<N extends Node = Node> {
    */
   readonly slope: number
   /**
-   * True if this is a rectifier of which a normalisation before it does all the work, forward and
-   * backward.
+   * True if others do its backward: the normalisation before a rectifier, or the segment that it
+   * ends, on whole tensors.
    */
-  readonly fusedIntoPrevious: boolean
+  readonly isDifferentiated: boolean
 }
 
 /** The node of a step, and the tiles that it reads and writes. */

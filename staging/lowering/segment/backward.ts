@@ -12,6 +12,7 @@ import { emitBackwardAlone, emitForwardAlone } from '../tile/op-alone'
 import type { HostGradient } from '../tile/host-gradients'
 import { finishOverlaps, updateRunning, zeroMoments } from '../tile/moments'
 import { prepareWeights, type BackwardWeights } from './backward-weights'
+import { differentiateEnd } from './differentiate-end'
 import { emitTiles } from './double-buffering'
 import { contributingOnce, exchangeGradients, leaveGradientsToFirstRank } from './exchange-rows'
 import { prefetchGradients, createHostGradients, storeGradientsToHost } from './create-host-gradients'
@@ -98,6 +99,7 @@ export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readon
   if (isLast) zeroMoments(scope, segment)
   exchangeGradients(scope, code)
   leaveGradientsToFirstRank(scope, code)
+  differentiateEnd(backward)
   zeroParameterSums(backward)
   const weights = prepareWeights(backward, kept !== undefined)
   const reductions = prepareReductions(backward)

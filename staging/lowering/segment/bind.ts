@@ -8,7 +8,7 @@ import type { StepGraph } from '../../graph/step-graph'
 import type { SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
-import { createPasses, rematerializingPass } from '../tile/pass'
+import { rematerializingPass, segmentPasses } from '../tile/pass'
 import { emitForward } from './forward'
 import { bodiesOf, type SegmentCode } from './segment-code'
 import { addPendingReductions, readIntervals, regularRuns, createHostTensors, type IntervalOf } from '../tile/host-rows'
@@ -69,7 +69,7 @@ export const bindSegment = (scope: ModelScope, segment: Segment, tiling: Segment
   segment,
   bodies: bodiesOf(inBands(scope, segment, tiling, between.hostTensors)),
   ends: boundaryTensors(scope.graph, segment),
-  passIn: createPasses(scope, segment),
+  passIn: segmentPasses(scope, segment, between.hostTensors),
   ...between
 })
 

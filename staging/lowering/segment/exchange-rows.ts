@@ -52,14 +52,25 @@ const exchange = (scope: ModelScope, ranks: number, sends: readonly Sent[], rece
   return received
 }
 
-/** Rows that one rank owns and another one holds, by pairs of ranks. */
-const crossing = ({ rows }: SharedTensor): readonly { readonly owner: number; readonly holder: number; readonly rows: Interval }[] =>
-  rows.flatMap(({ owned }, owner) =>
-    rows.flatMap(({ held }, holder) => {
-      const common = intersect(owned, held)
-      return owner === holder || common === undefined ? [] : [{ owner, holder, rows: common }]
-    })
-  )
+/** Rows that one rank owns and another one holds. */
+interface Crossing {
+  readonly owner: number
+  readonly holder: number
+  readonly rows: Interval
+}
+
+/** The crossing rows that a rank owns, or holds, by the other rank. */
+const crossing = ({ rows }: SharedTensor, index: number): readonly Crossing[] =>
+  rows.flatMap((_, other) => {
+    const between = (owner: number, holder: number): readonly Crossing[] => {
+      const common = intersect(rows[owner]!.owned, rows[holder]!.held)
+      return common === undefined ? [] : [{ owner, holder, rows: common }]
+    }
+    return other === index ? [] : [...between(index, other), ...between(other, index)]
+  })
+
+/** Whether any rank holds rows of another: then all of them meet. */
+const isCrossed = ({ rows }: SharedTensor): boolean => rows.some(({ owned, held }) => held.from < owned.from || owned.to < held.to)
 
 /** The partial sums of all ranks are added, in the order of rows. */
 const addSums = (scope: ModelScope, whole: WholeTensor, { count, index }: Shard): void => {
@@ -73,8 +84,8 @@ const addSums = (scope: ModelScope, whole: WholeTensor, { count, index }: Shard)
 
 /** Rows of a tensor go from one of each pair of ranks to the other, which takes or adds them. */
 const sendRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, { count, index }: Shard, to: 'holder' | 'owner'): void => {
-  const pairs = crossing(shared)
-  if (pairs.length === 0) return
+  if (!isCrossed(shared)) return
+  const pairs = crossing(shared, index)
   const from = to === 'holder' ? 'owner' : 'holder'
   const partOf = (rows: Interval): Part => ({ tensor: whole, region: rowsOf(whole, rows) })
   const sends = pairs.filter((pair) => pair[from] === index).map((pair) => ({ rank: pair[to], part: partOf(pair.rows) }))
@@ -94,6 +105,20 @@ export const exchangeOutputs = (scope: ModelScope, code: SegmentCode, writes: (t
     if (shard === undefined || whole === undefined || shared === undefined) continue
     if (shared.isSummed) addSums(scope, whole, shard)
     else sendRows(scope, whole, shared, shard, 'holder')
+  }
+}
+
+/**
+ * Of a segment by itself: what its inputs bring, or their gradients, where the segments before it
+ * end.
+ */
+export const exchangeInputs = (scope: ModelScope, { ends, boundaries }: SegmentCode, what: 'outputs' | 'gradients'): void => {
+  const { shard } = scope.graph
+  for (const tensor of ends.inputs) {
+    const { tensor: whole, gradient, shared } = boundaries.get(tensor) ?? {}
+    const sent = what === 'outputs' ? whole : gradient
+    if (shard !== undefined && shared !== undefined && sent !== undefined)
+      sendRows(scope, sent, shared, shard, what === 'outputs' ? 'holder' : 'owner')
   }
 }
 

@@ -10,7 +10,7 @@ import { emitForwardAlone } from '../tile/op-alone'
 import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
 import { exchangeOutputs } from './exchange-rows'
-import { mergeMoments } from './merge-statistics'
+import { mergeStatistics } from './merge-statistics'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { createSegmentScope } from './segment-scope'
 
@@ -48,7 +48,7 @@ const completeOutputs = (scope: ModelScope, code: SegmentCode, pass: Pass, sums:
   for (const tensor of ends.outputs)
     if (isSummedByTiles(scope.graph, scope.graph.nodes[tensor - 1]!, segment))
       gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
-  mergeMoments(scope, segment, pass)
+  mergeStatistics(scope, segment, pass)
 }
 
 /**

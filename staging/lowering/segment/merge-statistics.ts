@@ -1,7 +1,7 @@
-import { gathersMoments } from '../../graph/statistics'
+import { gathersStatistics } from '../../graph/statistics'
 import { shardOf } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
-import { momentBytes, sumBytes } from '../../ops/moment-addresses'
+import { doubleBytes, momentBytes } from '../../ops/moment-addresses'
 import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
 import type { ModelScope } from '../scope/scope'
 import { reducesSpatially } from '../tile/accumulate'
@@ -30,21 +30,32 @@ const isGatheredInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment
 
 const madeBy = ({ from, to }: Segment): readonly number[] => Array.from({ length: to - from }, (_, index) => from + 1 + index)
 
-/** The positions of normalisations whose moments ranks gather in a segment, each of its rows. */
+/** The positions of ops whose moments, or overlaps, ranks gather in a segment, each of its rows. */
 export const gatheredInRows = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
   madeBy(segment)
     .filter((tensor) => isGatheredInRows(scope, segment, tensor))
-    .flatMap((tensor) => scope.graph.readers[tensor]!.filter((reader) => gathersMoments(scope.graph.nodes[reader]!)))
+    .flatMap((tensor) => scope.graph.readers[tensor]!.filter((reader) => gathersStatistics(scope.graph.nodes[reader]!)))
+
+/** Sums in double of which each rank has a part become those of all ranks, added in their order. */
+export const addSumsOfRanks = ({ builder, graph }: Pick<ModelScope, 'builder' | 'graph'>, buffer: Buffer): void => {
+  const parts = graph.shard!.count
+  const source = arenaOperand(gatherParts(builder, buffer, parts))
+  builder.launch<'addSums'>({ kind: 'addSums', count: buffer.bytes / doubleBytes, parts }, { source, sums: arenaOperand(buffer) })
+}
 
 /**
  * After a segment's forward: of what each rank has gathered of its rows, all make the moments of
- * all rows, merged in the order of ranks (Chan, Golub, LeVeque 1979).
+ * all rows, merged in the order of ranks (Chan, Golub, LeVeque 1979), and the sums of overlaps.
  */
-export const mergeMoments = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>): void => {
+export const mergeStatistics = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>): void => {
   const { builder, graph, moments } = scope
   for (const tensor of madeBy(segment).filter((one) => isGatheredInRows(scope, segment, one)))
     for (const position of gatheringOf(scope, segment, pass, tensor)) {
       const buffer = moments.get(position)!
+      if (graph.nodes[position]!.overlaps) {
+        addSumsOfRanks(scope, buffer)
+        continue
+      }
       const parts = graph.shard!.count
       const source = arenaOperand(gatherParts(builder, buffer, parts))
       builder.launch<'mergeMoments'>(
@@ -52,11 +63,4 @@ export const mergeMoments = (scope: ModelScope, segment: Segment, pass: Pick<Pas
         { source, moments: arenaOperand(buffer) }
       )
     }
-}
-
-/** The sums for the gradient of a normalisation's input, of all ranks, added in their order. */
-export const addGradientSums = ({ builder, graph }: ModelScope, buffer: Buffer): void => {
-  const parts = graph.shard!.count
-  const source = arenaOperand(gatherParts(builder, buffer, parts))
-  builder.launch<'addSums'>({ kind: 'addSums', count: (buffer.bytes / sumBytes) * 2, parts }, { source, sums: arenaOperand(buffer) })
 }

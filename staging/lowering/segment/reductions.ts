@@ -9,7 +9,7 @@ import { trainableTensors } from '../scope/parameters'
 import type { SegmentScope } from '../scope/scope'
 import { isPending } from '../tile/moments'
 import { emitPendingGradient, emitPendingGradientOfRows, emitReductionParameters } from '../tile/reduction-backward'
-import { addGradientSums } from './merge-statistics'
+import { addSumsOfRanks } from './merge-statistics'
 import { inputGradientOf, type SegmentBackward } from './segment-backward'
 import { zeroBuffer } from './segment-code'
 
@@ -108,7 +108,7 @@ export const finishReductions = (backward: SegmentBackward, reductions: Reductio
       const slope = pass.negativeSlopeOf(position)
       const complete = { source: tensor, dy: wait.dy, gradient: gradient!, sums: arenaOperand(buffer), slope }
       if (shard === undefined) return emitPendingGradient(inside, position, complete)
-      addGradientSums(scope, buffer)
+      addSumsOfRanks(scope, buffer)
       const { owned } = shared?.rows[shard.index] ?? { owned: countedRows(tensor.extents[2], shard) }
       emitPendingGradientOfRows(inside, position, complete, owned)
     }

@@ -48,7 +48,7 @@ export const emitStepBackward = (tile: BackwardTile, step: Step): void => {
   const destination = outputGradient(tile, step.position + 1)
   const { backward } = loweringOf(step.node)
   if (backward === 'reduction') return emitReduction(tile, step, destination!)
-  if (step.fusedIntoPrevious || backward === 'identity') return passGradientOn(tile, step, destination!)
+  if (step.isDifferentiated || backward === 'identity') return passGradientOn(tile, step, destination!)
   differentiate(tile, step, destination)
 }
 

@@ -83,6 +83,11 @@ export interface Pass {
   readonly runs: (position: number) => boolean
   /** Tells whether the op's backward reads its input as this pass leaves it. */
   readonly readsInput: (position: number) => boolean
+  /**
+   * Tells whether the op is the segment's last and its backward runs on whole tensors, before the
+   * tiles.
+   */
+  readonly endsWhole: (position: number) => boolean
   /** Tells whether the pass reads a tensor at all. */
   readonly isRead: (tensor: number) => boolean
   /** Tells whether a tensor is written to where it lies between segments. */

@@ -46,7 +46,7 @@ export const createStep = (tile: ForwardTile, position: number): Step => {
   return {
     indices: createIndices(scope, made),
     slope: pass.negativeSlopeOf(position),
-    fusedIntoPrevious: pass.isFusedIntoPrevious(position),
+    isDifferentiated: pass.isFusedIntoPrevious(position) || pass.endsWhole(position),
     ...made
   }
 }

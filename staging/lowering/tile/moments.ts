@@ -116,11 +116,17 @@ export const updateRunning = (scope: ModelScope, segment: Segment): void => {
   })
 }
 
-/** After all tiles: the overlaps of a segment's loss, which are complete, become a part of it. */
-export const finishOverlaps = (scope: ModelScope, { from, to }: Segment): void =>
+/**
+ * After all tiles: the overlaps of a segment's loss, which are complete, become a part of it; of
+ * ranks that share rows, of the first one's alone.
+ */
+export const finishOverlaps = (scope: ModelScope, segment: Segment): void => {
+  const { from, to } = segment
+  const isFirst = (shardOf(scope.graph, segment)?.index ?? 0) === 0
   scope.graph.nodes.slice(from, to).forEach((node, index) => {
-    if (node.overlaps) loweringOf(node).overlaps!.finish(scope, node as never, from + index)
+    if (node.overlaps && isFirst) loweringOf(node).overlaps!.finish(scope, node as never, from + index)
   })
+}
 
 /**
  * Before the tiles of a pass: moments of the running statistics of the frozen normalisations that

@@ -2,6 +2,7 @@ import { isLoss } from '../../graph/graph'
 import { isLiveAfter } from '../../graph/boundary-tensors'
 import { memoizeByNumber } from '../../memoize'
 import type { Span } from '../../graph/span'
+import type { Segment } from '../../plans/plan'
 import { loweringOf } from '../../ops'
 import type { ModelScope } from '../scope/scope'
 import type { ForwardMode, Pass } from './bound-segment'
@@ -19,6 +20,27 @@ const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, pos
 }
 
 /**
+ * Tells whether backward of a span's last op can run on whole tensors, before the tiles: it reads
+ * nothing but its output, which is still there, since backward of the op behind the span has just
+ * read that. Nothing then makes that output again.
+ */
+export const mayEndWhole = (scope: ModelScope, { from, to }: Span): boolean => {
+  const { graph, parameters, requiresGrad } = scope
+  const end = graph.nodes[to - 1]!
+  const { saves, inPlace } = loweringOf(end)
+  return (
+    graph.shard === undefined &&
+    inPlace &&
+    saves.output === true &&
+    saves.input === undefined &&
+    end.inputs.every((tensor) => tensor > from && requiresGrad[tensor]!) &&
+    parameters[to - 1] === undefined &&
+    graph.readers[to]![0] === to &&
+    backwardReadsInput(scope, to)
+  )
+}
+
+/**
  * A pass that is being described: over a segment, in a mode, for outputs that are `wanted` where it
  * rematerializes.
  */
@@ -26,6 +48,7 @@ interface Described {
   readonly scope: ModelScope
   readonly span: Span
   readonly mode: ForwardMode
+  readonly isEndWhole: boolean
   readonly wanted: ReadonlySet<number>
 }
 
@@ -55,6 +78,9 @@ const isFusedIntoPrevious = (described: Described, position: number): boolean =>
   return rectifies(described, position) && loweringOf(nodes[nodes[position]!.inputs[0]! - 1]!).fusesRectifier === 'both'
 }
 
+const isEndWhole = ({ isEndWhole, mode, span }: Described, position: number): boolean =>
+  isEndWhole && mode === 'recompute' && position === span.to - 1
+
 const savesOutput = (described: Described, position: number): boolean =>
   loweringOf(described.scope.graph.nodes[position]!).saves.output === true && !isFusedIntoPrevious(described, position)
 
@@ -71,7 +97,8 @@ const runningPositions = (described: Described): ReadonlySet<number> => {
   const running = new Set<number>()
   for (let position = span.to - 1; position >= span.from; position--) {
     const { saves } = loweringOf(nodes[position]!)
-    const saved = scope.requiresGrad[position + 1]! && (savesOutput(described, position) || saves.indices === true)
+    const isSaved = (savesOutput(described, position) && !isEndWhole(described, position)) || saves.indices === true
+    const saved = scope.requiresGrad[position + 1]! && isSaved
     const isWanted =
       mode === 'rematerialize' ? writes(described, position + 1) : mode !== 'recompute' || saved || isLoss(nodes[position]!.op)
     const isRead = (reader: number): boolean => running.has(reader) || isReadBackward(described, reader)
@@ -109,6 +136,7 @@ const createPass = (described: Described): Pass => {
     mode: described.mode,
     runs,
     readsInput: (position) => isReadBackward(described, position),
+    endsWhole: (position) => isEndWhole(described, position),
     isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader)),
     writes: memoizeByNumber((tensor) => writes(described, tensor)),
     inPlaceConsumerOf: memoizeByNumber((tensor) => inPlaceConsumerOf(described, tensor)),
@@ -124,18 +152,33 @@ const createPass = (described: Described): Pass => {
 /** Passes of a scope by mode and span: scopes that differ in what is emitted alone share them. */
 const knownPasses = new WeakMap<ModelScope['parameters'], Map<string, Pass>>()
 
-/** The passes over a segment by their modes, each described once. */
-export const createPasses = (scope: ModelScope, span: Span): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) => {
+/**
+ * The passes over a span by their modes, each described once. `isEndWhole`: where it is computed
+ * again, backward of its last op runs on whole tensors, as `mayEndWhole` allows.
+ */
+export const createPasses = (
+  scope: ModelScope,
+  span: Span,
+  isEndWhole = false
+): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) => {
   const known = knownPasses.get(scope.parameters) ?? new Map<string, Pass>()
   knownPasses.set(scope.parameters, known)
   return (mode) => {
-    const key = `${mode},${span.from},${span.to}`
-    const pass = known.get(key) ?? createPass({ scope, span, mode, wanted: new Set() })
+    const key = `${mode},${span.from},${span.to},${isEndWhole}`
+    const pass = known.get(key) ?? createPass({ scope, span, mode, isEndWhole, wanted: new Set() })
     known.set(key, pass)
     return pass
   }
 }
 
+/** The passes over a segment, whose last output may be `onHost`. */
+export const segmentPasses = (
+  scope: ModelScope,
+  segment: Pick<Segment, 'from' | 'to' | 'recompute'>,
+  onHost: Pick<ReadonlySet<number>, 'has'>
+): ReturnType<typeof createPasses> =>
+  createPasses(scope, segment, segment.recompute && !onHost.has(segment.to) && mayEndWhole(scope, segment))
+
 /** The pass that makes `wanted` outputs of a segment once more. */
 export const rematerializingPass = (scope: ModelScope, span: Span, wanted: ReadonlySet<number>): Pass =>
-  createPass({ scope, span, mode: 'rematerialize', wanted })
+  createPass({ scope, span, mode: 'rematerialize', isEndWhole: false, wanted })

@@ -1,7 +1,7 @@
 import type { ModelScope } from '../../lowering/scope/scope'
 import { createPool } from '../../lowering/ir/builder'
 import { createModelScope } from '../../lowering/segment/create-scope'
-import { createPasses } from '../../lowering/tile/pass'
+import { segmentPasses } from '../../lowering/tile/pass'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
 import { gathersStatistics } from '../../graph/statistics'
@@ -70,7 +70,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     reorders,
     leastWeights: leastWeights(scope),
     readBytes: readBytesEstimator(scope),
-    runsAgain: (span) => createPasses(scope, span)('recompute').runs
+    runsAgain: (span) => segmentPasses(scope, { ...span, recompute: true }, onHost ?? new Set())('recompute').runs
   })
 
   /**

@@ -39,8 +39,8 @@ const maxPrefetchTiles = 4096
 export interface OptionBytes {
   /** Of the tensors that a segment makes for others. */
   readonly outputs: (span: Span) => number
-  /** Of the gradients of all tensors that live on either side of a segment. */
-  readonly gradients: (span: Span) => number
+  /** Of the gradients of tensors that live before a segment, after it, and on both sides of it. */
+  readonly gradients: (span: Span) => { readonly before: number; readonly after: number; readonly through: number }
   /** Of the tensors at a segment's ends, however it runs. */
   readonly ends: (span: Span) => number
   /** Of the tensors before a segment that are no longer there after it. */
@@ -60,9 +60,20 @@ export const createOptionBytes = (
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
   const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : liveTensors(graph, position)))
   const outputs = (span: Span): number => bytesOf(boundaryTensors(graph, span).outputs)
-  const gradients = ({ from, to }: Span): number =>
-    bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
-  const ends = (span: Span): number => (isFrozen(span) ? outputs(span) : gradients(span))
+  const gradients: OptionBytes['gradients'] = ({ from, to }) => {
+    const [before, after] = [from, to].map((position) => crossingAt(position).filter(hasGradient)) as [number[], number[]]
+    const [isBefore, isAfter] = [new Set(before), new Set(after)]
+    return {
+      before: bytesOf(before.filter((tensor) => !isAfter.has(tensor))),
+      after: bytesOf(after.filter((tensor) => !isBefore.has(tensor))),
+      through: bytesOf(before.filter((tensor) => isAfter.has(tensor)))
+    }
+  }
+  const ends = (span: Span): number => {
+    if (isFrozen(span)) return outputs(span)
+    const { before, after, through } = gradients(span)
+    return through + Math.max(before, after)
+  }
   const freed = (span: Span): number => {
     if (!isFrozen(span)) return 0
     const remaining = new Set(crossingAt(span.to))
@@ -74,10 +85,10 @@ export const createOptionBytes = (
     return {
       segment,
       addedBytes: lazy(() => {
-        const { forwardBytes, backwardBytes, refusedKernel } = estimated.bytes()
+        const { forwardBytes, backwardBytes, bytesWithGradients, refusedKernel } = estimated.bytes()
         if (refusedKernel !== undefined) return Infinity
         // The last segment's forward is a part of its backward, even where nothing is learnt.
-        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradients(segment) + backwardBytes
+        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradients(segment).through + bytesWithGradients
         return Math.max(after + forwardBytes, backward)
       }),
       keptBytes: () => after + estimated.bytes().keptBytes - freedBytes,

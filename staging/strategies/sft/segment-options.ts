@@ -75,7 +75,7 @@ export const createSegmentOptions = (
   const bytes = createOptionBytes(search, boundaries)
   const { optionOf } = bytes
 
-  /** How the nodes of a span may run: in which variants, kept or computed again, and in which tiles. */
+  /** How a span may run: in which variants, kept or computed again, and in which tiles. */
   const waysOf = (span: Span) => {
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
@@ -89,9 +89,13 @@ export const createSegmentOptions = (
     const inRows = onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
     /** Whether what passes in bands takes less time beside computing. */
     const beside = inRows && overlapsCopies(device)
+    const readsImage = span.from === 0 && graph.source.kind === 'image'
+    // On the host's processors loading beside computing gains next to nothing, and tiles that are
+    // loaded in turn are not computed where they are of one colour.
+    const inTurn = readsImage && graph.objective.kind === 'evaluate' && !overlapsCopies(device)
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'prefetch'>[] =
-      span.from === 0 && graph.source.kind === 'image' ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
+      readsImage && !inTurn ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
@@ -119,12 +123,14 @@ export const createSegmentOptions = (
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
     /** By variant: what it adds at least. */
     const least = lazy(() => {
-      const beside = bytes.isFrozen(span) ? 0 : bytes.gradients(span)
+      const { before, after, through } = bytes.isFrozen(span) ? { before: 0, after: 0, through: 0 } : bytes.gradients(span)
       const read = readBytes(span).all
+      // Tiles read the one and add to the other.
+      const beside = before + after + through
       return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
         const { whole: apart, inStep, tiled, shared } = leastWeights(span, variant)
         const whole = onHost === undefined ? inStep : apart
-        return { whole: beside + Math.max(whole, read), tiled: beside + tiled, shared: beside + shared }
+        return { whole: through + Math.max(whole, before, after + read), tiled: beside + tiled, shared: beside + shared }
       })
     })
     const inTiles = createTiledOptions({

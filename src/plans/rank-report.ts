@@ -1,0 +1,131 @@
+import {
+  type DeviceModel,
+  type Instruction,
+  type Section,
+  type Staged,
+  elementSizes,
+  exchangedBytes,
+  leastOfOneRank,
+  microBatches,
+  networkNanoseconds
+} from '../../staging'
+import { formatBytes, formatMilliseconds } from '../text/format'
+import { type Mesh, meshOf, meshText } from './mesh'
+
+/** What ranks exchange of one kind in an update. */
+export interface ExchangeReport {
+  readonly what: 'rows' | 'statistics' | 'gradients'
+  /** Times that ranks meet for it. */
+  readonly rounds: number
+  /** Bytes that one rank receives of others. */
+  readonly bytes: number
+  /** Predicted, by itself: what computes beside it is not taken off. */
+  readonly milliseconds: number
+}
+
+/** What is predicted of an update on ranks. */
+export interface RankReport {
+  readonly ranks: number
+  readonly mesh: Mesh
+  readonly network: { readonly bytesPerSecond: number; readonly latencySeconds: number }
+  readonly exchanged: readonly ExchangeReport[]
+  /** Of one process with all the memory that it wants, by its fastest kernels. */
+  readonly oneRankMs: number
+  readonly speedUp: number
+  /** What takes the most time of an update. */
+  readonly boundBy: 'computing' | 'what ranks compute twice or alike' | ExchangeReport['what']
+  /** By segment, what the rank receives where it ends, forward and backward, in bytes. */
+  readonly receivedBytes: readonly number[]
+}
+
+type NetworkInstruction = Extract<Instruction, { readonly kind: 'allToAll' | 'exchange' }>
+
+const isOfNetwork = (one: Instruction): one is NetworkInstruction => one.kind === 'allToAll' || one.kind === 'exchange'
+
+const bytesOf = (one: NetworkInstruction): number =>
+  one.kind === 'allToAll' ? (one.ranks - 1) * one.bytes : one.receives.reduce((sum, { bytes }) => sum + bytes, 0)
+
+const addUp = (
+  what: ExchangeReport['what'],
+  sections: readonly (readonly [section: Section | undefined, times: number])[],
+  isOne: (one: NetworkInstruction) => boolean,
+  device: Pick<DeviceModel, 'network'>
+): ExchangeReport => {
+  const all = sections.flatMap(([section, times]) =>
+    (section?.code ?? [])
+      .filter(isOfNetwork)
+      .filter(isOne)
+      .map((one) => ({ one, times }))
+  )
+  return {
+    what,
+    rounds: all.reduce((sum, { times }) => sum + times, 0),
+    bytes: all.reduce((sum, { one, times }) => sum + times * bytesOf(one), 0),
+    milliseconds: all.reduce((sum, { one, times }) => sum + times * (networkNanoseconds(device, one) / 1e6), 0)
+  }
+}
+
+/**
+ * What ranks exchange in an update of a plan, and what that makes of its time; undefined for one
+ * process.
+ */
+export const rankReport = ({ graph, plan, program, predicted }: Staged, device: DeviceModel): RankReport | undefined => {
+  const { objective } = graph
+  const { network } = device
+  if (objective.kind !== 'train' || (objective.shard ?? objective.ranks) === undefined || network === undefined) return undefined
+  const mesh = meshOf(objective)
+  const ranks = mesh.microBatches * mesh.rows
+  const steps = microBatches(objective) / mesh.microBatches
+  // Of micro-batches the section `reduce` brings moments too.
+  const isOfMoments = (one: NetworkInstruction): boolean =>
+    one.kind === 'allToAll' && program.buffers[one.send.buffer ?? -1]?.kind === 'activations'
+  const exchanged = [
+    addUp('rows', [[program.step, steps]], ({ kind }) => kind === 'exchange', device),
+    addUp('statistics', [[program.step, steps]], ({ kind }) => kind === 'allToAll', device),
+    addUp('statistics', [[program.reduce, steps]], isOfMoments, device),
+    addUp('gradients', [[program.reduce, steps]], (one) => !isOfMoments(one), device),
+    addUp('gradients', [[program.update, 1]], () => true, device)
+  ]
+  const kinds = (['rows', 'statistics', 'gradients'] as const).map((what) =>
+    exchanged
+      .filter((one) => one.what === what)
+      .reduce((sum, one) => ({
+        what,
+        rounds: sum.rounds + one.rounds,
+        bytes: sum.bytes + one.bytes,
+        milliseconds: sum.milliseconds + one.milliseconds
+      }))
+  )
+  const oneRankMs = leastOfOneRank(graph, device)
+  const { stepMilliseconds } = predicted
+  const travelling = kinds.reduce((sum, { milliseconds }) => sum + milliseconds, 0)
+  const parts: readonly (readonly [RankReport['boundBy'], number])[] = [
+    ['computing', oneRankMs / ranks],
+    ['what ranks compute twice or alike', stepMilliseconds - travelling - oneRankMs / ranks],
+    ...kinds.map(({ what, milliseconds }) => [what, milliseconds] as const)
+  ]
+  return {
+    ranks,
+    mesh,
+    network: { bytesPerSecond: network.bytesPerSecond, latencySeconds: network.latencySeconds },
+    exchanged: kinds.filter(({ rounds }) => rounds > 0),
+    oneRankMs,
+    speedUp: oneRankMs / stepMilliseconds,
+    boundBy: parts.reduce((most, one) => (one[1] > most[1] ? one : most))[0],
+    receivedBytes: exchangedBytes(graph, plan, elementSizes(program.precision).activationBytes).map((one) => one.rows + one.statistics)
+  }
+}
+
+const rateText = (bytesPerSecond: number): string => `${Number((bytesPerSecond / 1.25e8).toPrecision(3))} Gb/s`
+
+/** The report in rows of what is predicted. */
+export const rankRows = ({ ranks, mesh, network, exchanged, oneRankMs, speedUp, boundBy }: RankReport): readonly (readonly string[])[] => [
+  ['ranks', `${ranks}: ${meshText(mesh)}`],
+  ['network', `${rateText(network.bytesPerSecond)}, ${Number((1e6 * network.latencySeconds).toPrecision(3))} µs`],
+  ...exchanged.map(({ what, rounds, bytes, milliseconds }) => [
+    `exchanged ${what}`,
+    `${formatBytes(bytes)} received by a rank in ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${formatMilliseconds(milliseconds)}`
+  ]),
+  ['speed-up', `${speedUp.toFixed(2)} over one process with all the memory it wants (${formatMilliseconds(oneRankMs)})`],
+  ['most time goes to', boundBy]
+]

@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { versions } from '../../native'
+import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
+import { extentText } from '../images/resolution'
+import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
+import { programHash } from './plan-rows'
+import type { PreparedTraining } from './prepare'
+import { type TrainingRecord, emptyRecord } from './record'
+
+/** All that must be the same on all ranks, by its name in a sentence. */
+const choicesOf = ({
+  request: { options },
+  planned,
+  fingerprint,
+  rates,
+  steps,
+  validationGroups
+}: PreparedTraining): E.Either<Failure, object> =>
+  pipe(
+    versions(),
+    E.bimap(deviceFailure, ({ library, version, instructionSet }) => {
+      const { staged, device, math, threads } = planned
+      const { validateEvery, earlyStop, bestBy } = options
+      const named = Object.fromEntries(
+        Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(
+          ([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value]
+        )
+      )
+      return {
+        Tilefold: (require('tilefold/package.json') as { readonly version: string }).version,
+        library: `${library} ${version}`,
+        instructions: instructionSet,
+        ...named,
+        ...(options.shardRows ? {} : { 'program of hash': programHash(staged.program) }),
+        'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
+      }
+    })
+  )
+
+type Choices = Readonly<Record<string, unknown>>
+
+/**
+ * A sentence on the first thing in which a rank differs from the first rank; undefined where all
+ * are alike.
+ */
+const firstDifference = (all: readonly Choices[]): string | undefined => {
+  const [first = {}, ...others] = all
+  for (const [index, other] of others.entries())
+    for (const name of new Set([...Object.keys(first), ...Object.keys(other)])) {
+      const [wanted, found] = [first[name] ?? 'none', other[name] ?? 'none']
+      if (wanted !== found)
+        return `rank ${index + 1} has ${name} ${String(found)} where rank 0 has ${String(wanted)}: start all ranks with the same options, data and build`
+    }
+  return undefined
+}
+
+interface Told {
+  readonly choices: Choices
+  readonly record: TrainingRecord
+}
+
+/** Compares what was prepared on all ranks; the others go on from the first one's state. */
+export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Outcome<PreparedTraining> => {
+  const told = pipe(
+    prepared,
+    E.chain((found) => E.map((choices: object) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(choicesOf(found)))
+  )
+  return pipe(
+    ranks.allGather(told),
+    TE.map((all) => all.map((bytes) => decodeJson(bytes) as Told)),
+    TE.chain((all) => {
+      const difference = firstDifference(all.map(({ choices }) => choices))
+      return pipe(
+        // All have found the same, and say so once.
+        difference === undefined ? TE.right([]) : ranks.allGather(E.left(inputFailure(difference))),
+        TE.chainEitherK(() => prepared),
+        TE.map((found): PreparedTraining => {
+          const { record } = all[0]!
+          return ranks.rank === 0 || record.loss.length === 0 ? found : { ...found, state: { record, restore: () => TE.right(undefined) } }
+        })
+      )
+    })
+  )
+}

@@ -1,0 +1,53 @@
+import { boundaryTensors } from './graph/boundary-tensors'
+import { extentsOfTensor, type Shard } from './graph/graph'
+import { intersect, type Interval } from './graph/interval'
+import { inOrder } from './graph/order'
+import { shardOf } from './graph/shard'
+import { sharedTensor, type SharedTensor } from './graph/shared-tensor'
+import { gathersMoments, type Normalisation } from './graph/statistics'
+import type { StepGraph } from './graph/step-graph'
+import { momentBytes, overlapBytes, statisticsCount, sumBytes } from './ops/moment-addresses'
+import type { Plan } from './plans/plan'
+
+/** What a rank receives of others where a segment ends, in bytes, forward and backward together. */
+export interface ExchangedBytes {
+  /** Of rows of activations and of gradients, and of sums over rows. */
+  readonly rows: number
+  /** Of moments, of sums for the gradients of normalisations, and of overlaps. */
+  readonly statistics: number
+}
+
+const size = ({ from, to }: Interval): number => to - from
+
+/** Rows that a rank receives of others: what it holds of theirs, and gradients of what is its. */
+const rowsReceived = ({ rows }: SharedTensor, { index }: Shard): number => {
+  const { owned, held } = rows[index]!
+  const ofOthers = rows.flatMap((other, rank) => (rank === index ? [] : (intersect(other.held, owned) ?? [])))
+  return size(held) - size(owned) + ofOthers.reduce((sum, common) => sum + size(common), 0)
+}
+
+/** By segment of a plan, for a rank of those that share rows; nothing of a step without them. */
+export const exchangedBytes = (source: StepGraph, { order, segments }: Plan, elementBytes: number): readonly ExchangedBytes[] => {
+  const graph = inOrder(source, order)
+  const { shard, nodes, readers } = graph
+  return segments.map((segment) => {
+    if (shard === undefined || shardOf(graph, segment) === undefined) return { rows: 0, statistics: 0 }
+    const made = Array.from({ length: segment.to - segment.from }, (_, index) => segment.from + 1 + index)
+    const rows = boundaryTensors(graph, segment).outputs.reduce((sum, tensor) => {
+      const shared = sharedTensor(graph, segments, tensor)
+      const [batch, channels, , width] = extentsOfTensor(graph, tensor)
+      if (shared === undefined) return sum
+      const received = shared.isSummed ? shard.count - 1 : rowsReceived(shared, shard)
+      return sum + received * batch * channels * width * elementBytes
+    }, 0)
+    const normalising = made.flatMap((tensor) => readers[tensor]!.filter((reader) => gathersMoments(nodes[reader]!)))
+    const statistics = normalising.reduce((sum, position) => {
+      const node = nodes[position] as Normalisation
+      const own = statisticsCount(node) * (node.statistics.groups * momentBytes + node.input[1] * sumBytes)
+      return sum + (shard.count - 1) * own
+    }, 0)
+    const overlapping = made.flatMap((tensor) => readers[tensor]!.filter((reader) => nodes[reader]!.overlaps))
+    const overlaps = overlapping.reduce((sum, position) => sum + nodes[position]!.input[0] * nodes[position]!.input[1] * overlapBytes, 0)
+    return { rows, statistics: statistics + (shard.count - 1) * overlaps }
+  })
+}

@@ -1,0 +1,153 @@
+/** Plans for ranks on a network that is described: nothing of MPI is needed. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { type PlanReport, compare, explain, plan } from '../../src'
+import type { PlanOptions } from '../../src/option-tables/command-options'
+import { allToAllNanoseconds, exchangeNanoseconds } from '../../staging/devices/network'
+import { compiledCommand } from './compiled-command'
+import { failureOf, valueOf } from './outcome'
+
+const { run } = compiledCommand()
+
+const normalising = model({
+  name: 'normalising',
+  input: [1, 3, 64, 32],
+  layers: [conv2d({ out: 4, k: 3, p: 1 }), batchNorm(), relu, conv2d({ out: 8, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })]
+})
+
+const options = { model: normalising, device: 'reference', precision: 'float32' } as const
+
+const onRanks = (more: Partial<PlanOptions>): Promise<PlanReport> => valueOf(plan({ ...options, ranks: 2, ...more }))
+
+test('an exchange takes its messages, one after the other, and its bytes', () => {
+  const network = { bytesPerSecond: 1e9, latencySeconds: 1e-5 }
+  // All get the same in two rounds of doubling.
+  assert.is(allToAllNanoseconds({ ranks: 4, bytes: 1e6, sendStride: 0 }, network), 2e4 + 3e6)
+  // Each pair in turn; of few bytes fewer messages.
+  assert.is(allToAllNanoseconds({ ranks: 4, bytes: 1e6, sendStride: 1e6 }, network), 3e4 + 3e6)
+  assert.is(allToAllNanoseconds({ ranks: 4, bytes: 1, sendStride: 1 }, network), 2e4 + 4)
+  assert.is(allToAllNanoseconds({ ranks: 1, bytes: 1e6, sendStride: 0 }, network), 0)
+  const sizes = (...bytes: readonly number[]) => bytes.map((each) => ({ bytes: each }))
+  assert.is(exchangeNanoseconds({ sends: sizes(1000, 3000), receives: sizes(2000) }, network), 2e4 + 4000)
+})
+
+test('a rank receives the rows that it reads of others, the gradients of its own, and their statistics', async () => {
+  const { ranks, segments } = await onRanks({ network: '10Gb/s,20us' })
+  assert.equal(ranks!.mesh, { microBatches: 1, rows: 2 })
+  assert.equal(
+    segments.map(({ from, to }) => [from, to]),
+    [
+      [0, 1],
+      [1, 3],
+      [3, 5],
+      [5, 7]
+    ]
+  )
+  // A row of 32 pixels and 4 channels, of the activation and of the gradient; three moments and two
+  // sums a channel.
+  const [row, statistics] = [32 * 4 * 4, 4 * (3 + 2) * 8]
+  // Behind the pool each gets the sum of the other.
+  assert.equal(ranks!.receivedBytes, [statistics, 2 * row, 8 * 4, 0])
+  const exchanged = new Map(ranks!.exchanged.map((one) => [one.what, one]))
+  assert.is(exchanged.get('statistics')!.bytes, statistics)
+  assert.is(exchanged.get('statistics')!.rounds, 2)
+  assert.is(exchanged.get('rows')!.bytes, 2 * row + 8 * 4)
+  // 4·27 + 4 + 4 + 4 + 8·36 + 8 + 16 + 2 parameters, each half to the other, and back.
+  assert.is(exchanged.get('gradients')!.bytes, 434 * 4)
+})
+
+test('bits and bytes are told apart, and the usual network is taken where none is given', async () => {
+  const reports = [{ network: '10Gb/s,20us' }, { network: '1.25GB/s' }, { network: { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 } }, {}]
+  const all = await Promise.all(reports.map(onRanks))
+  for (const { ranks, predictedStepMs } of all) {
+    assert.equal(ranks!.network, { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 })
+    assert.is(predictedStepMs, all[0]!.predictedStepMs)
+  }
+})
+
+for (const network of ['100', '100Gb', '0Gb/s', '1Gb/s,2', '1Gb/s,2us,3us', '', '-1GB/s', 'fast'])
+  test(`"${network}" is no network, said in a sentence`, async () => {
+    const { code, message } = await failureOf(plan({ ...options, ranks: 2, network }))
+    assert.is(code, 'input')
+    assert.match(message, /is not a network: write 100Gb\/s \(bits\) or 12\.5GB\/s \(bytes\), and perhaps its latency, as in 100Gb\/s,2us/)
+  })
+
+test('a network from JavaScript is decoded', async () => {
+  for (const network of [{ bytesPerSecond: 0, latencySeconds: 1 }, { bytesPerSecond: 1 }, 7]) {
+    const { code, message } = await failureOf(plan({ ...options, ranks: 2, network: network as never }))
+    assert.is(code, 'input')
+    assert.match(message, /^network/)
+  }
+})
+
+test('micro-batches are shared where each rank gets as many and that is faster, and else rows', async () => {
+  const meshes = await Promise.all([4, 3, 1].map((accumulate) => onRanks({ ranks: 4, accumulate, input: [2, 3, 64, 32] })))
+  assert.equal(
+    meshes.map(({ ranks }) => ranks!.mesh),
+    [
+      { microBatches: 4, rows: 1 },
+      { microBatches: 1, rows: 4 },
+      { microBatches: 1, rows: 4 }
+    ]
+  )
+})
+
+const v100 = { model: 'vgg16', classes: 2, device: 'devices/v100-16gb.json' } as const
+
+// npx ts-node bench/ranks.ts --models vgg16,resnet18 --size 1024 --ranks 1,2,4,8
+const golden = [
+  ['vgg16', '10Gb/s,20us', [0.99, 1.16, 1.23, 1.27]],
+  ['vgg16', '100Gb/s,2us', [0.99, 1.82, 3.12, 4.83]],
+  ['resnet18', '10Gb/s,20us', [0.93, 0.38, 0.28, 0.24]],
+  ['resnet18', '100Gb/s,2us', [0.93, 1.17, 1.31, 1.33]]
+] as const
+
+for (const [name, network, speedUps] of golden)
+  test(`the speed-ups of ${name} at 1024 pixels a side on ${network} are as they were`, async () => {
+    const found: number[] = []
+    for (const ranks of [1, 2, 4, 8]) {
+      const report = await valueOf(plan({ ...v100, model: name, input: [1, 3, 1024, 1024], ranks, network }))
+      found.push(Number(report.ranks!.speedUp.toFixed(2)))
+    }
+    assert.equal(found, speedUps)
+  })
+
+test('what compare and explain tell of ranks is what plan does', async () => {
+  const asked = { ...v100, input: [1, 3, 512, 512], ranks: 4, network: '100Gb/s,2us' } as const
+  const planned = await valueOf(plan(asked))
+  const { rows } = await valueOf(compare({ ...asked, budgets: ['100%'], strategies: ['plain'] }))
+  const plain = await valueOf(plan({ ...asked, strategy: 'plain' }))
+  assert.equal([rows[0]!.predictedStepMs, rows[0]!.peakDeviceBytes], [plain.predictedStepMs, plain.peakDeviceBytes])
+  const explained = await valueOf(explain(asked))
+  assert.equal(explained.ranks, planned.ranks)
+  assert.is((await valueOf(explain({ ...asked, ranks: undefined as never }))).ranks, null)
+})
+
+test('the command says how ranks share a step, what they exchange and what they gain', async () => {
+  const args = ['vgg11', '--classes', '2', '--input', '1x3x512x512', '--device', 'devices/v100-16gb.json', '--ranks', '4']
+  const { status, stdout, stderr } = await run(['plan', ...args, '--network', '100Gb/s,2us'])
+  assert.is(status, 0, stderr)
+  for (const words of [
+    'received at its end',
+    '4: rows of each image, 4 parts',
+    '100 Gb/s, 2 µs',
+    'exchanged gradients',
+    'over one process with all'
+  ])
+    assert.ok(stdout.includes(words), `${words} is not in\n${stdout}`)
+  const told = await run(['explain', ...args, '--network', '100Gb/s,2us'])
+  assert.match(told.stdout, /of ranks that exchange nothing and compute nothing twice; most time goes to /)
+})
+
+for (const [what, more, sentence] of [
+  ['a forward pass', { evaluate: true }, '--ranks is for training steps: leave --evaluate out'],
+  ['a host budget', { hostBudget: '1GB' }, '--host-budget is not for --ranks yet: leave it out'],
+  ['bf16', { precision: 'bf16' }, '--precision bf16 is not for --ranks yet: take another'],
+  ['more ranks than rows', { ranks: 65 }, 'normalising: 65 ranks cannot share the 64 rows of an image; start fewer.']
+] as const)
+  test(`ranks and ${what} are refused in a sentence`, async () => {
+    assert.is((await failureOf(plan({ ...options, ranks: 2, ...more }))).message, sentence)
+  })
+
+test.run()
