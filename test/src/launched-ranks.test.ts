@@ -1,12 +1,12 @@
 /** Training on ranks that Open MPI's launcher starts, where there is one. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Ended } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
+import { launch, newestStep, ranksWith, withLauncher } from './open-mpi'
 import { assertCloseLosses } from './rank-trainings'
 import { temporaryFolder } from './temporary-folder'
 
@@ -15,57 +15,11 @@ const at = (name: string): string => join(folder, name)
 
 test.before(() => writeImages(at('images'), 6))
 
-const mpirun = ['mpirun.openmpi', 'mpirun'].find((name) =>
-  /Open MPI/.test(spawnSync(name, ['--version'], { encoding: 'utf8' }).stdout ?? '')
-)
-if (mpirun === undefined) console.log("tests of Open MPI's launcher are skipped: there is no mpirun; install openmpi-bin")
-const withLauncher = mpirun === undefined ? test.skip : test
-
 const command = compiledCommand()
 const trainOf = (...more: readonly string[]): readonly string[] => [
   ...[command.script, 'train', command.model, '--data', at('images'), '--accumulate', '4', '--threads', '1', '--quiet', '--json'],
   ...more
 ]
-
-/** Runs the command on so many ranks, which Open MPI starts. */
-const launch = (
-  size: number,
-  args: readonly string[],
-  onStart: (launcher: ChildProcess) => void = () => undefined,
-  environment: Readonly<Record<string, string>> = {}
-): Promise<Ended & { readonly milliseconds: number }> =>
-  new Promise((resolve, reject) => {
-    const started = performance.now()
-    const asRoot = process.getuid?.() === 0 ? ['--allow-run-as-root'] : []
-    const child = spawn(mpirun!, [...asRoot, '--oversubscribe', '--bind-to', 'none', '-n', `${size}`, process.execPath, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...environment }
-    })
-    let [stdout, stderr] = ['', '']
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    child.on('error', reject)
-    child.on('close', (status) => resolve({ status, stdout, stderr, milliseconds: performance.now() - started }))
-    onStart(child)
-  })
-
-/** Processes of the command whose arguments hold a text, launchers aside, by their ids. */
-const ranksWith = (text: string): readonly number[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => {
-      try {
-        const [program = '', ...args] = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0')
-        return program === process.execPath && args.some((one) => one.includes(text))
-      } catch {
-        return false
-      }
-    })
-    .map(Number)
-
-/** The newest state in a folder, by its step; 0 where there is none. */
-const newestStep = (state: string): number =>
-  existsSync(state) ? Math.max(0, ...readdirSync(state).map((name) => Number(/^step-(\d+)\.safetensors$/.exec(name)?.[1] ?? 0))) : 0
 
 /** Waits until a state of a step or a later one is there, for a minute at most: older ones go. */
 const reaches = async (state: string, step: number): Promise<void> => {
