@@ -16,8 +16,8 @@ class MirrorNetwork : public Network {
   int rank() const override { return 0; }
   int size() const override { return size_; }
 
-  bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>&) override {
-    for (const Exchange& part : parts) {
+  bool exchange(const std::vector<RankBuffers>& parts, const std::function<bool()>&) override {
+    for (const RankBuffers& part : parts) {
       if (part.sendBytes != part.receiveBytes) throw Failure("a rank sends other bytes than are received");
       if (part.receiveBytes > 0) std::memcpy(part.receive, part.send, part.receiveBytes);
     }

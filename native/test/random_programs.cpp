@@ -44,7 +44,7 @@ class Maker {
       std::vector<double> code;
       for (std::size_t i = 0; i < kernels.size(); ++i) {
         append(code, loop(number(random_, 0, 2) == 0 ? swap() : launch(i, kernels[i])));
-        if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, number(random_, 0, 1) == 0 ? allToAll() : messages());
+        if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, number(random_, 0, 1) == 0 ? allToAll() : exchange());
       }
       encoded.sections.push_back({name, code, static_cast<double>(exchange_)});
     }
@@ -118,7 +118,7 @@ class Maker {
   }
 
   // With some ranks, other bytes with each, between two events.
-  std::vector<double> messages() {
+  std::vector<double> exchange() {
     turns_ = 1;
     const auto event = static_cast<double>(number(random_, 4, 7));
     std::vector<std::pair<std::int64_t, std::int64_t>> bytes;

@@ -61,12 +61,12 @@ void evaluatePlace(int known, const LeafBlocks& leaves, float* destination, std:
 #undef TILEFOLD_EVALUATE
 }
 
-void evaluateSteps(const std::vector<Instruction>& instructions, const LeafBlocks& leaves, float* destination) {
-  forProcessor([=, &instructions, &leaves]() TILEFOLD_INLINED {
+void evaluateSteps(const std::vector<ExpressionStep>& steps, const LeafBlocks& leaves, float* destination) {
+  forProcessor([=, &steps, &leaves]() TILEFOLD_INLINED {
     alignas(64) float registers[registerCount][expressionBlock];
     const float* values[registerCount] = {};
-    const Instruction* const last = &instructions.back();
-    for (const Instruction& step : instructions) {
+    const ExpressionStep* const last = &steps.back();
+    for (const ExpressionStep& step : steps) {
       const float* const a = values[step.a];
       const float* const b = values[step.b];
       const float* const c = values[step.c];
@@ -107,7 +107,7 @@ void evaluateSteps(const std::vector<Instruction>& instructions, const LeafBlock
 
 }  // namespace
 
-BlockExpression::BlockExpression(const std::vector<double>& code) : instructions(instructionsOf(code)), known(knownPlace(code)) {}
+BlockExpression::BlockExpression(const std::vector<double>& code) : steps(expressionSteps(code)), known(knownPlace(code)) {}
 
 void evaluateKnown(const BlockExpression& expression, const LeafBlocks& leaves, float* destination, std::int64_t count) {
   evaluatePlace(expression.known, leaves, destination, count);
@@ -117,7 +117,7 @@ void evaluateBlock(const BlockExpression& expression, const LeafBlocks& leaves, 
   if (expression.known >= 0)
     evaluateKnown(expression, leaves, destination, expressionBlock);
   else
-    evaluateSteps(expression.instructions, leaves, destination);
+    evaluateSteps(expression.steps, leaves, destination);
 }
 
 void addToLanes(const float* values, std::int64_t count, double* sums, std::int64_t lanes) {

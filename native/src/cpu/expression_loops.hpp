@@ -17,7 +17,7 @@ using LeafBlocks = Leaves<const float*>;
 // An expression as the loops take it: one that the compiler knows, or its steps.
 struct BlockExpression {
   explicit BlockExpression(const std::vector<double>& code);
-  std::vector<Instruction> instructions;
+  std::vector<ExpressionStep> steps;
   int known = -1;  // its place in TILEFOLD_EXPRESSIONS
 };
 

@@ -9,7 +9,7 @@ namespace tilefold::cuda {
 class Interpreted {
  public:
   explicit Interpreted(const std::vector<double>& code) {
-    for (const Instruction& step : instructionsOf(code))
+    for (const ExpressionStep& step : expressionSteps(code))
       steps_[count_++] = {static_cast<std::uint8_t>(step.operation), step.destination, step.a, step.b, step.c, static_cast<float>(step.constant)};
   }
 

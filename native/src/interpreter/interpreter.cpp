@@ -1,7 +1,6 @@
 #include "interpreter.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace tilefold {
@@ -22,14 +21,6 @@ Spaces spacesOf(const Program& program) {
   }
   if (!loadsImages) spaces.images = {};
   return spaces;
-}
-
-void checkColour(const std::string& name, const Image& image) {
-  if (image.channels != 3)
-    throw Failure(name + " has " + std::to_string(image.channels) + " channels, but colour changes red, green and blue: leave it out");
-  if (image.elementType != ElementType::uint8) throw Failure(name + " has other samples than uint8, which colour changes: leave it out");
-  for (const double factor : *image.colour)
-    if (!std::isfinite(factor)) throw Failure(name + " has a colour that is not 12 finite numbers");
 }
 
 // Throws Failure unless these are the ranks that the program exchanges with.
@@ -169,7 +160,7 @@ class Interpreter::Walk {
   }
 
   bool execute(const AllToAll& all) {
-    std::vector<Exchange> parts(static_cast<std::size_t>(all.ranks));
+    std::vector<RankBuffers> parts(static_cast<std::size_t>(all.ranks));
     const auto bytes = static_cast<std::size_t>(all.bytes);
     const std::byte* send = engines_.arena() + resolve(all.send);
     std::byte* receive = engines_.arena() + resolve(all.receive);
@@ -178,20 +169,20 @@ class Interpreter::Walk {
     return traced(Engine::network, [&] { return interpreter_.network_->exchange(parts, [this] { return progress_.ended(); }); });
   }
 
-  bool execute(const Messages& messages) {
-    std::vector<Exchange> parts(static_cast<std::size_t>(messages.ranks));
+  bool execute(const Exchange& exchange) {
+    std::vector<RankBuffers> parts(static_cast<std::size_t>(exchange.ranks));
     std::byte* arena = engines_.arena();
-    for (const Message& sent : messages.sends) {
-      Exchange& part = parts[static_cast<std::size_t>(sent.rank)];
+    for (const Message& sent : exchange.sends) {
+      RankBuffers& part = parts[static_cast<std::size_t>(sent.rank)];
       part.send = arena + sent.base;
       part.sendBytes = static_cast<std::size_t>(sent.bytes);
     }
-    for (const Message& received : messages.receives) {
-      Exchange& part = parts[static_cast<std::size_t>(received.rank)];
+    for (const Message& received : exchange.receives) {
+      RankBuffers& part = parts[static_cast<std::size_t>(received.rank)];
       part.receive = arena + received.base;
       part.receiveBytes = static_cast<std::size_t>(received.bytes);
     }
-    const Exchange& own = parts[static_cast<std::size_t>(interpreter_.network_->rank())];
+    const RankBuffers& own = parts[static_cast<std::size_t>(interpreter_.network_->rank())];
     if (own.sendBytes != own.receiveBytes)
       throw Failure("rank " + std::to_string(interpreter_.network_->rank()) + " sends itself " + std::to_string(own.sendBytes) +
                     " bytes, but receives " + std::to_string(own.receiveBytes));
@@ -287,26 +278,6 @@ bool Interpreter::walk(const Section& section, std::byte* exchange, const StepPa
   walk(Engine::compute);
   others.finish();
   return finished == PerEngine<bool>{true, true, true, true};
-}
-
-void checkImages(const std::vector<Image>& images, const ImageExtent& input) {
-  if (static_cast<std::int64_t>(images.size()) != input.batch)
-    throw Failure("the step was given " + std::to_string(images.size()) + " images for a batch of " + std::to_string(input.batch));
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    const Image& image = images[i];
-    const std::string name = "image " + std::to_string(i);
-    if (image.channels != input.channels)
-      throw Failure(name + " has " + std::to_string(image.channels) + " channels, but the network reads " + std::to_string(input.channels));
-    if (image.quarterTurns < 0 || image.quarterTurns > 3)
-      throw Failure(name + " is turned by " + std::to_string(image.quarterTurns) + " quarters: give quarterTurns of 0 to 3");
-    if (image.colour) checkColour(name, image);
-    const std::int64_t height = image.onItsSide() ? input.width : input.height, width = image.onItsSide() ? input.height : input.width;
-    if (image.cropTop < 0 || image.cropLeft < 0 || image.height < height || image.width < width || image.cropTop > image.height - height ||
-        image.cropLeft > image.width - width)
-      throw Failure(name + " of " + std::to_string(image.height) + "x" + std::to_string(image.width) + " does not hold a crop of " +
-                    std::to_string(height) + "x" + std::to_string(width) + " at row " + std::to_string(image.cropTop) + ", column " +
-                    std::to_string(image.cropLeft) + (image.onItsSide() ? ", to be turned on its side" : ""));
-  }
 }
 
 }  // namespace tilefold

@@ -25,36 +25,36 @@ std::uint8_t registerAt(const char* of, double value) {
 
 }  // namespace
 
-std::vector<Instruction> instructionsOf(const std::vector<double>& code) {
-  const std::size_t steps = code.size() / stepNumbers;
-  if (steps == 0 || steps > maxSteps || code.size() % stepNumbers != 0)
+std::vector<ExpressionStep> expressionSteps(const std::vector<double>& code) {
+  const std::size_t count = code.size() / stepNumbers;
+  if (count == 0 || count > maxSteps || code.size() % stepNumbers != 0)
     throw Failure("an expression of " + std::to_string(code.size()) + " numbers is none of 1 to " + std::to_string(maxSteps) +
                   " steps of " + std::to_string(stepNumbers));
-  std::vector<Instruction> instructions;
+  std::vector<ExpressionStep> steps;
   std::bitset<registerCount> written;
   for (std::size_t at = 0; at < code.size(); at += stepNumbers) {
     const std::int64_t operation = wholeNumber("an operation", code[at]);
     if (operation < 0 || operation >= operationCount) throw Failure("there is no operation " + std::to_string(operation));
-    Instruction step{static_cast<Operation>(operation), registerAt("a destination", code[at + 1]), 0, 0, 0, 0};
+    ExpressionStep step{static_cast<Operation>(operation), registerAt("a destination", code[at + 1]), 0, 0, 0, 0};
     if (step.operation == Operation::constant) {
       step.constant = code[at + 2];
     } else {
       std::uint8_t* const operands[] = {&step.a, &step.b, &step.c};
-      const int count = operandCount(step.operation);
-      for (int i = 0; i < count; ++i) {
+      const int operandsRead = operandCount(step.operation);
+      for (int i = 0; i < operandsRead; ++i) {
         *operands[i] = registerAt("an operand", code[at + 2 + static_cast<std::size_t>(i)]);
         if (!written[*operands[i]]) throw Failure("register " + std::to_string(*operands[i]) + " is read before it is written");
       }
-      for (int i = count; i < 3; ++i) *operands[i] = step.a;
+      for (int i = operandsRead; i < 3; ++i) *operands[i] = step.a;
     }
     written.set(step.destination);
-    instructions.push_back(step);
+    steps.push_back(step);
   }
-  return instructions;
+  return steps;
 }
 
-bool readsLeaf(const std::vector<Instruction>& instructions, Operation leaf) {
-  return std::any_of(instructions.begin(), instructions.end(), [leaf](const Instruction& step) { return step.operation == leaf; });
+bool readsLeaf(const std::vector<ExpressionStep>& steps, Operation leaf) {
+  return std::any_of(steps.begin(), steps.end(), [leaf](const ExpressionStep& step) { return step.operation == leaf; });
 }
 
 }  // namespace tilefold

@@ -10,7 +10,7 @@ namespace tilefold {
 
 constexpr int registerCount = 32, maxSteps = 256, stepNumbers = 5;
 
-struct Instruction {
+struct ExpressionStep {
   Operation operation;
   std::uint8_t destination, a, b, c;  // an operand that the operation has not is another one again
   double constant;
@@ -18,15 +18,15 @@ struct Instruction {
 
 // The steps of an encoded expression, the last of which writes the result. Every register is
 // written before it is read; else a Failure.
-std::vector<Instruction> instructionsOf(const std::vector<double>& code);
+std::vector<ExpressionStep> expressionSteps(const std::vector<double>& code);
 
 // Whether an expression reads this leaf.
-bool readsLeaf(const std::vector<Instruction>& instructions, Operation leaf);
+bool readsLeaf(const std::vector<ExpressionStep>& steps, Operation leaf);
 
-inline double evaluate(const std::vector<Instruction>& instructions, const Leaves<double>& leaves) {
+inline double evaluate(const std::vector<ExpressionStep>& steps, const Leaves<double>& leaves) {
   double registers[registerCount] = {};
   double result = 0;
-  for (const Instruction& step : instructions)
+  for (const ExpressionStep& step : steps)
     registers[step.destination] = result =
         computeStep(step.operation, registers[step.a], registers[step.b], registers[step.c], step.constant, leaves);
   return result;

@@ -15,7 +15,7 @@ namespace tilefold {
 namespace {
 
 constexpr std::byte surrounding{0xA7};
-constexpr std::size_t alignment = 64;  // of the arena's first byte: a cache line, and a vector register
+constexpr std::size_t arenaAlignment = 64;  // of the arena's first byte: a cache line, and a vector register
 
 std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
@@ -44,7 +44,7 @@ Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budg
     munmap(mapping_, mapped_);
     throw Failure("the page behind the " + name + " could not be protected (" + reason + ")");
   }
-  data_ = mapping_ + (rounded - roundedUp(bytes, alignment));
+  data_ = mapping_ + (rounded - roundedUp(bytes, arenaAlignment));
   std::fill(mapping_, data_, surrounding);
   std::fill(data_ + bytes_, mapping_ + accessible_, surrounding);
   fillPattern(data_, bytes_);

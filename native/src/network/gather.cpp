@@ -14,7 +14,7 @@ std::vector<std::vector<std::byte>> gather(Network& network, const std::vector<s
   const auto size = static_cast<std::size_t>(network.size());
   const std::uint64_t length = own.size();
   std::vector<std::uint64_t> lengths(size);
-  std::vector<Exchange> parts(size);
+  std::vector<RankBuffers> parts(size);
   for (std::size_t rank = 0; rank < size; ++rank)
     parts[rank] = {reinterpret_cast<const std::byte*>(&length), sizeof(length), reinterpret_cast<std::byte*>(&lengths[rank]), sizeof(length)};
   network.exchange(parts, never);

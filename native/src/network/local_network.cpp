@@ -20,8 +20,8 @@ class Group {
   explicit Group(int size) : posted_(static_cast<std::size_t>(size)), isHere_(posted_.size()) {}
 
   std::size_t size() const { return posted_.size(); }
-  void post(int rank, const std::vector<Exchange>& parts) { posted_[static_cast<std::size_t>(rank)] = &parts; }
-  const std::vector<Exchange>& of(std::size_t rank) const { return *posted_[rank]; }
+  void post(int rank, const std::vector<RankBuffers>& parts) { posted_[static_cast<std::size_t>(rank)] = &parts; }
+  const std::vector<RankBuffers>& of(std::size_t rank) const { return *posted_[rank]; }
 
   // Until all ranks are here. False when `ended` said so first. `refuseLate` looks at those that
   // are missing, and may throw.
@@ -84,7 +84,7 @@ class Group {
     changed_.notify_all();
   }
 
-  std::vector<const std::vector<Exchange>*> posted_;
+  std::vector<const std::vector<RankBuffers>*> posted_;
   std::vector<bool> isHere_;  // by rank, of those that are to meet
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -100,15 +100,15 @@ class LocalNetwork : public Network {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->size()); }
 
-  bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>& ended) override {
+  bool exchange(const std::vector<RankBuffers>& parts, const std::function<bool()>& ended) override {
     group_->post(rank_, parts);
     const auto begun = std::chrono::steady_clock::now();
     const auto refuse = [&](const std::vector<int>& missing) { refuseLate(begun, [&] { return missing; }); };
     if (!group_->meet(rank_, ended, refuse)) return false;
     std::optional<std::string> fault;
     for (std::size_t rank = 0; rank < group_->size(); ++rank) {
-      const Exchange& theirs = group_->of(rank)[static_cast<std::size_t>(rank_)];
-      const Exchange& mine = parts[rank];
+      const RankBuffers& theirs = group_->of(rank)[static_cast<std::size_t>(rank_)];
+      const RankBuffers& mine = parts[rank];
       if (theirs.sendBytes != mine.receiveBytes)
         fault = "rank " + std::to_string(rank_) + " receives " + std::to_string(mine.receiveBytes) + " bytes of rank " +
                 std::to_string(rank) + ", which sends " + std::to_string(theirs.sendBytes);

@@ -83,11 +83,11 @@ constexpr std::size_t longestText = 8192;  // longer than MPI_MAX_ERROR_STRING o
 
 // The calls of one binary interface.
 template <class Abi>
-class Library : public MpiLibrary {
+class LoadedMpi : public MpiLibrary {
  public:
   using Handle = typename Abi::Handle;
 
-  explicit Library(Loaded loaded)
+  explicit LoadedMpi(Loaded loaded)
       : loaded_(std::move(loaded)),
         world_(Abi::world(loaded_)),
         byte_(Abi::byte(loaded_)) {
@@ -199,9 +199,9 @@ std::unique_ptr<MpiLibrary> openMpiLibrary(MpiKind kind, const std::string& path
   names.emplace_back("libmpi_abi.so.1");
   if (!path.empty()) names = {path};
   Loaded loaded(names, isMpich ? Mpich::title : OpenMpi::title);
-  if (loaded.name().rfind("libmpi_abi", 0) == 0) return std::make_unique<Library<StandardMpi>>(std::move(loaded));
-  if (isMpich) return std::make_unique<Library<Mpich>>(std::move(loaded));
-  return std::make_unique<Library<OpenMpi>>(std::move(loaded));
+  if (loaded.name().rfind("libmpi_abi", 0) == 0) return std::make_unique<LoadedMpi<StandardMpi>>(std::move(loaded));
+  if (isMpich) return std::make_unique<LoadedMpi<Mpich>>(std::move(loaded));
+  return std::make_unique<LoadedMpi<OpenMpi>>(std::move(loaded));
 }
 
 }  // namespace tilefold

@@ -34,7 +34,7 @@ class MpiNetwork : public Network {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>& ended) override {
+  bool exchange(const std::vector<RankBuffers>& parts, const std::function<bool()>& ended) override {
     bool finished = false;
     thread_.execute([&] {
       if (broken_) throw Failure("this rank was interrupted while it exchanged with others");
@@ -67,15 +67,15 @@ class MpiNetwork : public Network {
   }
 
  private:
-  void post(const std::vector<Exchange>& parts) {
+  void post(const std::vector<RankBuffers>& parts) {
     for (int rank = 0; rank < size_; ++rank) {
-      const Exchange& part = parts[static_cast<std::size_t>(rank)];
+      const RankBuffers& part = parts[static_cast<std::size_t>(rank)];
       if (rank == rank_) continue;
       for (std::size_t at = 0; at < part.receiveBytes; at += mostBytes)
         mpi_->receive(part.receive + at, std::min(mostBytes, part.receiveBytes - at), rank);
     }
     for (int rank = 0; rank < size_; ++rank) {
-      const Exchange& part = parts[static_cast<std::size_t>(rank)];
+      const RankBuffers& part = parts[static_cast<std::size_t>(rank)];
       if (rank == rank_) {
         if (part.sendBytes > 0) std::memcpy(part.receive, part.send, part.sendBytes);
         continue;

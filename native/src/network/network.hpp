@@ -11,7 +11,7 @@
 namespace tilefold {
 
 // What goes to one rank, and what comes from it.
-struct Exchange {
+struct RankBuffers {
   const std::byte* send = nullptr;
   std::size_t sendBytes = 0;
   std::byte* receive = nullptr;
@@ -27,7 +27,7 @@ class Network {
   // With every rank, this one included: one element each. Every rank calls it as often, in the same
   // order, and receives as many bytes as it is sent. One caller at a time. Throws Failure. False
   // when `ended` said so first: then ranks no longer agree, and every later call throws.
-  virtual bool exchange(const std::vector<Exchange>& parts, const std::function<bool()>& ended) = 0;
+  virtual bool exchange(const std::vector<RankBuffers>& parts, const std::function<bool()>& ended) = 0;
   // Ends this rank's part. `status` 0: once all ranks do. Else every rank is ended, with that exit
   // status where the launcher can.
   virtual void leave(int status) = 0;

@@ -29,13 +29,13 @@ void checkIndex(double alpha, double beta, double smooth, double scale) {
 
 void check(const ClassLoss& c) {
   check(static_cast<const PixelCrossEntropy&>(c));
-  instructionsOf(c.expression);
+  expressionSteps(c.expression);
 }
 
 void check(const ClassLossBackward& c) {
   check(static_cast<const PixelCrossEntropy&>(c));
   checkIndex(c.alpha, c.beta, c.smooth, c.scale);
-  instructionsOf(c.expression);
+  expressionSteps(c.expression);
 }
 
 void check(const OverlapLoss& o) {
@@ -46,7 +46,7 @@ void check(const OverlapLoss& o) {
 
 void check(const ValueLoss& v) {
   check(static_cast<const StridedTile&>(v));
-  instructionsOf(v.expression);
+  expressionSteps(v.expression);
 }
 
 void checkClasses(const PlacedTile& t) {

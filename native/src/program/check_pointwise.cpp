@@ -19,18 +19,18 @@ void check(const Dropout& d) {
 
 void check(const Pointwise& p) {
   check(static_cast<const Tile&>(p));
-  instructionsOf(p.expression);
+  expressionSteps(p.expression);
 }
 
 void checkForward(const Pointwise& p) {
   check(p);
-  if (readsLeaf(instructionsOf(p.expression), Operation::gradient)) throw Failure("the expression reads a gradient, and forward has none");
+  if (readsLeaf(expressionSteps(p.expression), Operation::gradient)) throw Failure("the expression reads a gradient, and forward has none");
 }
 
 void check(const PointwiseSum& s) {
   check(static_cast<const Tile&>(s));
   if (s.rows < 0 || s.rows > 2) throw Failure("rows is none of 0 .. 2: " + text(s.rows));
-  instructionsOf(s.expression);
+  expressionSteps(s.expression);
 }
 
 }  // namespace

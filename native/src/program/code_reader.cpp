@@ -1,7 +1,6 @@
 #include "code_reader.hpp"
 
-#include <algorithm>
-#include <tuple>
+#include <array>
 #include <unordered_map>
 
 #include "code_cursor.hpp"
@@ -9,13 +8,13 @@
 #include "open_loops.hpp"
 #include "operand_overlap.hpp"
 #include "repeated_launches.hpp"
+#include "transfer_checks.hpp"
 
 namespace tilefold {
 namespace {
 
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
-                       allToAllCode = 9, messagesCode = 10;
-constexpr std::int64_t mostRanks = std::int64_t{1} << 20;
+                       allToAllCode = 9, exchangeCode = 10;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
 constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
 
@@ -74,8 +73,8 @@ class Reader : CodeCursor {
         lists.add(Engine::compute, unmap());
       } else if (code == allToAllCode) {
         lists.add(Engine::network, allToAll());
-      } else if (code == messagesCode) {
-        lists.add(Engine::network, messages());
+      } else if (code == exchangeCode) {
+        lists.add(Engine::network, exchange());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
       if (code != loopCode) countSteps();
@@ -119,35 +118,22 @@ class Reader : CodeCursor {
     return engine;
   }
 
+  void touch(Engine engine, const ArenaRange& range) {
+    placed([&] { mappings_.touch(engine, static_cast<std::size_t>(range.from), static_cast<std::size_t>(range.to)); });
+  }
+
   Copy copy() {
     Copy copy;
     copy.engine = nextEngine();
-    if (copy.engine != Engine::toDevice && copy.engine != Engine::toHost)
-      throw Failure(place() + " copies on the " + (copy.engine == Engine::compute ? "compute" : "network") + " engine");
     copy.rows = next();
     copy.rowBytes = next();
-    if (copy.rows < 1 || copy.rowBytes < 1)
-      throw Failure(place() + " copies " + text(copy.rows) + " rows of " + text(copy.rowBytes) + " bytes");
     copy.deviceRowStride = next();
     copy.hostRowStride = next();
-    if (copy.deviceRowStride < 0 || copy.hostRowStride < 0) throw Failure(place() + " copies rows at a negative stride");
-    const std::int64_t stride = copy.engine == Engine::toDevice ? copy.deviceRowStride : copy.hostRowStride;
-    if (copy.rows > 1 && stride < copy.rowBytes)
-      throw Failure(place() + " copies rows of " + text(copy.rowBytes) + " bytes to places " + text(stride) + " bytes apart");
     copy.device = nextOffset();
     copy.host = nextOffset();
-    for (const auto& [offset, rowStride, name, space] :
-         {std::tuple(copy.device, copy.deviceRowStride, "the arena's ", limits_.arenaBytes),
-          std::tuple(copy.host, copy.hostRowStride, "the host pool's ", limits_.hostBytes)}) {
-      const std::int64_t bytes = checkedAdd(checkedMultiply(copy.rows - 1, rowStride), copy.rowBytes);
-      const auto [least, most] = loops_.extremes(offset);
-      const std::int64_t reached = checkedAdd(most, bytes);
-      if (least < 0 || reached > space)
-        throw Failure(place() + " copies bytes " + text(least) + " .. " + text(reached) + " of " + name + text(space));
-    }
-    const auto [least, most] = loops_.extremes(copy.device);
-    const std::int64_t end = most + (copy.rows - 1) * copy.deviceRowStride + copy.rowBytes;
-    placed([&, from = least] { mappings_.touch(copy.engine, static_cast<std::size_t>(from), static_cast<std::size_t>(end)); });
+    ArenaRange range;
+    placed([&] { range = checkCopy(copy, loops_, limits_.arenaBytes, limits_.hostBytes); });
+    touch(copy.engine, range);
     return copy;
   }
 
@@ -161,21 +147,10 @@ class Reader : CodeCursor {
     all.send = nextOffset();
     all.receive = nextOffset();
     checkOutsideLoops("exchanges with ranks");
-    if (all.ranks < 1 || all.ranks > mostRanks || all.bytes < 1)
-      throw Failure(place() + " exchanges " + text(all.bytes) + " bytes with each of " + text(all.ranks) + " ranks");
+    std::array<ArenaRange, 2> ranges;
+    placed([&] { ranges = checkAllToAll(all, limits_.arenaBytes); });
     checkRanks(all.ranks);
-    if (all.sendStride < 0 || all.receiveStride < 0 || (all.ranks > 1 && all.receiveStride < all.bytes))
-      throw Failure(place() + " receives " + text(all.bytes) + " bytes of each rank at places " + text(all.receiveStride) + " bytes apart");
-    const auto reach = [&](const char* what, const Offset& offset, std::int64_t stride) {
-      const std::int64_t end = checkedAdd(checkedAdd(offset.base, checkedMultiply(all.ranks - 1, stride)), all.bytes);
-      if (offset.base < 0 || end > limits_.arenaBytes)
-        throw Failure(place() + " " + what + " bytes " + text(offset.base) + " .. " + text(end) + " of the arena's " + text(limits_.arenaBytes));
-      placed([&] { mappings_.touch(Engine::network, static_cast<std::size_t>(offset.base), static_cast<std::size_t>(end)); });
-      return std::pair(offset.base, end);
-    };
-    const auto [sent, sentEnd] = reach("sends", all.send, all.sendStride);
-    const auto [received, receivedEnd] = reach("receives", all.receive, all.receiveStride);
-    if (sent < receivedEnd && received < sentEnd) throw Failure(place() + " receives where it sends from");
+    for (const ArenaRange& range : ranges) touch(Engine::network, range);
     return all;
   }
 
@@ -186,43 +161,30 @@ class Reader : CodeCursor {
     ranks_ = ranks;
   }
 
-  Messages messages() {
+  Exchange exchange() {
     of(used_, Engine::network) = true;
-    Messages messages;
-    messages.ranks = next();
+    Exchange exchange;
+    exchange.ranks = next();
     const std::int64_t sends = next(), receives = next();
     checkOutsideLoops("exchanges with ranks");
-    if (messages.ranks < 1 || messages.ranks > mostRanks || sends < 0 || receives < 0 || sends > messages.ranks || receives > messages.ranks)
-      throw Failure(place() + " has " + text(sends) + " messages for, and " + text(receives) + " of, " + text(messages.ranks) + " ranks");
-    checkRanks(messages.ranks);
-    messages.sends = messageList(messages.ranks, sends, "sends");
-    messages.receives = messageList(messages.ranks, receives, "receives");
-    std::vector<Message> written = messages.receives;
-    const auto byPlace = [](const Message& a, const Message& b) { return a.base < b.base; };
-    std::sort(written.begin(), written.end(), byPlace);
-    for (std::size_t i = 1; i < written.size(); ++i)
-      if (written[i].base < written[i - 1].base + written[i - 1].bytes) throw Failure(place() + " receives from two ranks in one place");
-    for (const Message& sent : messages.sends) {
-      // The first that ends beyond where this begins: they lie in order, apart from each other.
-      const auto found = std::partition_point(written.begin(), written.end(), [&](const Message& one) { return one.base + one.bytes <= sent.base; });
-      if (found != written.end() && found->base < sent.base + sent.bytes) throw Failure(place() + " receives where it sends from");
-    }
-    return messages;
+    placed([&] { checkMessageCounts(exchange.ranks, sends, receives); });
+    checkRanks(exchange.ranks);
+    exchange.sends = messages(exchange.ranks, sends, "sends");
+    exchange.receives = messages(exchange.ranks, receives, "receives");
+    placed([&] { checkApart(exchange); });
+    return exchange;
   }
 
-  std::vector<Message> messageList(std::int64_t ranks, std::int64_t count, const char* what) {
+  std::vector<Message> messages(std::int64_t ranks, std::int64_t count, const char* what) {
     std::vector<Message> list;
     for (std::int64_t i = 0; i < count; ++i) {
       Message message;
       message.rank = next();
       message.bytes = next();
       message.base = next();
-      if (message.rank < 0 || message.rank >= ranks || (!list.empty() && message.rank <= list.back().rank))
-        throw Failure(place() + " " + what + " a message of rank " + text(message.rank) + ", which is none of " + text(ranks) + " or comes out of order");
-      const std::int64_t end = checkedAdd(message.base, message.bytes);
-      if (message.bytes < 1 || message.base < 0 || end > limits_.arenaBytes)
-        throw Failure(place() + " " + what + " bytes " + text(message.base) + " .. " + text(end) + " of the arena's " + text(limits_.arenaBytes));
-      placed([&] { mappings_.touch(Engine::network, static_cast<std::size_t>(message.base), static_cast<std::size_t>(end)); });
+      ArenaRange range;
+      placed([&] { range = checkMessage(message, list.empty() ? -1 : list.back().rank, ranks, what, limits_.arenaBytes); });
+      touch(Engine::network, range);
       list.push_back(message);
     }
     return list;

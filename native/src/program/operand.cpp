@@ -212,19 +212,19 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
     }
     case KernelKind::pointwiseForward: {
       const auto p = decode<Pointwise>(kernel);
-      std::vector<OperandExtent> operands = e.leaves(p, instructionsOf(p.expression));
+      std::vector<OperandExtent> operands = e.leaves(p, expressionSteps(p.expression));
       operands.push_back(e.tile(p));
       return operands;
     }
     case KernelKind::pointwiseBackward: {
       const auto p = decode<Pointwise>(kernel);
-      std::vector<OperandExtent> operands = e.leaves(p, instructionsOf(p.expression));
+      std::vector<OperandExtent> operands = e.leaves(p, expressionSteps(p.expression));
       operands.insert(operands.end(), {e.tile(p), e.tile(p)});
       return operands;
     }
     case KernelKind::pointwiseSum: {
       const auto s = decode<PointwiseSum>(kernel);
-      std::vector<OperandExtent> operands = e.leaves(s, instructionsOf(s.expression));
+      std::vector<OperandExtent> operands = e.leaves(s, expressionSteps(s.expression));
       // One value an image and channel is a gradient of an activation.
       const bool ofActivation = rowsOf(s) == SumRows::imageChannels;
       operands.insert(operands.end(), {e.tile(s), ofActivation ? e.elements(sumCount(s)) : e.parameters(sumCount(s))});

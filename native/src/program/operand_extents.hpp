@@ -65,9 +65,9 @@ class Extents {
 
   // What an expression over a tile reads: its input, and as far as it reads them `second` and
   // parameters.
-  std::vector<OperandExtent> leaves(const PointwiseTile& p, const std::vector<Instruction>& instructions) const {
+  std::vector<OperandExtent> leaves(const PointwiseTile& p, const std::vector<ExpressionStep>& steps) const {
     const auto read = [&](Operation leaf, OperandExtent extent) {
-      extent.optional = !readsLeaf(instructions, leaf);
+      extent.optional = !readsLeaf(steps, leaf);
       return extent;
     };
     return {read(Operation::input, tile(p)), read(Operation::second, p.broadcast ? elements(checkedMultiply(p.batch, p.channels)) : tile(p)),

@@ -94,7 +94,7 @@ struct Message {
 };
 
 // On the network engine, with those of the ranks that it names, each once on either side.
-struct Messages {
+struct Exchange {
   std::int64_t ranks = 1;
   std::vector<Message> sends, receives;
 };
@@ -120,7 +120,7 @@ struct Unmap {
 };
 
 struct Loop;
-using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap, AllToAll, Messages>;
+using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap, AllToAll, Exchange>;
 using Code = std::vector<Instruction>;
 
 struct Loop {

@@ -84,14 +84,14 @@ struct RowSum {
 template <class T>
 void classLossForward(const ClassLoss& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                       const ParameterOf<T>* rowWeights, double normaliser, double* loss) {
-  const std::vector<Instruction> instructions = instructionsOf(c.expression);
+  const std::vector<ExpressionStep> steps = expressionSteps(c.expression);
   std::vector<RowSum> rows(static_cast<std::size_t>(c.batch * c.height));
   visitRows(c, source, labels, [&](std::int64_t y, std::int64_t, std::int32_t label, const Inputs& inputs) {
     if (label == ignoredPixel) return;
     RowSum& row = rows[static_cast<std::size_t>(y)];
     for (std::int64_t k = 0; k < c.channels; ++k) {
       const double weight = weightOf(classWeights, k) * weightOf(rowWeights, y / c.height);
-      if (weight != 0) row.losses += weight * evaluate(instructions, {inputs[k], targetOf(c.channels, k, label), 0, 0, 0});
+      if (weight != 0) row.losses += weight * evaluate(steps, {inputs[k], targetOf(c.channels, k, label), 0, 0, 0});
     }
     if (inputs.predicted() == label) row.right += 1;
   });
@@ -114,7 +114,7 @@ double sumOfWeights(const P* classWeights, std::int64_t channels) {
 template <class T>
 void classLossBackward(const ClassLossBackward& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                        const ParameterOf<T>* rowWeights, double normaliser, const double* overlaps, T* sourceGradient) {
-  const std::vector<Instruction> instructions = instructionsOf(c.expression);
+  const std::vector<ExpressionStep> steps = expressionSteps(c.expression);
   const Scores<T> gradients(c, sourceGradient);
   const double allWeights = sumOfWeights(classWeights, c.channels);
   const std::int64_t lanes = roundUp(c.channels, gradients.planes.block);
@@ -123,7 +123,7 @@ void classLossBackward(const ClassLossBackward& c, const T* source, const std::i
     const auto gradientOf = [&](std::int64_t k) {
       const double weight = weightOf(classWeights, k), target = targetOf(c.channels, k, label);
       if (weight == 0) return 0.0;
-      double own = evaluate(instructions, {inputs[k], target, weight * weightOf(rowWeights, y / c.height) / normaliser, 0, 0});
+      double own = evaluate(steps, {inputs[k], target, weight * weightOf(rowWeights, y / c.height) / normaliser, 0, 0});
       if (overlaps != nullptr) {
         const double p = inputs.probability(k);
         own += c.scale * weight / allWeights * Index(c, overlaps + (y / c.height * c.channels + k) * 3).derivative(c, target) *

@@ -8,7 +8,7 @@
 namespace tilefold::reference {
 namespace {
 
-constexpr std::int64_t chunk = 256;  // columns whose sums are held at once
+constexpr std::int64_t chunkColumns = 256;  // columns whose sums are held at once
 
 // Outputs of one axis whose window element `k` lies inside the input: [from, to).
 struct Range {
@@ -64,9 +64,9 @@ void convolutionForward(const Convolution& c, const T* source, const T* weights,
       const T* matrix = weights + o * g.in * g.taps;
       T* plane = destination + (b * c.outChannels + o) * g.outPlane;
       for (std::int64_t y = 0; y < c.outHeight; ++y) {
-        for (std::int64_t first = 0; first < c.outWidth; first += chunk) {
-          const std::int64_t last = std::min(first + chunk, c.outWidth);
-          double sums[chunk];
+        for (std::int64_t first = 0; first < c.outWidth; first += chunkColumns) {
+          const std::int64_t last = std::min(first + chunkColumns, c.outWidth);
+          double sums[chunkColumns];
           std::fill(sums, sums + (last - first), bias == nullptr ? 0.0 : static_cast<double>(bias[o]));
           for (std::int64_t i = 0; i < g.in; ++i) {
             for (std::int64_t ky = 0; ky < c.kernelHeight; ++ky) {
@@ -100,9 +100,9 @@ void convolutionBackwardData(const Convolution& c, const T* destinationGradient,
       const std::int64_t group = channel / g.in, i = channel % g.in;
       T* plane = sourceGradient + (b * c.inChannels + channel) * g.inPlane;
       for (std::int64_t row = 0; row < c.inHeight; ++row) {
-        for (std::int64_t first = 0; first < c.inWidth; first += chunk) {
-          const std::int64_t last = std::min(first + chunk, c.inWidth);
-          double sums[chunk] = {};
+        for (std::int64_t first = 0; first < c.inWidth; first += chunkColumns) {
+          const std::int64_t last = std::min(first + chunkColumns, c.inWidth);
+          double sums[chunkColumns] = {};
           for (std::int64_t ky = 0; ky < c.kernelHeight; ++ky) {
             const std::int64_t above = row + c.padTop - ky * c.dilationHeight;
             if (above < 0 || above % c.strideHeight != 0 || above / c.strideHeight >= c.outHeight) continue;

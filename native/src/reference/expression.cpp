@@ -23,7 +23,7 @@ Leaves<double> leavesOf(const PointwiseTile& p, const PointwiseOperands<T>& oper
 // The destination may be the input or the gradient.
 template <class T>
 void pointwise(const Pointwise& p, const PointwiseOperands<T>& operands, T* destination) {
-  const std::vector<Instruction> instructions = instructionsOf(p.expression);
+  const std::vector<ExpressionStep> steps = expressionSteps(p.expression);
   const Planes planes = planesOf(p);
   const std::int64_t pixels = p.height * p.width;
 #pragma omp parallel for schedule(static)
@@ -34,7 +34,7 @@ void pointwise(const Pointwise& p, const PointwiseOperands<T>& operands, T* dest
         const bool isPadding = lane >= planes.lanes(plane);
         destination[index] =
             isPadding ? T(0)
-                      : static_cast<T>(evaluate(instructions,
+                      : static_cast<T>(evaluate(steps,
                                                 leavesOf(p, operands, index, planes.image(plane), planes.firstChannel(plane) + lane)));
       }
 }
@@ -42,7 +42,7 @@ void pointwise(const Pointwise& p, const PointwiseOperands<T>& operands, T* dest
 // Sum is the parameters' type, or T where there is one value an image and channel.
 template <class T, class Sum>
 void pointwiseSum(const PointwiseSum& s, const PointwiseOperands<T>& operands, Sum* sums) {
-  const std::vector<Instruction> instructions = instructionsOf(s.expression);
+  const std::vector<ExpressionStep> steps = expressionSteps(s.expression);
   const Planes planes = planesOf(s);
   const std::int64_t pixels = s.height * s.width;
   std::vector<double> ofChannels(static_cast<std::size_t>(s.batch * s.channels));
@@ -52,7 +52,7 @@ void pointwiseSum(const PointwiseSum& s, const PointwiseOperands<T>& operands, S
     const std::int64_t plane = image * planes.blocks + channel / planes.block;
     double sum = 0;
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-      sum += evaluate(instructions,
+      sum += evaluate(steps,
                       leavesOf(s, operands, (plane * pixels + pixel) * planes.block + channel % planes.block, image, channel));
     ofChannels[static_cast<std::size_t>(row)] = sum;
   }

@@ -7,7 +7,7 @@
 namespace tilefold::reference {
 namespace {
 
-constexpr std::int64_t chunk = 256;  // input features whose sums are held at once
+constexpr std::int64_t chunkFeatures = 256;  // input features whose sums are held at once
 
 // y[b, o] = sum_i x[b, i] w[o, i] + bias[o]; `bias` may be null.
 template <class T>
@@ -26,12 +26,12 @@ void linearForward(const Linear& l, const T* source, const T* weights, const Par
 
 template <class T>
 void linearBackwardData(const Linear& l, const T* destinationGradient, const T* weights, T* sourceGradient) {
-  const std::int64_t chunks = (l.inFeatures + chunk - 1) / chunk;
+  const std::int64_t chunks = (l.inFeatures + chunkFeatures - 1) / chunkFeatures;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t b = 0; b < l.batch; ++b) {
     for (std::int64_t part = 0; part < chunks; ++part) {
-      const std::int64_t first = part * chunk, count = std::min(chunk, l.inFeatures - first);
-      double sums[chunk] = {};
+      const std::int64_t first = part * chunkFeatures, count = std::min(chunkFeatures, l.inFeatures - first);
+      double sums[chunkFeatures] = {};
       for (std::int64_t o = 0; o < l.outFeatures; ++o) {
         const double gradient = destinationGradient[b * l.outFeatures + o];
         const T* row = weights + o * l.inFeatures + first;
@@ -48,9 +48,9 @@ void linearBackwardWeights(const Linear& l, const T* source, const T* destinatio
                            ParameterOf<T>* biasGradient) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t o = 0; o < l.outFeatures; ++o) {
-    for (std::int64_t first = 0; first < l.inFeatures; first += chunk) {
-      const std::int64_t count = std::min(chunk, l.inFeatures - first);
-      double sums[chunk] = {};
+    for (std::int64_t first = 0; first < l.inFeatures; first += chunkFeatures) {
+      const std::int64_t count = std::min(chunkFeatures, l.inFeatures - first);
+      double sums[chunkFeatures] = {};
       for (std::int64_t b = 0; b < l.batch; ++b) {
         const double gradient = destinationGradient[b * l.outFeatures + o];
         const T* row = source + b * l.inFeatures + first;

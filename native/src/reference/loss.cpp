@@ -26,7 +26,7 @@ void checkLabels(const CrossEntropy& c, const std::int32_t* labels) {
 }
 
 template <class T>
-double weightOf(const T* rowWeights, std::int64_t row) {
+double rowWeight(const T* rowWeights, std::int64_t row) {
   return rowWeights == nullptr ? 1 : static_cast<double>(rowWeights[row]);
 }
 
@@ -62,7 +62,7 @@ void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const st
     const std::int32_t label = labelOf(c, labels, row);
     const Softmax<T> softmax(scores, c.classes);
     const double rowLoss = std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[label]);
-    loss[0] += weightOf(rowWeights, row) * rowLoss / static_cast<double>(c.fullBatch);
+    loss[0] += rowWeight(rowWeights, row) * rowLoss / static_cast<double>(c.fullBatch);
     const T* best = std::max_element(scores, scores + c.classes);
     if (best - scores == label && !std::isnan(*best)) loss[1] += 1;
   }
@@ -76,7 +76,7 @@ void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const s
     const T* scores = source + row * c.classes;
     T* gradient = sourceGradient + row * c.classes;
     const std::int32_t label = labelOf(c, labels, row);
-    const double weight = weightOf(rowWeights, row);
+    const double weight = rowWeight(rowWeights, row);
     const Softmax<T> softmax(scores, c.classes);
     for (std::int64_t k = 0; k < c.classes; ++k) {
       const double probability = std::exp(static_cast<double>(scores[k]) - softmax.largest) / softmax.sum;
@@ -116,7 +116,7 @@ void meanSquaredErrorBackward(const SquaredError& s, const T* source, const Para
 template <class T>
 void valueLossForward(const ValueLoss& v, const T* source, const ParameterOf<T>* target, const ParameterOf<T>* rowWeights, double normaliser,
                       double* loss) {
-  const std::vector<Instruction> instructions = instructionsOf(v.expression);
+  const std::vector<ExpressionStep> steps = expressionSteps(v.expression);
   const Planes planes = planesOf(v);
   std::vector<double> sums(static_cast<std::size_t>(planes.count));
 #pragma omp parallel for schedule(static)
@@ -125,7 +125,7 @@ void valueLossForward(const ValueLoss& v, const T* source, const ParameterOf<T>*
       const double wanted = static_cast<double>(target[targetAt]);
       if (!std::isnan(wanted))
         sums[static_cast<std::size_t>(plane)] +=
-            weightOf(rowWeights, planes.image(plane)) * evaluate(instructions, {static_cast<double>(source[at]), wanted, 0, 0, 0});
+            rowWeight(rowWeights, planes.image(plane)) * evaluate(steps, {static_cast<double>(source[at]), wanted, 0, 0, 0});
     });
   double sum = 0;
   for (const double one : sums) sum += one;
@@ -135,17 +135,17 @@ void valueLossForward(const ValueLoss& v, const T* source, const ParameterOf<T>*
 template <class T>
 void valueLossBackward(const ValueLoss& v, const T* source, const ParameterOf<T>* target, const ParameterOf<T>* rowWeights,
                        double normaliser, T* sourceGradient) {
-  const std::vector<Instruction> instructions = instructionsOf(v.expression);
+  const std::vector<ExpressionStep> steps = expressionSteps(v.expression);
   const Planes planes = planesOf(v);
   const std::int64_t elements = v.height * v.width * planes.block;
 #pragma omp parallel for schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     if (planes.lanes(plane) < planes.block) std::fill_n(sourceGradient + plane * elements, elements, T(0));
-    const double share = weightOf(rowWeights, planes.image(plane)) / normaliser;
+    const double share = rowWeight(rowWeights, planes.image(plane)) / normaliser;
     visitPlane(v, planes, plane, [&](std::int64_t at, std::int64_t targetAt) {
       const double wanted = static_cast<double>(target[targetAt]);
       sourceGradient[at] = static_cast<T>(
-          std::isnan(wanted) ? 0.0 : evaluate(instructions, {static_cast<double>(source[at]), wanted, share, 0, 0}));
+          std::isnan(wanted) ? 0.0 : evaluate(steps, {static_cast<double>(source[at]), wanted, share, 0, 0}));
     });
   }
 }

@@ -12,8 +12,8 @@ namespace {
 
 // Largest score, the first channel that has it, and the sum of exp(score - largest).
 template <class T>
-struct Softmax {
-  Softmax(const Scores<const T>& scores, const T* pixel, std::int64_t classes) : largest(static_cast<double>(pixel[0])) {
+struct PixelSoftmax {
+  PixelSoftmax(const Scores<const T>& scores, const T* pixel, std::int64_t classes) : largest(static_cast<double>(pixel[0])) {
     for (std::int64_t k = 1; k < classes; ++k) {
       const double score = static_cast<double>(pixel[scores.offset(k)]);
       if (!(score > largest)) continue;
@@ -27,7 +27,7 @@ struct Softmax {
 };
 
 template <class T>
-double weightOf(const T* classWeights, std::int32_t label) {
+double classWeight(const T* classWeights, std::int32_t label) {
   return classWeights == nullptr ? 1 : static_cast<double>(classWeights[label]);
 }
 
@@ -47,9 +47,9 @@ void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const
       const std::int32_t label = row(x);
       if (label == ignoredPixel) continue;
       const T* pixel = scores.at(y, x);
-      const Softmax<T> softmax(scores, pixel, c.channels);
+      const PixelSoftmax<T> softmax(scores, pixel, c.channels);
       const double score = static_cast<double>(pixel[scores.offset(label)]);
-      losses += weightOf(classWeights, label) * (std::log(softmax.sum) + softmax.largest - score);
+      losses += classWeight(classWeights, label) * (std::log(softmax.sum) + softmax.largest - score);
       if (softmax.best == label && !std::isnan(softmax.largest)) right += 1;
     }
     wrong = std::min(wrong, row.wrong());
@@ -74,13 +74,13 @@ void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, cons
     for (std::int64_t x = 0; x < c.width; ++x) {
       const std::int32_t label = row(x);
       T* gradient = gradients.at(y, x);
-      const double weight = label == ignoredPixel ? 0 : weightOf(classWeights, label);
+      const double weight = label == ignoredPixel ? 0 : classWeight(classWeights, label);
       if (weight == 0) {
         for (std::int64_t k = 0; k < lanes; ++k) gradient[scores.offset(k)] = 0;
         continue;
       }
       const T* pixel = scores.at(y, x);
-      const Softmax<T> softmax(scores, pixel, c.channels);
+      const PixelSoftmax<T> softmax(scores, pixel, c.channels);
       for (std::int64_t k = 0; k < c.channels; ++k) {
         const double probability = std::exp(static_cast<double>(pixel[scores.offset(k)]) - softmax.largest) / softmax.sum;
         gradient[scores.offset(k)] = static_cast<T>(weight * (probability - (k == label ? 1 : 0)) / normaliser);

@@ -1,0 +1,31 @@
+// What copies and exchanges with ranks may touch. Each check throws Failure, the rest of a sentence
+// that names the instruction.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "open_loops.hpp"
+#include "program.hpp"
+
+namespace tilefold {
+
+// Bytes of the arena that are touched, half-open, at any iteration of the loops around.
+struct ArenaRange {
+  std::int64_t from = 0, to = 0;
+};
+
+ArenaRange checkCopy(const Copy& copy, const OpenLoops& loops, std::int64_t arenaBytes, std::int64_t hostBytes);
+
+// What is sent, and what is received.
+std::array<ArenaRange, 2> checkAllToAll(const AllToAll& all, std::int64_t arenaBytes);
+
+// Of an exchange, before its messages are read.
+void checkMessageCounts(std::int64_t ranks, std::int64_t sends, std::int64_t receives);
+
+// A message that `what` ("sends", "receives") follows one of the rank `before`, -1 for none.
+ArenaRange checkMessage(const Message& message, std::int64_t before, std::int64_t ranks, const char* what, std::int64_t arenaBytes);
+
+// Nothing is received where something else is received or sent from.
+void checkApart(const Exchange& exchange);
+
+}  // namespace tilefold
