@@ -89,17 +89,17 @@ const options = {
   save: at('w.safetensors')
 } as const satisfies Partial<TrainOptions>
 
-/** The scores of each image by the weights that a training has left. */
+/** The scores of each image by the weights that a training has left, or its values. */
 const scoresOf = async (outputs: number, end: Layers = []): Promise<readonly (readonly number[])[]> => {
   const found: (readonly number[])[] = []
   for (const image of sets.keys()) {
-    const { scores } = await valueOf(
+    const { scores, values } = await valueOf(
       predict({
         ...{ model: scoring(outputs, end), device: 'reference', precision: 'float64', threads: 1 },
         ...{ weights: at('w.safetensors'), image: at(`${image}.png`) }
       })
     )
-    found.push(scores!)
+    found.push((scores ?? values)!)
   }
   return found
 }

@@ -83,7 +83,7 @@ test('a budget trains that fits the rank of most rows', async () => {
 test('a plan that does not fit another rank is followed by one for that rank', async () => {
   // Of 13 rows the first rank has 7. 88 % of what the plain step of the second one takes is less
   // than its part of the first one's plan.
-  const layers = [conv2d({ out: 8, k: 2, p: 1 }), relu, conv2d({ out: 8, k: 4, p: 2 }), relu, conv2d({ out: 3, k: 1 })] as const
+  const layers = [conv2d({ out: 8, k: 2, p: 1 }), relu, conv2d({ out: 8, k: 4, p: 1 }), relu, conv2d({ out: 3, k: 1 })] as const
   const few = model({ name: 'few', input: [1, 3, 13, 16], layers })
   const more = { model: few, data: at('masks/masks.csv'), steps: 2 }
   const one = must(await train(rowOptions({ ...more, budget: '100%' }))())
