@@ -49,6 +49,8 @@ export const predictedKind = ({ model, nodes }: Graph, trained: string | undefin
   if (hasTarget(loss, 'pixel-labels') && classes > noClass)
     return E.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
   const scores = trained === undefined || formulaOf(loss) !== undefined ? scoreKindOf(loss) : scoreKindOfFormula(trained, classes)
+  if (hasTarget(loss, 'pixel-labels') && scores === 'value')
+    return E.left(inputFailure(`the loss ${trained} is of values, and ${model} makes a score a class for each pixel: give another --loss`))
   return E.right({ of: hasTarget(loss, 'pixel-labels') ? 'pixels' : 'image', classes, scores })
 }
 

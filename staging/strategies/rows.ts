@@ -50,5 +50,5 @@ export const keptInRows = ({ graph, estimate }: Search): Segmentation => {
       else slower++
     }
   }
-  return ways[nodes.length]!.segments
+  return ways[nodes.length]?.segments ?? [kept(0, nodes.length)]
 }

@@ -21,6 +21,13 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { eve
   const named = new Set(shard.merged)
   const isNamed = ({ store }: Access): boolean => stores[store]!.space === 'arena' && named.has(stores[store]!.name)
   const states = new Map<number, State>()
+  /** Of what is received and not yet merged: the statistics that it is of. */
+  const waiting = new Map<number, number>()
+  const overwrite = (store: number): void => {
+    const owner = waiting.get(store)
+    if (owner !== undefined && states.get(owner)?.kind === 'received') states.set(owner, { kind: 'part' })
+    waiting.delete(store)
+  }
   const refuse = (place: Place, { store, operand, range }: Access, sentence: string): never =>
     fail(operandFault('exchange', place, operand, stores[store]!.name, range, sentence))
   const gather = (place: Place, [sent, received]: readonly Access[]): void => {
@@ -30,6 +37,7 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { eve
     const isInOrder = received.base === 0 && received.run === bytes && received.repeats.every(({ stride }) => stride === bytes)
     if (!isWhole || !isInOrder) refuse(place, sent, `does not bring all of "${name}" of all ranks in their order`)
     states.set(sent.store, { kind: 'received', store: received.store })
+    waiting.set(received.store, sent.store)
   }
   const merge = (place: Place, [source, merged]: readonly Access[], parts: number): void => {
     if (source === undefined || merged === undefined || !isNamed(merged)) return
@@ -43,9 +51,11 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { eve
   }
   const walk = (list: readonly Event[]): void => {
     for (const event of list) {
-      if (event.kind === 'loop') walk(event.body)
+      // What one iteration leaves, the next one finds.
+      if (event.kind === 'loop') Array.from({ length: Math.min(2, event.loop.count) }, () => walk(event.body))
       if (event.kind !== 'access') continue
       const { kernel, place, accesses } = event
+      for (const { use, store } of accesses) if (use !== 'read') overwrite(store)
       if (kernel === undefined) gather(place, accesses)
       else if (isMerging(kernel.kind)) merge(place, accesses, (kernel as { readonly parts: number }).parts)
       else

@@ -172,6 +172,11 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     const { name } = stores[access.store]!
     fail(operandFault('seed', place, access.operand, name, access.range, `reads "${name}" beyond the part that its tile owns`))
   }
+  const coversStore = (access: Access): boolean => {
+    const system = coordinates[access.store]!
+    const all = accessBoxes(system, { base: 0, repeats: [], run: stores[access.store]!.bytes }).boxes
+    return subtract(all, accessBoxes(system, access).boxes).length === 0
+  }
   /** Gradients of which all has become that of an op's input, before any tile's backward. */
   const completed = new Set<number>()
   /** Tells whether a kernel makes of a gradient the one to seed from. */
@@ -180,7 +185,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     if (!isInPlace(access, all)) return false
     if (kind === 'normaliseBackward') return true
     const isFirst = !completed.has(store) && ![...parts.values()].some((part) => part.store === store)
-    if (!ofOutputs.has(kind) || loops.length > 0 || !isFirst || volume(access, loops) !== stores[store]!.bytes) return false
+    if (!ofOutputs.has(kind) || loops.length > 0 || !isFirst || !coversStore(access)) return false
     completed.add(store)
     return true
   }

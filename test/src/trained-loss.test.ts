@@ -117,6 +117,13 @@ test('probabilities of pixels are sigmoids where the weights were trained by a b
   assert.ok(Math.abs(sigmoids - 1) > 1e-3, `${sigmoids}`)
 })
 
+test('scores of pixels are not told by a loss of values', async () => {
+  const weights = await trained('of-pixels', { model: segmenting, data: at('masks.csv'), loss: 'cross-entropy' })
+  const { code, message } = await failureOf(run(weights, { model: segmenting, out: at('values.png'), loss: 'mean-squared-error' }))
+  assert.is(code, 'input')
+  assert.match(message, /^the loss mean-squared-error is of values, and .* makes a score a class for each pixel: give another --loss$/)
+})
+
 test('what weights say of their loss is not believed blindly', async () => {
   const bytes = readFileSync(at('sets.safetensors'), 'latin1')
   copyFileSync(at('sets.safetensors'), at('odd.safetensors'))

@@ -252,6 +252,17 @@ for (const [what, programs, sentence] of [
     /moments is not of what all ranks have of "moments of 1"\.$/
   ],
   [
+    'moments that are overwritten before they are merged',
+    normalisingEdited((code) =>
+      code.flatMap((one) => {
+        if (kindOf(one) !== 'mergeMoments' || one.kind !== 'launch') return [one]
+        const zero = code.find((other): other is typeof one => other.kind === 'launch' && kindOf(other) === 'zero')!
+        return [{ ...zero, operands: [one.operands[0]!] }, one]
+      })
+    ),
+    /moments is not of what all ranks have of "moments of 1"\.$/
+  ],
+  [
     'moments of fewer ranks',
     soundNormalising.map((program) => ({
       ...program,
