@@ -16,7 +16,8 @@ TILEFOLD_HOST_DEVICE_INLINE float powerOfTwo(std::int32_t exponent) {
   return power;
 }
 
-// Within 2 units in the last place. Infinite above 88.72, denormal and then 0 below -87.33; NaN stays.
+// Within 2 units in the last place. Infinite above 88.72, denormal and then 0 below -87.33; NaN
+// stays.
 TILEFOLD_HOST_DEVICE_INLINE float exponential(float x) {
   // x = whole ln 2 + rest, with |rest| <= ln 2 / 2. Beyond these bounds e^x is infinite or 0.
   const float most = x > 89.0F ? 89.0F : x;
