@@ -1,4 +1,5 @@
 import type { ImageWindow } from '../../native'
+import type { GeoTIFF, GeoTIFFImage } from 'geotiff'
 import { loadGeoTiff } from './load-geotiff'
 import { type Elements, type Samples, asBytes, newElements } from './samples'
 import type { ImageLevel } from './tiff-levels'
@@ -12,25 +13,39 @@ const clearNoData = (elements: Elements, { noData, elementType }: Samples): void
   for (let at = 0; at < elements.length; at += 1) if (elements[at] === absent || Number.isNaN(elements[at])) elements[at] = 0
 }
 
+/** The image of a directory, which may lie below a page. */
+const imageAt = async (file: GeoTIFF, at: number): Promise<GeoTIFFImage> => {
+  const { GeoTIFFImage: Image } = loadGeoTiff()
+  // geotiff 3.0.5 reads lists that it loads later as little-endian, whatever the file is.
+  file.parser.eager = !file.littleEndian
+  return new Image(await file.parser.parseFileDirectoryAt(at), file.littleEndian, file.cache, file.source)
+}
+
+const readValues = async (image: GeoTIFFImage, samples: readonly number[], window: ImageWindow): Promise<ArrayLike<number>> => {
+  const { top, left, height, width } = window
+  const found = await image.readRasters({ window: [left, top, left + width, top + height], samples: [...samples], interleave: true })
+  const wanted = height * width * samples.length
+  if (found.length !== wanted) throw new Error(`it has ${found.length} values there instead of ${wanted}`)
+  return found
+}
+
 /**
  * The bands of a window of a TIFF as they are stored, [height, width, channels] in the machine's
  * order of bytes. The tiles, or strips, that it touches are decoded; one that is cut or damaged
  * throws.
  */
-export const readBands = async (path: string, { page }: ImageLevel, window: ImageWindow, samples: Samples): Promise<Uint8Array> => {
+export const readBands = async (path: string, { directories }: ImageLevel, window: ImageWindow, samples: Samples): Promise<Uint8Array> => {
   const { fromFile } = loadGeoTiff()
   const file = await fromFile(path)
+  const { bands = [], channels, elementType } = samples
   try {
-    const image = await file.getImage(page)
-    const { top, left, height, width } = window
-    const found = await image.readRasters({
-      window: [left, top, left + width, top + height],
-      samples: [...samples.bands!],
-      interleave: true
-    })
-    const elements = newElements(samples.elementType, height * width * samples.channels)
-    if (found.length !== elements.length) throw new Error(`it has ${found.length} values there instead of ${elements.length}`)
-    elements.set(found)
+    const elements = newElements(elementType, window.height * window.width * channels)
+    if (directories!.length === 1) elements.set(await readValues(await imageAt(file, directories![0]!), bands, window))
+    else
+      for (const [channel, band] of bands.entries()) {
+        const plane = await readValues(await imageAt(file, directories![band]!), [0], window)
+        for (let at = 0; at < plane.length; at += 1) elements[at * channels + channel] = plane[at]!
+      }
     clearNoData(elements, samples)
     return asBytes(elements)
   } finally {

@@ -14,7 +14,8 @@ import { type Extent2, type View, finest, viewOf } from './resolution'
 import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
 import { findColourFault } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
-import { type ImageLevel, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
+import { omePlanes } from './ome-planes'
+import { type ImageLevel, planeLevels, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
 
 /** The facts about an image that are known without decoding it; the extent is that of the view. */
 export interface ImageHeader extends Extent2 {
@@ -24,6 +25,8 @@ export interface ImageHeader extends Extent2 {
   readonly levels: readonly ImageLevel[]
   /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
   readonly pages: number
+  /** Of an OME-TIFF: that each channel is a page of its own, the first of several depths or times. */
+  readonly hasPlanes?: boolean
   /** True if there is a channel beside the colours, which is dropped. */
   readonly hasAlpha: boolean
   /** As in EXIF, 1 where there is none; not applied. */
@@ -109,23 +112,29 @@ const headerOf = (path: string, { metadata, directories }: Found, reading: Readi
 }
 
 /** The header of a TIFF whose values are read as they are stored, in tiles or strips. */
-const storedHeaderOf = (path: string, directories: readonly TiffDirectory[], reading: Reading): E.Either<Failure, ImageHeader> => {
-  const [first] = directories
-  const { height, width, tile, stripRows, ground } = first!
-  const [, ...smaller] = tiffLevels(directories)
+const storedHeaderOf = (
+  path: string,
+  { directories, planes }: { readonly directories: readonly TiffDirectory[]; readonly planes: readonly TiffDirectory[] },
+  reading: Reading
+): E.Either<Failure, ImageHeader> => {
+  const first = (planes[0] ?? directories[0])!
+  const { height, width, tile, stripRows, ground } = first
+  const [whole, ...smaller] = planes.length > 0 ? planeLevels(planes, directories) : tiffLevels(directories)
   const strip = { height: Math.min(stripRows, height), width }
-  const levels = [{ height, width, page: 0, tile: tile ?? strip }, ...smaller.filter(({ subDirectory }) => subDirectory === undefined)]
+  const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
+  const pagesRead = Math.max(1, planes.length) + smaller.filter(({ subDirectory }) => subDirectory === undefined).length
   return pipe(
     viewOf(path, levels, tiffMicronsPerPixel(directories), reading),
     E.bindTo('view'),
-    E.bind('samples', () => storedTiffSamples(path, first!, reading)),
+    E.bind('samples', () => storedTiffSamples(path, { ...first, channels: Math.max(first.channels, planes.length) }, reading)),
     E.map(({ view, samples }) => ({
       height: view.height,
       width: view.width,
       view,
       samples,
       levels,
-      pages: Math.max(1, directories.filter(({ subDirectory }) => subDirectory === undefined).length - smaller.length),
+      pages: directories.filter(({ subDirectory }) => subDirectory === undefined).length - pagesRead + 1,
+      ...(planes.length > 0 && { hasPlanes: true }),
       hasAlpha: false,
       orientation: 1,
       ...(ground && { ground: groundAt(ground, levels[0]!, view) })
@@ -187,9 +196,10 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
   const other = (): Outcome<ImageHeader> =>
     pipe(
       TE.fromEither(checkColours(path, directories)),
-      TE.chain(() =>
-        first !== undefined && isStoredTiff(first, reading)
-          ? TE.fromEither(storedHeaderOf(path, directories, reading))
+      TE.chainEitherK(() => omePlanes(path, directories)),
+      TE.chain((planes) =>
+        first !== undefined && (planes.length > 0 || isStoredTiff(first, reading))
+          ? TE.fromEither(storedHeaderOf(path, { directories, planes }, reading))
           : decodedHeader(path, directories, reading)
       )
     )

@@ -6,7 +6,8 @@ export interface SeenImage {
 }
 
 const kinds: readonly (readonly [is: (header: ImageHeader) => boolean, text: string])[] = [
-  [({ pages }) => pages > 1, 'several pages or frames, of which the first is read'],
+  [({ pages, hasPlanes }) => pages > 1 && hasPlanes !== true, 'several pages or frames, of which the first is read'],
+  [({ pages, hasPlanes }) => pages > 1 && hasPlanes === true, 'several depths or times, of which the first is read'],
   [({ hasAlpha }) => hasAlpha, 'a channel beside the colours, such as transparency, which is dropped'],
   [({ orientation }) => orientation !== 1, 'an orientation tag, which is not applied']
 ]

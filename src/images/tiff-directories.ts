@@ -32,6 +32,8 @@ export interface TiffDirectory {
   readonly page: number
   /** Of a directory below a page: counted among those of the page. */
   readonly subDirectory?: number
+  /** Where it lies in the file, in bytes. */
+  readonly at: number
   readonly height: number
   readonly width: number
   readonly compression: number
@@ -121,7 +123,7 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): 
 
 const centimetres = 3
 
-const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDirectory, 'page' | 'subDirectory'>): TiffDirectory => {
+const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDirectory, 'page' | 'subDirectory' | 'at'>): TiffDirectory => {
   const list = (tag: number): readonly number[] | undefined => {
     const field = fields.get(tag)
     if (field === undefined) return undefined
@@ -193,10 +195,10 @@ const directoriesOf = async (file: FileHandle): Promise<readonly TiffDirectory[]
     seen.add(position)
     const entries = await entriesAt(file, position, numbers)
     if (entries === undefined) break
-    found.push(directoryOf(entries, numbers, { page }))
+    found.push(directoryOf(entries, numbers, { page, at: position }))
     for (const [subDirectory, place] of subDirectoriesOf(entries, numbers).entries()) {
       const below = found.length < mostDirectories ? await entriesAt(file, place, numbers) : undefined
-      if (below !== undefined) found.push(directoryOf(below, numbers, { page, subDirectory }))
+      if (below !== undefined) found.push(directoryOf(below, numbers, { page, subDirectory, at: place }))
     }
     position = entries.next
   }

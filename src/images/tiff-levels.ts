@@ -9,6 +9,8 @@ export interface ImageLevel {
   /** Where it lies in its file. */
   readonly page: number
   readonly subDirectory?: number
+  /** Where its directories lie, in bytes: one of all channels, or one a channel. */
+  readonly directories?: readonly number[]
 }
 
 /** How many times as small a level may be beside the whole number that rounding gives. */
@@ -25,10 +27,11 @@ const isReducedFrom = (whole: TiffDirectory, { height, width, tile, channels }: 
   return Math.abs(whole.height / scale - height) <= Math.max(2, rounding * height)
 }
 
-const levelOf = ({ height, width, tile, page, subDirectory }: TiffDirectory): ImageLevel => ({
+const levelOf = ({ height, width, tile, page, subDirectory, at }: TiffDirectory): ImageLevel => ({
   height,
   width,
   page,
+  directories: [at],
   ...(tile && { tile }),
   ...(subDirectory !== undefined && { subDirectory })
 })
@@ -44,6 +47,24 @@ export const tiffLevels = (directories: readonly TiffDirectory[]): readonly Imag
     .filter((one) => (one.page === 0) === (one.subDirectory !== undefined) && isReducedFrom(whole, one))
     .sort((one, other) => other.width - one.width)
   return [levelOf(whole), ...smaller.filter(({ width }, index) => index === 0 || width < smaller[index - 1]!.width).map(levelOf)]
+}
+
+/**
+ * The levels of an image whose channels are planes in pages of their own: these pages, then the
+ * directories below each that hold all of them smaller and alike.
+ */
+export const planeLevels = (planes: readonly TiffDirectory[], directories: readonly TiffDirectory[]): readonly ImageLevel[] => {
+  const below = (plane: TiffDirectory): readonly ImageLevel[] =>
+    directories
+      .filter((one) => one.page === plane.page && one.subDirectory !== undefined && isReducedFrom(plane, one))
+      .sort((one, other) => other.width - one.width)
+      .map(levelOf)
+  const [first = [], ...others] = planes.map(below)
+  const smaller = first.flatMap((level) => {
+    const alike = others.map((levels) => levels.find(({ height, width }) => height === level.height && width === level.width))
+    return alike.includes(undefined) ? [] : [{ ...level, directories: [level, ...alike].flatMap((one) => one?.directories ?? []) }]
+  })
+  return [{ ...levelOf(planes[0]!), directories: planes.map(({ at }) => at) }, ...smaller]
 }
 
 const positive = (text: string | undefined): number | undefined => {

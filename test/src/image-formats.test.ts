@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { asElements } from '../../src/images/samples'
 import { decodeImage } from '../../src/images/decode-image'
 import { readHeader } from '../../src/images/image-header'
 import { imageNotices } from '../../src/images/image-notices'
@@ -44,9 +45,15 @@ test('TIFFs of 8-bit samples are read as they are: grey, RGB, with a channel bes
   assert.ok((await valueOf(readHeader(path))).hasAlpha)
 })
 
+test('signed bytes are read as int16', async () => {
+  const path = tiff('signed.tif', { type: 'int8' }, [-128, -1, 0, 127])
+  const { pixels, elementType } = await valueOf(decodeImage(path, one, undefined, { level: 0, channels: 1 }))
+  assert.is(elementType, 'int16')
+  assert.equal([...asElements('int16', pixels as Uint8Array)], [-128, -1, 0, 127])
+})
+
 const refused: readonly (readonly [options: Omit<TiffOptions, 'height' | 'width'>, sentence: RegExp])[] = [
-  [{ type: 'int8' }, /has signed 8-bit samples, but uint8, uint16, int16 and float32 are read: convert it$/],
-  [{ type: 'uint32' }, /has 32-bit samples, but/],
+  [{ type: 'uint32' }, /has 32-bit samples, but uint8, int8, uint16, int16 and float32 are read: convert it$/],
   [{ type: 'int32' }, /has signed 32-bit samples, but/],
   [{ type: 'float64' }, /has floating-point 64-bit samples, but/],
   [{ type: 'uint8', channels: 3, photometric: 8 }, /the image .* (has|cannot be read)/]

@@ -65,9 +65,13 @@ const valuesOf = (type: Field[1], values: readonly number[]): Buffer => {
   return bytes
 }
 
-/** Levels, finest first, uncompressed. */
-export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], options: TiledTiffOptions): void => {
-  const { tile, channels, isBig = false, isBelow = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
+/** Pages, each with the smaller levels that lie below it. */
+export const writeTiledPages = (
+  path: string,
+  pageLevels: readonly (readonly TiledLevel[])[],
+  options: Omit<TiledTiffOptions, 'isBelow'>
+): void => {
+  const { tile, channels, isBig = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
   const { compress = (bytes) => bytes, tags = [] } = options
   const [format, { BYTES_PER_ELEMENT: bytes }] = sampleTypes[elementType]
   const bits = 8 * bytes
@@ -136,12 +140,10 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
     })
     return { at: put(bytes), bytes, next: bytes.length - offsetBytes }
   }
-  const [first, ...smaller] = levels
-  const below = isBelow ? smaller.map((level, index) => putDirectory(fieldsOf(level, index + 1, [])).at) : []
-  const pages = [
-    putDirectory(fieldsOf(first!, 0, below)),
-    ...(isBelow ? [] : smaller.map((level, index) => putDirectory(fieldsOf(level, index + 1, []))))
-  ]
+  const pages = pageLevels.map(([level, ...smaller], page) => {
+    const below = smaller.map((one, index) => putDirectory(fieldsOf(one, index + 1, [])).at)
+    return putDirectory(fieldsOf(level!, page, below))
+  })
   pages.slice(1).forEach(({ at }, index) => valuesOf(offsetType, [at]).copy(pages[index]!.bytes, pages[index]!.next))
   const head = parts[0]!
   head.write('II', 0, 'latin1')
@@ -150,6 +152,10 @@ export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], opti
   valuesOf(offsetType, [pages[0]!.at]).copy(head, isBig ? 8 : 4)
   writeFileSync(path, Buffer.concat(parts))
 }
+
+/** Levels, finest first, uncompressed. */
+export const writeTiledTiff = (path: string, levels: readonly TiledLevel[], options: TiledTiffOptions): void =>
+  writeTiledPages(path, options.isBelow ? [levels] : levels.map((level) => [level]), options)
 
 /**
  * Writes an 8-bit RGB BigTIFF of any size, in tiles of 512x512 that are all the same few, so that
