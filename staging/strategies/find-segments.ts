@@ -61,10 +61,14 @@ const insideLongBlocks = (graph: Graph): ReadonlySet<number> => {
   )
 }
 
+/** Graphs of at most so many nodes are searched in whole: that takes milliseconds. */
+const shortGraph = 24
+
 /**
  * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op
- * works in place, or has no weights and shrinks a feature map. (Except after a sum over pixels,
- * which only the last op of a tiled segment may be, and before statistics.)
+ * works in place, or, in longer graphs, has no weights and shrinks a feature map (which is seldom
+ * worth its input's bytes). (Except after a sum over pixels, which only the last op of a tiled
+ * segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
   if (gathersStatistics(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isSingleTensorBoundary(graph, position + 1)))
@@ -74,6 +78,7 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
   if (sumsPixels(graph, position - 1)) return false
   const { inPlace, saves } = loweringOf(node)
   if (inPlace && saves.input === undefined) return true
+  if (graph.nodes.length <= shortGraph) return false
   const flat = input[2] * input[3] === 1
   // A layer with weights is worth a checkpoint: then it need not be computed again.
   return !flat && !isLoss(op) && node.parameters.length === 0 && access.H.kind !== 'whole' && sizes[position]! < sizes[position - 1]!
