@@ -199,7 +199,7 @@ networks.forEach(({ name, input, seeds }) => {
 
   if (wide && devices.includes('cpu')) compared('some convolutions run by Winograd', () => ok(winograd.length > 3, `${winograd}`))
 
-  /** Holds the reference device against PyTorch's float64, and notes how far variants are from it. */
+  /** The reference device against PyTorch's float64, and how far variants are from it. */
   const compareSeed = async (golden: Seed, wanted: typeof variants): Promise<void> => {
     const weights = weightsOf(model, input, golden.seed)
     const batch = batchOf(input, golden)
