@@ -18,7 +18,7 @@ int main(int count, char** arguments) {
   omp_set_num_threads(2);
   const double factor = count > 1 ? std::atof(arguments[1]) : 1;
   const auto times = [factor](int cases) { return static_cast<int>(std::ceil(cases * factor)); };
-  int failures = test::checkArena() + test::checkAvailableMemory();
+  int failures = test::checkArena() + test::checkAvailableMemory() + test::checkExponential();
   std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
   if (names.empty()) names = {"reference", "bf16", "cpu", "bf16"};
   std::string last;

@@ -20,5 +20,6 @@ int checkHostileKernels(const std::string& name, Device& device);
 int checkResampledTiles(const std::string& name, Device& device, int rounds);
 int checkArena();
 int checkAvailableMemory();
+int checkExponential();
 
 }  // namespace tilefold::test

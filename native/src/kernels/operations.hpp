@@ -3,13 +3,18 @@
 #include <math.h>
 
 #include "../generated/operations.hpp"
+#include "exponential.hpp"
 #include "host_device.hpp"
 
 namespace tilefold {
 
 // By the C library's own names: of those it has vectors.
 namespace mathematics {
+#ifdef __CUDA_ARCH__
 TILEFOLD_HOST_DEVICE_INLINE float exp(float x) { return ::expf(x); }
+#else
+TILEFOLD_HOST_DEVICE_INLINE float exp(float x) { return exponential(x); }
+#endif
 TILEFOLD_HOST_DEVICE_INLINE double exp(double x) { return ::exp(x); }
 TILEFOLD_HOST_DEVICE_INLINE float expm1(float x) { return ::expm1f(x); }
 TILEFOLD_HOST_DEVICE_INLINE double expm1(double x) { return ::expm1(x); }

@@ -44,6 +44,10 @@ Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budg
     munmap(mapping_, mapped_);
     throw Failure("the page behind the " + name + " could not be protected (" + reason + ")");
   }
+#ifdef MADV_HUGEPAGE
+  // Pages of 2 MiB are faulted in and translated faster. A system that has none goes on without.
+  static_cast<void>(madvise(mapping_, rounded, MADV_HUGEPAGE));
+#endif
   data_ = mapping_ + (rounded - roundedUp(bytes, arenaAlignment));
   std::fill(mapping_, data_, surrounding);
   std::fill(data_ + bytes_, mapping_ + accessible_, surrounding);
