@@ -44,7 +44,7 @@ const undominated = (ways: readonly Way[]): readonly Way[] => {
 
 const segmentsOf = ({ last }: Beginning): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.way.segment])
 
-/** What a sum over segments may say of the exact peak, which has gaps, and lifetimes that are known. */
+/** What a sum over segments may say of the exact peak: a placement has gaps, a sum no lifetimes. */
 const estimates = [0.75, 0.8, 0.85, 0.9, 0.93, 0.96, 0.98, 1, 1.01, 1.02, 1.04, 1.06, 1.09, 1.12, 1.16]
 
 /** Of so many of the fastest for a sum of bytes the exact peak is computed. */
