@@ -113,6 +113,6 @@ export const compiledActivations: readonly { readonly args: PointwiseArguments }
   hardsigmoid
 ]
 
-/** Tells whether a function is one of ours, known by its name. */
-export const isBuiltIn = (args: PointwiseArguments): boolean =>
+/** Tells whether a function is one of those that devices have compiled. */
+export const isCompiledActivation = (args: PointwiseArguments): boolean =>
   compiledActivations.some((own) => own.args.function === args.function && JSON.stringify(own.args) === JSON.stringify(args))

@@ -72,6 +72,7 @@ export type Directive =
   | { readonly kind: 'checkpoint'; readonly at: number }
   | { readonly kind: 'tile'; readonly at: number; readonly grid: { readonly [A in TileAxis]?: number } }
 
+/** A network as a list of ops with shapes. */
 export interface Graph {
   readonly model: string
   readonly input: Extents

@@ -1,7 +1,7 @@
 """
 Values and gradients of PyTorch's activation functions, at kinks, infinities and NaN too: data/activations.json.
 
-    python test/golden/activations.py
+    python3 test/golden/activations.py    # needs torch (made with 2.13.0, CPU)
 """
 import json
 import math
