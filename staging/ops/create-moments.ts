@@ -8,7 +8,7 @@ import { loweringOf } from '.'
 import { statisticsCount, maximumBytes, momentBytes } from './moment-addresses'
 
 /**
- * A place for the moments of every op that accumulates them, for the maxima of those that pool whole
+ * A place for the moments of every op that accumulates them, for maxima of those that pool whole
  * images, and for the overlaps of a loss.
  */
 export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>

@@ -36,7 +36,7 @@ export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
   })
 
 /**
- * The ops that accumulate moments of a tensor in this pass. Recomputation leaves moments as they are.
+ * The ops that accumulate moments of a tensor in this pass. Recomputation leaves them as they are.
  */
 export const accumulatingOf = (
   { graph }: ModelScope,
