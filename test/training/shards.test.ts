@@ -73,7 +73,7 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
         )
       })
     }),
-    propertyRuns(runs)
+    propertyRuns(runs, Math.ceil(runs / 3))
   )
   return { sharded, merging, all }
 }
