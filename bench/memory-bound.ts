@@ -2,7 +2,7 @@
  * Milliseconds of the kernels that multiply no matrices, beside a copy of as many bytes, which none
  * can beat for long:
  *
- *     npx ts-node bench/memory-bound.ts [--models densenet121,resnet50,unet] [--size 512] [--precision float32] [--threads 2] [--rounds 5]
+ *     npx ts-node bench/memory-bound.ts [--models densenet121,deeplabv3_resnet50,unet] [--size 512] [--batch 2] [--precision float32] [--threads 2] [--rounds 5]
  *
  * Of the launches of plain steps, the one with the most bytes of each kind. Kernels and copies are
  * timed in turn; each figure is the least. Bytes are those that a kernel must read and write once.
@@ -17,14 +17,20 @@ import { requestFor } from './request'
 
 const { values } = parseArgs({
   options: {
-    models: { type: 'string', default: 'densenet121,resnet50,unet' },
+    models: { type: 'string', default: 'densenet121,deeplabv3_resnet50,unet' },
     size: { type: 'string', default: '512' },
+    batch: { type: 'string', default: '2' },
     precision: { type: 'string', default: 'float32' },
     threads: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '5' }
   }
 })
-const [size, threads, rounds] = [values.size, values.threads, values.rounds].map(Number) as [number, number, number]
+const [size, batch, threads, rounds] = [values.size, values.batch, values.threads, values.rounds].map(Number) as [
+  number,
+  number,
+  number,
+  number
+]
 const precision = values.precision === 'bf16' ? 'bf16' : 'float32'
 
 /** One byte a millisecond, so that time is bytes. */
@@ -43,7 +49,7 @@ const copyOf = (bytes: number): Kernel => {
 
 const kernels = values.models
   .split(',')
-  .flatMap((model) => must(stage(must(requestFor({ model, size, threads, precision })))).program.kernels)
+  .flatMap((model) => must(stage(must(requestFor({ model, size, batch, threads, precision })))).program.kernels)
 const largest = new Map<string, Kernel>()
 for (const kernel of kernels) {
   const known = largest.get(kernel.kind)
@@ -65,5 +71,5 @@ measured.forEach(({ kind }, place) => {
   const mebibytes = bytesOf(measured[place]!) / 2 ** 20
   table.push([kind, mebibytes.toFixed(1), kernel.toFixed(3), copy.toFixed(3), (kernel / copy).toFixed(2)])
 })
-console.log(`${values.models} at ${size}x${size}, ${precision}, ${threads} threads, the least of ${rounds}`)
+console.log(`${values.models} at ${batch}x3x${size}x${size}, ${precision}, ${threads} threads, the least of ${rounds}`)
 console.log(table.toString())
