@@ -21,6 +21,7 @@ import { pickWatching } from '../plans/watching'
 import { runPage } from '../reports/run-page'
 import { checkReport, writeReport, writeRunTrace } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
+import { isPaceDue, paceNotice } from '../running/pace-notice'
 import { createRunRecorder } from '../running/run-recorder'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
@@ -111,6 +112,8 @@ const runSteps = async (
     if (milliseconds.right <= fastest) [fastest, ofFastest] = [milliseconds.right, now.map((total, kernel) => total - before[kernel]!)]
     before = now
     options.onStep?.({ step, steps: options.steps, milliseconds: milliseconds.right })
+    const notice = isPaceDue(step + 1, options.steps) ? paceNotice(planned, stepMs) : undefined
+    if (notice !== undefined) options.onNotice?.(notice)
   }
   return E.right({
     strategy,

@@ -254,6 +254,7 @@ export const benchOptions = {
   ...reportOption,
   ...runTraceOption,
   ...planWatching,
+  ...noticeOption,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())
 }
