@@ -8,7 +8,14 @@ import { type CommandResult, type Words, withInterrupt, sayNotice, sayPlanNotes,
 export const gradientsCommand = (options: GradientsOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      gradients({ ...options, measure: measuringOf(options), onPlan: sayPlanNotes, onNotice: sayNotice, ...planningProgress(words), signal }),
+      gradients({
+        ...options,
+        measure: measuringOf(options),
+        onPlan: sayPlanNotes,
+        onNotice: sayNotice,
+        ...planningProgress(words),
+        signal
+      }),
       TE.map((report) => ({
         json: report,
         text: `loss ${report.loss}, peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted; gradients are in ${options.out}`

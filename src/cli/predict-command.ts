@@ -76,7 +76,14 @@ const sayNotesOnce = (): ((planned: Planned) => void) => {
 export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      predict({ ...options, measure: measuringOf(options), ...planningProgress(words), onPlan: sayNotesOnce(), onNotice: sayNotice, signal }),
+      predict({
+        ...options,
+        measure: measuringOf(options),
+        ...planningProgress(words),
+        onPlan: sayNotesOnce(),
+        onNotice: sayNotice,
+        signal
+      }),
       TE.map((report) => ({ json: report, text: textOf(report, options) }))
     )
   )

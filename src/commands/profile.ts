@@ -9,7 +9,7 @@ import { type ProfileOptions, profileOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { measureModel } from '../plans/measure-kernels'
+import { measureModel } from '../plans/measure-model'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
@@ -44,9 +44,10 @@ const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> =>
 
 /**
  * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a
- * second) for at most 90 seconds, those first that matter most, and keeps them in the user's cache folder, where every later plan finds them: of
- * `plain`, and of the strategy under the budget, or under usual ones. Fails with code `input` (the
- * reference device, or one of a file; `out` of another device than cuda) or `interrupted`.
+ * second) for at most 90 seconds, those first that matter most: of `plain`, and of the strategy
+ * under the budget, or under usual ones. Keeps them in the user's cache folder, where every later
+ * plan finds them. Fails with code `input` (the reference device, or one of a file; `out` of
+ * another device than cuda) or `interrupted`.
  */
 export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
   pipe(
@@ -56,7 +57,9 @@ export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libr
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirst(({ setup }) => checkOut(options, setup)),
-    TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, isAnew: options.again, ...pickWatching(options) })),
+    TE.chain(({ setup, objective }) =>
+      measureModel({ setup, objective, out: options.out, isAnew: options.again, ...pickWatching(options) })
+    ),
     TE.map(({ profile, ...found }) => ({ ...profile, ...found }))
   )
 )

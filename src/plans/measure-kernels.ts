@@ -2,31 +2,16 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type KernelTimer, createKernelTimer, recordGpu } from '../../native'
-import { type Kernel, type Objective, type Profile, type ProfiledModel, deviceFileName, isConvolution, keyOfKernel, smallerKernel } from '../../staging'
-import { deviceChoice, loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
+import { type KernelTimer, createKernelTimer } from '../../native'
+import { type Kernel, type Profile, type ProfiledModel, keyOfKernel } from '../../staging'
+import { loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
 import { pickWatching, type Watching } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
-import { type SetupGraph, buildSetupGraph, imageSource } from './plan-network'
 import type { RunnableSetup } from './setup'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
-import type { Size } from '../options/sizes'
-import { writeFileAtomic } from '../files/atomic-write'
-import { type LongestLaunch, algorithmVariants, launchedKernels, measurableKernel } from './wanted-kernels'
+import type { LongestLaunch } from './wanted-kernels'
 
-/** A model on a device, whose kernels are to be measured. */
-interface MeasuredModel extends Watching {
-  readonly setup: RunnableSetup
-  readonly objective: Objective
-  /**
-   * A *.json file to write of the GPU, from which the same plans are made elsewhere; of cuda alone.
-   */
-  readonly out: string | undefined
-  /** Whether what was measured before is measured anew. */
-  readonly isAnew: boolean
-}
-
-interface Measurements {
+export interface Measurements {
   readonly profile: Profile
   /** Path of the file of measured times. */
   readonly path: string
@@ -37,97 +22,24 @@ interface Measurements {
 }
 
 /** How long measuring may take, plans included, and what it leaves out. */
-interface TimeLimit {
+export interface TimeLimit {
   readonly milliseconds: number
   readonly longestLaunch: LongestLaunch
 }
 
-const noLimit: TimeLimit = { milliseconds: Infinity, longestLaunch: { convolution: Infinity, other: Infinity } }
-
-/** Launches up to a second, of what a plan may spend many seconds in. */
-const profileLimit: TimeLimit = { milliseconds: 85_000, longestLaunch: { convolution: 1000, other: 200 } }
-
-const sampleSeconds = 15
-
-/** A launch that is measured is repeated eight times: none takes much more than a second in all. */
-const sampleLimit: TimeLimit = { milliseconds: 1000 * sampleSeconds, longestLaunch: { convolution: 150, other: 20 } }
-
 /** Kernels to measure by what is known so far, the most important first. */
-type FindMissing = (device: ProfiledModel, until: number) => E.Either<Failure, readonly Kernel[]>
+export type FindMissing = (device: ProfiledModel, until: number) => E.Either<Failure, readonly Kernel[]>
 
 /** What is missing, and how often it is looked for: new times may make another plan best. */
-type Round = readonly [missing: FindMissing, most: number]
+export type Round = readonly [missing: FindMissing, most: number]
 
 /** Plans whose kernels are wanted: all are of one graph on one device. */
-interface MeasurementRequest extends Watching {
+export interface MeasurementRequest extends Watching {
   readonly setup: RunnableSetup
   readonly rounds: readonly Round[]
   readonly limit: TimeLimit
   readonly isAnew?: boolean
 }
-
-/**
- * Budgets whose plans give the tile sizes to measure, where none is asked for, the smallest first.
- */
-const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => ({ kind: 'ofPlain', fraction }))
-
-interface PlansToMeasure extends Watching {
-  readonly setups: readonly RunnableSetup[]
-  readonly built: Pick<SetupGraph, 'objective' | 'source' | 'graph'>
-  readonly longestLaunch: LongestLaunch
-}
-
-/** Sizes, by every algorithm, that are far from all measured ones. */
-const missingSizes =
-  ({ longestLaunch, ...wanted }: PlansToMeasure): FindMissing =>
-  (device, until) =>
-    pipe(
-      launchedKernels({ ...wanted, until }, device),
-      E.map((launched) =>
-        device.sample(
-          launched
-            .flatMap(({ kernel }) => algorithmVariants(device, kernel))
-            .flatMap((kernel) => measurableKernel(device, longestLaunch, kernel))
-        )
-      )
-    )
-
-/** The kernels that the wanted plans launch and that were not measured, but for the longest. */
-const missingKernels =
-  ({ longestLaunch, ...wanted }: PlansToMeasure): FindMissing =>
-  (device, until) =>
-    pipe(
-      launchedKernels({ ...wanted, until }, device),
-      E.map((launched) =>
-        launched
-          .map(({ kernel }) => kernel)
-          .filter((kernel) => device.sourceOf(kernel) !== 'measured' && measurableKernel(device, longestLaunch, kernel).includes(kernel))
-      )
-    )
-
-/** The share of the work of a convolution that a usual tile of it has. */
-const tileShare = 1 / 4
-
-/**
- * Sizes that are far from all measured ones; then those of tiles of the convolutions, and of tiles
- * of them without Winograd, which small budgets have no room for.
- */
-const missingSizesWithTiles =
-  ({ longestLaunch, setups, ...wanted }: PlansToMeasure): FindMissing =>
-  (device, until) =>
-    pipe(
-      [setups, setups.map((setup): RunnableSetup => ({ ...setup, exactKernels: true }))],
-      E.traverseArray((some) =>
-        pipe(
-          launchedKernels({ ...wanted, setups: some, until }, device),
-          E.map((launched) => launched.flatMap(({ kernel }) => measurableKernel(device, longestLaunch, kernel)))
-        )
-      ),
-      E.map(([whole = [], direct = []]) => {
-        const tiles = [...whole, ...direct].filter(isConvolution).flatMap((kernel) => smallerKernel(kernel, tileShare) ?? [])
-        return device.sample([...whole, ...tiles].flatMap((kernel) => algorithmVariants(device, kernel)))
-      })
-    )
 
 /** A profile with what was added to it, and why there was no more. */
 interface Measured {
@@ -213,7 +125,7 @@ const oneOfTwo = (first: number, second: number): number => {
   return more <= agreement * less ? (less + more) / 2 : less
 }
 
-/** The profile with each kernel once: at the mean of two times, or the less of two that disagree. */
+/** Each kernel once: at the mean of two times, or the less of two that disagree. */
 const withEachOnce = (profile: Profile): Profile => {
   const times = new Map<string, Profile['kernels'][number]>()
   for (const one of profile.kernels) {
@@ -284,7 +196,11 @@ const measureRounds = async (
   )()
 }
 
-const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
+/**
+ * Measures what rounds of plans lack, within a limit of time, and the link, and keeps it all. Fails
+ * with code `input` for the reference device.
+ */
+export const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
   const choice = measurableChoice(wanted.setup)
   if (choice === undefined)
     return TE.left(inputFailure('only the cpu and the cuda device are worth a profile: the reference device computes in plain loops'))
@@ -320,123 +236,5 @@ const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
       measured: profile.kernels.length - before.kernels.length,
       isComplete
     }))
-  )
-}
-
-/** A file of this machine's GPU that holds every answer that these plans ask for. */
-const writeDeviceFile = (out: string, wanted: PlansToMeasure, profile: Profile): Outcome<void> => {
-  const setup = wanted.setups[0]!
-  return pipe(
-    loadDeviceModel(setup, profile),
-    E.chain((device) => launchedKernels(wanted, device)),
-    E.chain(() => E.mapLeft(deviceFailure)(recordGpu(deviceChoice(setup).precision, profile))),
-    TE.fromEither,
-    TE.chain((file) => writeFileAtomic(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
-  )
-}
-
-/** The same without a budget, by the strategy that decides nothing. */
-const plainSetup = ({ budget: _, plan: _plan, hostBudget: _host, ...setup }: RunnableSetup): RunnableSetup => ({ ...setup, strategy: 'plain' })
-
-/**
- * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or
- * under usual ones) and the link, for at most 90 seconds and the most important first, and keeps
- * the times for every later plan on this machine with this library and number of threads. Where
- * Winograd is not refused, plans under the smallest budgets that do without it are sampled too:
- * larger kernels take times as theirs.
- */
-export const measureModel = ({ setup, objective, out, isAnew, ...watching }: MeasuredModel): Outcome<Measurements> => {
-  const { budget, ...unlimited } = setup
-  const plain: RunnableSetup = { ...unlimited, strategy: 'plain' }
-  const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
-  const sampled =
-    setup.exactKernels || setup.plan !== undefined ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
-  const { longestLaunch } = profileLimit
-  return pipe(
-    TE.fromEither(buildSetupGraph(setup, objective, imageSource)),
-    TE.map((built): PlansToMeasure => ({ setups: [plain, ...limited], built, longestLaunch, ...watching })),
-    TE.chain((wanted) =>
-      pipe(
-        measure({
-          setup,
-          rounds: [
-            [missingSizes({ ...wanted, setups: [...wanted.setups, ...sampled] }), 3],
-            [missingKernels(wanted), 6]
-          ],
-          limit: profileLimit,
-          isAnew,
-          ...watching
-        }),
-        TE.chainFirst(({ profile }) => (out === undefined ? TE.right(undefined) : writeDeviceFile(out, wanted, profile)))
-      )
-    )
-  )
-}
-
-/** Sizes are taken for known within a factor of four. */
-const [nearDistance, knownShare] = [Math.log(4), 0.8]
-
-/** Tells whether most of the time of the plain step is in kernels about whose sizes were measured. */
-const isKnown =
-  (wanted: PlansToMeasure) =>
-  (device: ProfiledModel): E.Either<Failure, boolean> =>
-    pipe(
-      launchedKernels(wanted, device),
-      E.map((launched) => {
-        const sums = { known: 0, all: 0 }
-        for (const { kernel, milliseconds } of launched) {
-          const near = measurableKernel(device, wanted.longestLaunch, kernel).every((one) => device.distanceOf(one) <= nearDistance)
-          sums.known += near ? milliseconds : 0
-          sums.all += milliseconds
-        }
-        return sums.known >= knownShare * sums.all
-      })
-    )
-
-/** Measures the most important kernels of the network, where most of it is unknown. */
-const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watching): Outcome<void> => {
-  const { longestLaunch } = sampleLimit
-  const plain: PlansToMeasure = { setups: [plainSetup(setup)], built, longestLaunch, ...watching }
-  const rounds: readonly Round[] = [
-    [missingSizesWithTiles(plain), 1],
-    [missingSizes({ ...plain, setups: [setup] }), 2]
-  ]
-  return pipe(
-    TE.fromEither(pipe(loadDeviceModel(setup), E.chain(isKnown(plain)))),
-    TE.chain((known) => {
-      if (known) return TE.right(undefined)
-      watching.onSample?.(sampleSeconds)
-      return pipe(
-        measure({ setup, rounds, limit: sampleLimit, ...watching }),
-        TE.map(() => undefined)
-      )
-    })
-  )
-}
-
-/**
- * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
- * for it: all of it, or a sample, which a device of a file and the reference device do without.
- */
-export const measureFirst = (built: SetupGraph, watching: Watching): Outcome<void> => {
-  const { device, ...setup } = built.setup
-  if (setup.measure === undefined) return TE.right(undefined)
-  if (setup.measure === 'sample')
-    return typeof device !== 'string' || device === 'reference' ? TE.right(undefined) : measureSample({ ...setup, device }, built, watching)
-  if (typeof device !== 'string')
-    return TE.left(inputFailure(`--measure: ${deviceFileName(device)} is known from a file and cannot be measured here`))
-  const here: RunnableSetup = { ...setup, device }
-  const wanted: PlansToMeasure = { setups: [here], built, longestLaunch: noLimit.longestLaunch, ...watching }
-  return pipe(
-    measure({
-      setup: here,
-      rounds: [
-        [missingSizes(wanted), 3],
-        [missingKernels(wanted), 6]
-      ],
-      limit: noLimit,
-      ...watching
-    }),
-    TE.map(() => undefined)
   )
 }

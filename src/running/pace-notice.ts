@@ -1,6 +1,11 @@
 import type { Planned } from '../plans/plan-network'
 import { formatMilliseconds } from '../text/format'
 
+/** What is predicted of a step, and by what. */
+interface Timed extends Pick<Planned, 'device' | 'timeShares'> {
+  readonly staged: { readonly predicted: Pick<Planned['staged']['predicted'], 'stepMilliseconds'> }
+}
+
 /** Times of steps that are counted, without the first, which warms up. */
 const countedSteps = { least: 3, most: 10 }
 
@@ -12,7 +17,7 @@ const leastMilliseconds = 20
 
 const medianOf = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!
 
-/** Whether a sentence on the pace is due after so many of all steps: once, as soon as it can be told. */
+/** Whether a sentence on the pace is due after so many of all steps: once, when it can be told. */
 export const isPaceDue = (done: number, steps: number): boolean => done === Math.min(countedSteps.most, steps) && done >= countedSteps.least
 
 /**
@@ -20,7 +25,7 @@ export const isPaceDue = (done: number, steps: number): boolean => done === Math
  * predicts: it was measured at another clock, under another load, or on another processor.
  * Undefined where they fit, or where the prediction is a rough model's or another machine's.
  */
-export const paceNotice = ({ device, staged, timeShares }: Planned, stepMilliseconds: readonly number[]): string | undefined => {
+export const paceNotice = ({ device, staged, timeShares }: Timed, stepMilliseconds: readonly number[]): string | undefined => {
   const predicted = staged.predicted.stepMilliseconds
   const counted = stepMilliseconds.slice(1, countedSteps.most)
   if (counted.length < countedSteps.least - 1 || typeof device !== 'string' || timeShares.roofline > 0.2) return undefined

@@ -6,12 +6,9 @@ const part = (extent: number, share: number): number => Math.max(1, Math.floor(e
 
 /** One axis of a window with fewer outputs, and the inputs that these read. */
 const windowAxis = (fields: Numbers, axis: 'Height' | 'Width', before: number, after: number, share: number): Numbers => {
-  const [out, stride, window, dilation] = [`out${axis}`, `stride${axis}`, `kernel${axis}`, `dilation${axis}`].map((name) => fields[name]!) as [
-    number,
-    number,
-    number,
-    number
-  ]
+  const [out, stride, window, dilation] = [`out${axis}`, `stride${axis}`, `kernel${axis}`, `dilation${axis}`].map(
+    (name) => fields[name]!
+  ) as [number, number, number, number]
   const outputs = part(out, share)
   const reach = (outputs - 1) * stride + (window - 1) * dilation + 1
   return { [`out${axis}`]: outputs, [`in${axis}`]: reach - before - after }

@@ -21,8 +21,8 @@ struct Enough {
   double rowMilliseconds, milliseconds;
   std::size_t minInRow, maxInRow, maxRows;
 };
-// Of two launches one finds its operands in memory, and one in the caches, where they fit: in a step
-// weights are in memory, and activations often where the kernel before left them.
+// Of two launches one finds its operands in memory, and one in the caches, where they fit: in a
+// step weights are in memory, and activations often where the kernel before left them.
 constexpr Enough enoughAtOnce{0, 15, 2, 2, 5};
 constexpr Enough enoughQueued{0.5, 3, 1, 100, 1000};  // events of a GPU tick in half a microsecond
 
