@@ -106,6 +106,8 @@ const environment = {
   // By what is in the files: right from one run to the next.
   TILEFOLD_KEPT: join(kept, 'compiler'),
   TILEFOLD_TEST_NAME: options.name,
+  // Plans must not depend on how fast this machine is now.
+  TILEFOLD_NO_MEASURE: '1',
   ...(options.systems && { TILEFOLD_SYSTEMS: '1' }),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that
   // work.
