@@ -211,5 +211,7 @@ module.exports = typescript.config(
       'prefer-const': 'error'
     }
   },
-  { files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'], rules: { 'no-console': 'off' } }
+  { files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'], rules: { 'no-console': 'off' } },
+  // Tests may import everything: to find that out would take as long as all other rules.
+  { files: ['test/**/*.ts'], rules: { 'boundaries/dependencies': 'off' } }
 )

@@ -71,6 +71,19 @@ export const softplus = <const A extends { readonly beta?: number; readonly thre
 ): Layer<'pointwise', Pointwise<WithOptions<'softplus', A, 'beta' | 'threshold'>>> =>
   pointwise(functionText('softplus', options, ['beta', 'threshold']), (x) => softplusOf(x, options?.beta ?? 1, options?.threshold ?? 20))
 
+/**
+ * y = x where x < -lambda or x > lambda, else 0; lambda (PyTorch's lambd) 0.5 by default. NaN stays
+ * NaN, without a gradient.
+ */
+export const hardshrink = <const A extends { readonly lambda?: number } = {}>(
+  options?: A
+): Layer<'pointwise', Pointwise<WithOptions<'hardshrink', A, 'lambda'>>> => {
+  const lambda = options?.lambda ?? 0.5
+  return pointwise(functionText('hardshrink', options, ['lambda']), (x) =>
+    where(x.gt(lambda), x, where(x.lt(-lambda), x, x.mul(0).detach()))
+  )
+}
+
 /** y = min(max(x, min), max); the gradient passes from min to max, both included. */
 export const clamp = <const A extends { readonly min: number; readonly max: number }>(
   options: A
@@ -100,6 +113,6 @@ export const compiledActivations: readonly { readonly args: PointwiseArguments }
   hardsigmoid
 ]
 
-/** Tells whether a function is one of ours, known by its name. */
-export const isBuiltIn = (args: PointwiseArguments): boolean =>
+/** Tells whether a function is one of those that devices have compiled. */
+export const isCompiledActivation = (args: PointwiseArguments): boolean =>
   compiledActivations.some((own) => own.args.function === args.function && JSON.stringify(own.args) === JSON.stringify(args))

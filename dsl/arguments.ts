@@ -1,8 +1,9 @@
-/** Every layer as data: ops, marks and containers with their options. */
+/** Every layer as data: ops, directives and containers with their options. */
 import type { Op, OpArguments } from './ops'
 
 export type { Op, OpArguments }
 
+/** The options of `checkpoint`. */
 export interface CheckpointArguments {
   /**
    * Limit of bytes, counted in float32, that the segment's layers may write; no limit by default.
@@ -10,6 +11,7 @@ export interface CheckpointArguments {
   readonly budget?: number
 }
 
+/** The options of `tile`: how many tiles the segment around it shall have. */
 export interface TileArguments {
   /** Tiles along the batch: how many, not how large; 1 by default. */
   readonly B?: number
@@ -49,10 +51,12 @@ export interface ContainerArguments {
   readonly parallel: { readonly branches: readonly Layers[] }
 }
 
+/** The options of every layer, by its name. */
 export interface Arguments extends OpArguments, DirectiveArguments, ContainerArguments {}
 
 /** The options of layer P. */
 export type ArgsOf<P extends keyof Arguments> = Arguments[P]
+/** The name of a directive. */
 export type Directive = keyof DirectiveArguments
 
 /** Any layer as data: what staging walks. */
@@ -61,4 +65,5 @@ export interface AnyLayer {
   readonly args: Arguments[keyof Arguments]
 }
 
+/** A list of layers, in the order in which they run. */
 export type Layers = readonly AnyLayer[]

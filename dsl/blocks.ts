@@ -1,14 +1,17 @@
 import type { Layers } from './arguments'
 import { layer, type Layer } from './layer'
 
+/** What `residual` has: both branches read x, and their results are added. */
 export interface Residual<M extends Layers, S extends Layers> {
   readonly main: M
   readonly shortcut: S
 }
+/** What `gated` has: both branches read x, and their results are multiplied. */
 export interface Gated<M extends Layers, G extends Layers> {
   readonly main: M
   readonly gate: G
 }
+/** What `parallel` has: all branches read x, and their results are concatenated. */
 export interface Parallel<B extends readonly Layers[]> {
   readonly branches: B
 }

@@ -12,7 +12,7 @@ import sharp from 'sharp'
 import { type Outcome, type TrainOptions, exitStatus, formatBytes, predict, train } from '../src'
 import { trainingProgress } from '../src/cli/progress'
 import { inputFailure, reasonOf } from '../src/failure'
-import { mapOf, readAnnotations } from '../src/images/annotations'
+import { polygonMapOf, readAnnotations } from '../src/images/annotations'
 import { ignoredLabel } from '../src/images/class-list'
 import { paintWindow } from '../src/images/paint-polygons'
 import { mean } from '../src/numbers/mean'
@@ -38,7 +38,7 @@ const mpp = 1.0002
 const paintedAs = (file: string, extent: { readonly height: number; readonly width: number }): Outcome<Uint8Array> =>
   pipe(
     readAnnotations(file),
-    TE.chainEitherK(mapOf(file, finest, { aliases: classes.map((name, value) => ({ name, value })), outside: ignoredLabel })),
+    TE.chainEitherK(polygonMapOf(file, finest, { aliases: classes.map((name, value) => ({ name, value })), outside: ignoredLabel })),
     TE.map((map) => paintWindow(map, extent, { top: 0, left: 0, ...extent }))
   )
 

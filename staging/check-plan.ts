@@ -39,8 +39,8 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
 }
 
 /**
- * A graph whose `tile` marks have not more tiles than there are rows. What is evaluated has the
- * size of the image that comes: there, as many as there can be are made.
+ * A graph whose `tile` directives have not more tiles than there are rows. What is evaluated has
+ * the size of the image that comes: there, as many as there can be are made.
  */
 export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingError, Graph> => {
   const [mistake] = kind === 'evaluate' ? [] : requestedTiles(graph).flatMap((asked) => validateGrid(graph, asked, asked.wanted) ?? [])

@@ -4,7 +4,7 @@ import { intersect, type Interval } from './graph/interval'
 import { inOrder } from './graph/order'
 import { shardOf } from './graph/shard'
 import { sharedTensor, type SharedTensor } from './graph/shared-tensor'
-import { gathersMoments, type Normalisation } from './graph/statistics'
+import { accumulatesMoments, type Normalisation } from './graph/statistics'
 import type { StepGraph } from './graph/step-graph'
 import { momentBytes, overlapBytes, statisticsCount, sumBytes } from './ops/moment-addresses'
 import type { Plan } from './plans/plan'
@@ -40,7 +40,7 @@ export const exchangedBytes = (source: StepGraph, { order, segments }: Plan, ele
       const received = shared.isSummed ? shard.count - 1 : rowsReceived(shared, shard)
       return sum + received * batch * channels * width * elementBytes
     }, 0)
-    const normalising = made.flatMap((tensor) => readers[tensor]!.filter((reader) => gathersMoments(nodes[reader]!)))
+    const normalising = made.flatMap((tensor) => readers[tensor]!.filter((reader) => accumulatesMoments(nodes[reader]!)))
     const statistics = normalising.reduce((sum, position) => {
       const node = nodes[position] as Normalisation
       const own = statisticsCount(node) * (node.statistics.groups * momentBytes + node.input[1] * sumBytes)

@@ -46,6 +46,7 @@ export {
   type KernelKind,
   type KernelOf
 } from './kernels/kernels'
+export { smallerKernel } from './kernels/smaller-kernel'
 export { layoutCode, layouts, type Layout } from './kernels/layout'
 export { allocators, type AllocatorName } from './placement'
 export { maxLive, type Lifetime } from './placement/placement'

@@ -163,7 +163,7 @@ export const leastOfOneRank = (graph: StepGraph, device: DeviceModel): number =>
 export interface PlanSearches {
   /**
    * A strategy's answers; of `auto`, the fastest of all strategies' answers, or of those that obey
-   * the model's marks where it has any; they swap where there is a budget of host bytes.
+   * the model's directives where it has any; they swap where there is a budget of host bytes.
    */
   readonly by: (strategy: StrategyName) => PlanSearch
   /** As `lowerBound`. */

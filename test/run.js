@@ -25,28 +25,43 @@ const types = (...args) => [process.execPath, [join(root, 'node_modules', 'types
 
 /** What takes longest begins first, so that all cores have work to the end. */
 const longest = [
-  'test/bench/gpu-check.test.ts',
-  'test/golden/networks.test.ts',
-  'test/memory/memory.test.ts',
-  'test/properties/swapping.test.ts',
   'test/src/package.test.ts',
   'test/native/emulated.test.ts',
-  'test/golden/torchvision.test.ts',
-  'test/src/bad-input.test.ts',
-  'test/src/commands.test.ts',
-  'test/src/ts-node.test.ts',
-  'test/src/kill.test.ts',
-  'test/properties/budgets.test.ts',
-  'test/src/library.test.ts',
   'test/src/plan-files.test.ts',
-  'test/dsl/models.test.ts',
-  'test/staging/auto.test.ts',
-  'test/properties/winograd.test.ts',
-  'test/staging/placement.test.ts',
-  'test/properties/tiled-equals-untiled.test.ts',
-  'test/src/recorded-device.test.ts',
+  'test/src/ts-node.test.ts',
+  'test/src/commands.test.ts',
+  'test/memory/memory.test.ts',
+  'test/golden/torchvision.test.ts',
+  'test/src/library.test.ts',
+  'test/properties/swapping.test.ts',
+  'test/src/bad-input.test.ts',
+  'test/golden/networks.test.ts',
+  'test/memory/windows.test.ts',
   'test/dsl/rejected.test.ts',
-  'test/staging/swapping.test.ts'
+  'test/dsl/models.test.ts',
+  'test/src/recorded-device.test.ts',
+  'test/dsl/types.test.ts',
+  'test/src/examples.test.ts',
+  'test/src/kill-ranks.test.ts',
+  'test/src/resume.test.ts',
+  'test/src/swapping.test.ts',
+  'test/staging/placement.test.ts',
+  'test/staging/auto.test.ts',
+  'test/src/survive.test.ts',
+  'test/src/earlier-plans.test.ts',
+  'test/properties/moving-pixels.test.ts',
+  'test/src/kill.test.ts',
+  'test/src/whole-validation.test.ts',
+  'test/bench/gpu-check.test.ts',
+  'test/src/offload.test.ts',
+  'test/src/plan-ranks.test.ts',
+  'test/staging/swapping.test.ts',
+  'test/properties/winograd.test.ts',
+  'test/src/tiled-images.test.ts',
+  'test/src/segmentation.test.ts',
+  'test/properties/tiled-equals-untiled.test.ts',
+  'test/training/frozen.test.ts',
+  'test/src/profile.test.ts'
 ]
 
 /** Folders in the order in which they run after these; others follow by name. */
@@ -91,6 +106,8 @@ const environment = {
   // By what is in the files: right from one run to the next.
   TILEFOLD_KEPT: join(kept, 'compiler'),
   TILEFOLD_TEST_NAME: options.name,
+  // Plans must not depend on how fast this machine is now.
+  TILEFOLD_NO_MEASURE: '1',
   ...(options.systems && { TILEFOLD_SYSTEMS: '1' }),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that
   // work.

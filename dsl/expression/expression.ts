@@ -31,7 +31,12 @@ export const operations = [
   'where'
 ] as const
 
+/** The name of an operation. */
 export type Operation = (typeof operations)[number]
+/**
+ * What an expression reads: the element, the element of a second tensor, the gradient of the
+ * output, and the layer's parameters.
+ */
 export type Leaf = 'input' | 'second' | 'gradient' | 'weight' | 'bias'
 
 /** Returns how many earlier results each operation takes. */

@@ -13,7 +13,7 @@ export const functionText = <N extends string, A extends object, K extends keyof
 }
 
 /**
- * The type of what textOf returns, as far as the compiler need know it: the name, and that there
- * may be options.
+ * The type of what functionText returns, as far as the compiler need know it: the name, and that
+ * there may be options.
  */
 export type WithOptions<N extends string, A, K extends string> = [keyof A & K] extends [never] ? N : `${N} ${string}`

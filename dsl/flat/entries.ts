@@ -20,7 +20,7 @@ type Units = readonly unknown[]
  */
 type Back = Units | undefined
 
-/** A list without marks and containers is mapped, which costs less. */
+/** A list without directives and containers is mapped, which costs less. */
 type FlatList<L, Prefix extends string, B extends Back> = undefined extends B
   ? L extends readonly { readonly op: Op }[]
     ? { readonly [K in keyof L]: K extends string ? Leaf<L[K], `${Prefix}${K}`> : never }

@@ -8,15 +8,15 @@ interface LayerPosition {
   /** "features.0" */
   readonly name: string
   /**
-   * The tensors that it reads, of a mark the one that it stands at. Tensor 0 is the net's input,
-   * tensor k the output of the k-th op of the flattened list; marks make none.
+   * The tensors that it reads, of a directive the one that it stands at. Tensor 0 is the net's
+   * input, tensor k the output of the k-th op of the flattened list; directives make none.
    */
   readonly inputs: readonly number[]
   /** The tensor with which the innermost block around it starts; absent outside of blocks. */
   readonly block?: number
 }
 
-/** An op or a mark. */
+/** An op or a directive. */
 export type FlatLayer = {
   [P in keyof FlatArguments]: LayerPosition & { readonly op: P; readonly args: FlatArguments[P] }
 }[keyof FlatArguments]
@@ -33,11 +33,11 @@ const isBlock = (op: AnyLayer['op']): boolean => op === 'residual' || op === 'ga
 const createNamespace = (prefix: string): Namespace => ({ prefix, places: 0, joins: { add: 0, concat: 0, mul: 0 } })
 
 /**
- * The ops and marks of a list in order, containers expanded: of a residual its main's layers, then
- * its shortcut's, then `add`; of a gated its main's, its gate's, then `mul`; of a parallel its
+ * The ops and directives of a list in order, containers expanded: of a residual its main's layers,
+ * then its shortcut's, then `add`; of a gated its main's, its gate's, then `mul`; of a parallel its
  * branches', then `concat`. A layer is named by its place among its siblings, as in
- * torch.nn.Sequential, or by the name it was given; marks take no place. The layers of a block are
- * named as if they stood in the list around it, counted through its branches; its join is named
+ * torch.nn.Sequential, or by the name it was given; directives take no place. The layers of a block
+ * are named as if they stood in the list around it, counted through its branches; its join is named
  * add, mul or concat, those after the first with a number: add1.
  */
 export const flatLayers = (layers: Layers): readonly FlatLayer[] => {

@@ -58,9 +58,9 @@ const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment):
   const allowed = opRecords[op].segment.last
   const refused = without(tiled, allowed)
   if (refused.length > 0) return E.left(`${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(allowed)}`)
-  const gathered = inputs.find((tensor) => tensor > from || tensor === 0)
-  const whole = gathered === undefined ? [] : statisticsOf(op, args)
-  const reason = needsStatistics(op, gathered ?? 0)
+  const reduced = inputs.find((tensor) => tensor > from || tensor === 0)
+  const whole = reduced === undefined ? [] : statisticsOf(op, args)
+  const reason = needsStatistics(op, reduced ?? 0)
   const cut = common(tiled, whole)
   if (cut.length > 0) return E.left(`${op}: cannot tile along ${showDims(cut)}; ${reason}`)
   return E.right({

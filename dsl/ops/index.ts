@@ -155,6 +155,7 @@ export interface OpArguments {
   readonly valueLoss: ValueLossArguments
 }
 
+/** The name of an op, such as `conv2d`. */
 export type Op = keyof OpArguments
 
 /**
@@ -248,8 +249,11 @@ export const opRecords = {
 export type Loss<T extends LossTarget = LossTarget> = OpWith<{ readonly loss: T }>
 /** A loss that is divided by what comes with the step. */
 export type NormalisedLoss = OpWith<{ readonly normalised: true }>
+/** An op whose output's sign is its input's, such as `relu`. */
 export type Rectifier = OpWith<{ readonly rectifies: true }>
+/** An op that takes the maximum of each window. */
 export type MaxPool = OpWith<{ readonly takesMaxima: true }>
+/** An op that Winograd's algorithm may compute. */
 export type Convolution = OpWith<{ readonly transformable: unknown }>
 /** The ops whose records have this. */
 type OpWith<Property> = { [P in Op]: (typeof opRecords)[P] extends Property ? P : never }[Op]
@@ -265,6 +269,7 @@ interface Declared {
 }
 const declaredOf = (op: Op): Declared => opRecords[op]
 
+/** Tells whether the op ends a network with a number that is minimised. */
 export const isLoss = (op: Op): op is Loss => declaredOf(op).loss !== undefined
 
 /** Tells whether the op is a loss that compares its input with such a target. */
@@ -273,8 +278,10 @@ export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Los
 /** Tells whether a loss is divided by what comes with the step. */
 export const isNormalisedLoss = (op: Op): op is NormalisedLoss => declaredOf(op).normalised === true
 
+/** Tells whether the op keeps what is positive and scales the rest. */
 export const isRectifier = (op: Op): op is Rectifier => declaredOf(op).rectifies === true
 
+/** Tells whether the op takes the maximum of each window. */
 export const takesMaxima = (op: Op): op is MaxPool => declaredOf(op).takesMaxima === true
 
 /** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */

@@ -21,10 +21,10 @@ const validateTiles = (
     const { inside, last } = opRecords[op].segment
     const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
     if (whereLast.length > 0) return `cannot tile along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
-    const gathered = inputs.find((tensor) => tensor > from || tensor === 0)
-    const cut = gathered === undefined ? [] : statisticsOf(op, args).filter((dim) => dims.includes(dim))
+    const reduced = inputs.find((tensor) => tensor > from || tensor === 0)
+    const cut = reduced === undefined ? [] : statisticsOf(op, args).filter((dim) => dims.includes(dim))
     if (cut.length > 0)
-      return `cannot tile along ${showDims(cut)}; ${op} needs the statistics of the whole ${gathered === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
+      return `cannot tile along ${showDims(cut)}; ${op} needs the statistics of the whole ${reduced === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
     return from + place === to - 1 || whereInside.length === 0
       ? undefined
       : `cannot tile along ${showDims(whereInside)}; ${op} sums over the pixels, so it must be the segment's last op`

@@ -16,8 +16,8 @@ type Namespace = readonly [prefix: string, places: Units, adds: Units, concats: 
 type NewNamespace<Prefix extends string> = readonly [Prefix, readonly [], readonly [], readonly [], readonly []]
 
 /**
- * A mistake of a whole segment, which is told where it ends: of the tiles that a mark before asks
- * for.
+ * A mistake of a whole segment, which is told where it ends: of the tiles that a directive before
+ * asks for.
  */
 type TileCountError = `tile: ${number} tiles along ${string}`
 /** Last: name of the last op. */

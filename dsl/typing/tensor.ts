@@ -61,7 +61,7 @@ export type Segment = readonly [
    * never where none does.
    */
   statistical: string,
-  marks: SegmentDirectives
+  directives: SegmentDirectives
 ]
 
 /**

@@ -6,7 +6,16 @@ import { bench } from '../commands/bench'
 import type { BenchOptions, BenchStep } from '../option-tables/command-options'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, planningProgress } from './command-result'
+import {
+  type CommandResult,
+  type Words,
+  withInterrupt,
+  say,
+  sayNotice,
+  sayPlanNotes,
+  measuringOf,
+  planningProgress
+} from './command-result'
 
 const sayStep = ({ step, steps, milliseconds }: BenchStep): void =>
   void process.stderr.write(`step ${step + 1}/${steps}  ${formatMilliseconds(milliseconds)}\n`)
@@ -20,7 +29,9 @@ export const benchCommand = (options: BenchOptions, words: Words): CommandResult
           sayPlanNotes(planned)
           if (!words.quiet) say(process.stderr, planText(planned))
         },
+        onNotice: sayNotice,
         ...(words.quiet ? {} : { onStep: sayStep }),
+        measure: measuringOf(options),
         ...planningProgress(words),
         signal
       }),

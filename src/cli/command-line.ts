@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option as CommanderOptio
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
-import { type OptionTable, type CommandLineForm, helpLine, optionFlag } from '../options/option'
+import { type OptionTable, type CommandLineForm, helpLine, optionFlag, refusalFlag } from '../options/option'
 import type { Words } from './command-result'
 import { refuseDoubtfulOptions } from './doubtful-options'
 
@@ -32,6 +32,7 @@ const addOption = (command: Command, table: OptionTable, name: string, row: Row,
   if (presence === 'required' && !isHidden) option.makeOptionMandatory()
   option.conflicts(conflicts.flatMap((other) => [other, table[other]?.formerly ?? other]))
   command.addOption(option.hideHelp(isHidden || row.isHidden === true))
+  if (row.refusal !== undefined) command.addOption(new CommanderOption(refusalFlag(name), row.refusal))
   // After commander's own listener, which parses the text.
   if (kind.commandLine.form === 'text') refuseDoubtfulOptions(command, flag.slice(2), kind.commandLine)
 }

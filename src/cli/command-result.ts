@@ -53,9 +53,21 @@ const saySearch: NonNullable<Watching['onSearch']> = ({ plans, segments }) => {
 export const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> =>
   quiet || process.stderr.isTTY !== true ? {} : { onSearch: saySearch }
 
+/** Says on standard error what is about to happen, once for each network that is new here. */
+const saySample: NonNullable<Watching['onSample']> = (seconds) => {
+  process.stderr.write(`measuring this network's kernels on this machine, once, for at most ${seconds} s (--no-measure leaves it out)\n`)
+}
+
 /** The same of measuring too. */
-export const planningProgress = (words: Words): Pick<Watching, 'onKernel' | 'onSearch'> =>
-  words.quiet ? {} : { ...searchProgress(words), onKernel: sayKernel }
+export const planningProgress = (words: Words): Pick<Watching, 'onKernel' | 'onSample' | 'onSearch'> =>
+  words.quiet ? {} : { ...searchProgress(words), onKernel: sayKernel, onSample: saySample }
+
+/**
+ * What a command measures before it plans: where nothing is said a sample, unless the environment
+ * refuses it.
+ */
+export const measuringOf = ({ measure }: { readonly measure?: boolean | 'sample' }): boolean | 'sample' =>
+  measure ?? (process.env['TILEFOLD_NO_MEASURE'] ? false : 'sample')
 
 /**
  * Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. Calling
@@ -83,11 +95,13 @@ export const withRankSignals = (signal: AbortSignal): { readonly signal: AbortSi
 }
 
 /** Runs what only plans, and says how far it is; where it measures first, Ctrl-C stops that. */
-export const withMeasuring = <O extends Watching & { readonly measure?: boolean }>(
+export const withMeasuring = <O extends Watching & { readonly measure?: boolean | 'sample' }>(
   options: O,
   words: Words,
   use: (options: O) => CommandResult
-): CommandResult =>
-  options.measure === true
-    ? withInterrupt((signal) => use({ ...options, ...planningProgress(words), signal }))
-    : use({ ...options, ...searchProgress(words) })
+): CommandResult => {
+  const measure = measuringOf(options)
+  return measure === false
+    ? use({ ...options, ...searchProgress(words) })
+    : withInterrupt((signal) => use({ ...options, measure, ...planningProgress(words), signal }))
+}

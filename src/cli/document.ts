@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
-import { type OptionTable, defaultText, optionFlag } from '../options/option'
+import { type OptionTable, defaultText, optionFlag, refusalFlag } from '../options/option'
 import { optimizerOptions } from '../option-tables/optimizer-options'
 import { budgetOptions, measureOption, modelOptions, planningOptions, seedOption } from '../option-tables/setup-options'
 
@@ -19,9 +19,12 @@ const choicesOf = ({ kind }: Row): string => {
 
 const isShown = ({ kind, isArgument, isHidden }: Row): boolean => kind.commandLine !== undefined && !isArgument && !isHidden
 
-const rowOf = ([name, row]: readonly [string, Row]): string => {
+const rowsOf = ([name, row]: readonly [string, Row]): readonly string[] => {
   const absent = row.presence === 'required' ? 'required' : (defaultText(row) ?? '')
-  return `| \`${cell(usageOf(name, row))}\` | ${cell(row.help)}${choicesOf(row)} | ${cell(absent)} |`
+  return [
+    `| \`${cell(usageOf(name, row))}\` | ${cell(row.help)}${choicesOf(row)} | ${cell(absent)} |`,
+    ...(row.refusal === undefined ? [] : [`| \`${refusalFlag(name)}\` | ${cell(row.refusal)} | |`])
+  ]
 }
 
 const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
@@ -29,7 +32,7 @@ const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slic
 const table = (rows: readonly (readonly [string, Row])[]): readonly string[] => [
   '| option | what it is | where it is left out |',
   '| ------ | ---------- | ------------------- |',
-  ...rows.map(rowOf)
+  ...rows.flatMap(rowsOf)
 ]
 
 /** Options of several commands, told once. */

@@ -3,12 +3,19 @@ import { pipe } from 'fp-ts/function'
 import { gradients } from '../commands/gradients'
 import type { GradientsOptions } from '../option-tables/command-options'
 import { formatBytes } from '../text/format'
-import { type CommandResult, type Words, withInterrupt, sayNotice, sayPlanNotes, planningProgress } from './command-result'
+import { type CommandResult, type Words, withInterrupt, sayNotice, sayPlanNotes, measuringOf, planningProgress } from './command-result'
 
 export const gradientsCommand = (options: GradientsOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      gradients({ ...options, onPlan: sayPlanNotes, onNotice: sayNotice, ...planningProgress(words), signal }),
+      gradients({
+        ...options,
+        measure: measuringOf(options),
+        onPlan: sayPlanNotes,
+        onNotice: sayNotice,
+        ...planningProgress(words),
+        signal
+      }),
       TE.map((report) => ({
         json: report,
         text: `loss ${report.loss}, peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted; gradients are in ${options.out}`

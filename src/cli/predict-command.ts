@@ -8,7 +8,7 @@ import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, type Words, planNotes, withInterrupt, planningProgress, sayNotice } from './command-result'
+import { type CommandResult, type Words, planNotes, withInterrupt, measuringOf, planningProgress, sayNotice } from './command-result'
 import type { Planned } from '../plans/plan-network'
 
 const shown = 5
@@ -76,7 +76,14 @@ const sayNotesOnce = (): ((planned: Planned) => void) => {
 export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      predict({ ...options, ...planningProgress(words), onPlan: sayNotesOnce(), onNotice: sayNotice, signal }),
+      predict({
+        ...options,
+        measure: measuringOf(options),
+        ...planningProgress(words),
+        onPlan: sayNotesOnce(),
+        onNotice: sayNotice,
+        signal
+      }),
       TE.map((report) => ({ json: report, text: textOf(report, options) }))
     )
   )

@@ -14,7 +14,7 @@ export const profileCommand = (options: ProfileOptions, words: Words): CommandRe
       }),
       TE.map((report) => ({
         json: report,
-        text: `measured ${report.measured} kernels, ${report.kernels.length} in all; the link moves ${(report.linkBytesPerSecond.toDevice / 1e9).toFixed(1)} GB/s; ${report.path}`
+        text: `measured ${report.measured} kernels, ${report.kernels.length} in all${report.isComplete ? '' : ' (the time was up before the last: run it again for the rest)'}; the link moves ${(report.linkBytesPerSecond.toDevice / 1e9).toFixed(1)} GB/s; ${report.path}`
       }))
     )
   )

@@ -15,6 +15,7 @@ import {
   withInterrupt,
   say,
   sayPlanNotes,
+  measuringOf,
   planningProgress,
   noticeText,
   withRankSignals
@@ -119,6 +120,8 @@ export const trainCommand = (options: TrainOptions, words: Words): CommandResult
     const { onStep, ...others } = speaks ? saying(words, progress) : { onStep: undefined }
     const training = train({
       ...options,
+      // Ranks that measured at once would measure each other.
+      measure: launcher === undefined ? measuringOf(options) : options.measure === true,
       ...others,
       onStep: (report) => {
         keep()

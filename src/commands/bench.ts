@@ -13,7 +13,7 @@ import { type BenchOptions, benchOptions } from '../option-tables/command-option
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { measureFirst } from '../plans/measure-kernels'
+import { measureFirst } from '../plans/measure-first'
 import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
@@ -21,6 +21,7 @@ import { pickWatching } from '../plans/watching'
 import { runPage } from '../reports/run-page'
 import { checkReport, writeReport, writeRunTrace } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
+import { isPaceDue, paceNotice } from '../running/pace-notice'
 import { createRunRecorder } from '../running/run-recorder'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
@@ -111,6 +112,8 @@ const runSteps = async (
     if (milliseconds.right <= fastest) [fastest, ofFastest] = [milliseconds.right, now.map((total, kernel) => total - before[kernel]!)]
     before = now
     options.onStep?.({ step, steps: options.steps, milliseconds: milliseconds.right })
+    const notice = isPaceDue(step + 1, options.steps) ? paceNotice(planned, stepMs) : undefined
+    if (notice !== undefined) options.onNotice?.(notice)
   }
   return E.right({
     strategy,

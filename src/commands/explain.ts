@@ -7,7 +7,7 @@ import { type ExplainOptions, explainOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { type ExplainedPlan, type ExplanationReport, explanationReport } from '../plans/explanation-report'
-import { measureFirst } from '../plans/measure-kernels'
+import { measureFirst } from '../plans/measure-first'
 import { onRanks } from '../plans/mesh'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { rankReport } from '../plans/rank-report'

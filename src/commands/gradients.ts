@@ -9,7 +9,7 @@ import { type GradientsOptions, gradientsOptions } from '../option-tables/comman
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { measureFirst } from '../plans/measure-kernels'
+import { measureFirst } from '../plans/measure-first'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'

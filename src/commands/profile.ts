@@ -9,17 +9,21 @@ import { type ProfileOptions, profileOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { measureModel } from '../plans/measure-kernels'
+import { measureModel } from '../plans/measure-model'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
 import { trainingObjective } from '../training/training-objective'
 
-/** All that is known of the device, where it is kept, and how many kernels this run measured. */
+/**
+ * All that is known of the device, where it is kept, how many kernels this run measured, and
+ * whether the time was enough for all that were wanted.
+ */
 export interface ProfileReport extends Profile {
   readonly path: string
   readonly measured: number
+  readonly isComplete: boolean
 }
 
 type Options = DecodedOptions<typeof profileOptions>
@@ -40,9 +44,10 @@ const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> =>
 
 /**
  * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a
- * second), and keeps them in the user's cache folder, where every later plan finds them: of
- * `plain`, and of the strategy under the budget, or under usual ones. Fails with code `input` (the
- * reference device, or one of a file; `out` of another device than cuda) or `interrupted`.
+ * second) for at most 90 seconds, those first that matter most: of `plain`, and of the strategy
+ * under the budget, or under usual ones. Keeps them in the user's cache folder, where every later
+ * plan finds them. Fails with code `input` (the reference device, or one of a file; `out` of
+ * another device than cuda) or `interrupted`.
  */
 export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
   pipe(
@@ -52,7 +57,9 @@ export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libr
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirst(({ setup }) => checkOut(options, setup)),
-    TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...pickWatching(options) })),
-    TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
+    TE.chain(({ setup, objective }) =>
+      measureModel({ setup, objective, out: options.out, isAnew: options.again, ...pickWatching(options) })
+    ),
+    TE.map(({ profile, ...found }) => ({ ...profile, ...found }))
   )
 )

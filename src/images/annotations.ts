@@ -66,7 +66,7 @@ export const readAnnotations = (path: string): Outcome<readonly DrawnPolygon[]> 
  * The polygons over an image of an extent, ranked by the class list. Refused are classes that the
  * list has not, and polygons that lie outside of the image.
  */
-export const mapOf =
+export const polygonMapOf =
   (path: string, image: Extent2, { aliases, outside }: AnnotationRules) =>
   (polygons: readonly DrawnPolygon[]): E.Either<Failure, PolygonMap> => {
     const fail = (place: string, fault: string): E.Either<Failure, never> =>

@@ -26,7 +26,7 @@ const layerOf = (loss: string, families: readonly LossFamily[], ofPixels: boolea
         ? pixelLoss({ loss })
         : classLoss({ loss })
 
-/** The last layer that computes; marks of plans are none. */
+/** The last layer that computes; directives are none. */
 const lastLayer = ({ layers }: Model): AnyLayer | undefined =>
   flatLayers(layers)
     .filter(({ op }) => op !== 'checkpoint' && op !== 'tile')

@@ -11,7 +11,7 @@ const settingsOf = ({ compilerPath, config, configFilePath, options, transpileOn
   declarations: config.fileNames.filter((name) => /\.d\.[cm]?ts$/.test(name)),
   ignored: (options.ignoreDiagnostics ?? []).map(Number),
   // What Tilefold's own files hold is their own tsconfig's matter.
-  checksAll: configFilePath === join(__dirname, '..', '..', 'tsconfig.json'),
+  checksOwn: configFilePath === join(__dirname, '..', '..', 'tsconfig.json'),
   checksNothing: Boolean(transpileOnly),
   isPretty: options.pretty ?? Boolean(process.stdout.isTTY)
 })
@@ -37,7 +37,8 @@ const checker = (settings) => {
       name: [settings.compilerOptions],
       declarations: settings.declarations,
       options: () => settings.compilerOptions,
-      isChecked: (path) => settings.checksAll || !isOwn(path)
+      // And of whoever runs one of them.
+      isChecked: (path) => !isOwn(path) || (settings.checksOwn && isOwn(fileName))
     })
     if (verdict._tag === 'Right') verdict.right.forEach((path) => checked.add(path))
     return verdict._tag === 'Right' ? [] : verdict.left.diagnostics.filter(({ code }) => !settings.ignored.includes(code))

@@ -254,6 +254,7 @@ export const benchOptions = {
   ...reportOption,
   ...runTraceOption,
   ...planWatching,
+  ...noticeOption,
   /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())
 }
@@ -264,6 +265,8 @@ export const profileOptions = {
   ...setupOptions,
   ...optimizerOptions,
   ...watchingOptions,
+  /** Forgets all times that were kept of this device, library and number of threads. */
+  again: withDefault(flag, 'forget all that was measured with as many threads before, and measure anew', false),
   /**
    * Path of the device file (*.json) of this machine's GPU to write, from which these plans are
    * made on any machine.

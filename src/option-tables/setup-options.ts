@@ -198,13 +198,23 @@ export const seedOption = {
 /** Options of every function that plans a model's step, named as on the command line. */
 export const setupOptions = { ...modelOptions, ...planningOptions, ...budgetOptions, ...seedOption }
 
+const measuring: Kind<boolean | 'sample'> = {
+  codec: predicateCodec<boolean | 'sample'>("true, false or 'sample'", (value) => typeof value === 'boolean' || value === 'sample'),
+  commandLine: { form: 'flag' }
+}
+
 /** The option that measures before planning. */
 export const measureOption = {
   /**
    * Measures (and keeps) the times of the plan's kernels that this machine's profile lacks, before
-   * the plan is made.
+   * the plan is made: all of them, or as a `sample` the most important for at most 15 seconds, and
+   * only where little of the network is known. The command line takes a sample, and the library
+   * nothing, where it is absent.
    */
-  measure: optional(flag, 'first measure the kernels of the plan that were not measured on this machine, and keep their times')
+  measure: optional(measuring, 'first measure all kernels of the plan that were not measured on this machine, and keep their times', {
+    otherwise: 'where the network is new here, a sample, for at most 15 s',
+    refusal: 'measure nothing first, not even a sample'
+  })
 }
 
 /** Draws what a command tells. */
@@ -233,6 +243,8 @@ export const searchingOption = {
 /** Watches what plans, measures or runs. */
 export const watchingOptions = {
   ...searchingOption,
+  /** Called before a sample of kernels is measured, which takes so many seconds at most. */
+  onSample: fromJavaScript(callback<NonNullable<Watching['onSample']>>()),
   /** Called while kernels are measured: `done` of this round's, of `total`. */
   onKernel: fromJavaScript(callback<NonNullable<Watching['onKernel']>>()),
   ...signalOption

@@ -34,6 +34,8 @@ interface Details<Decoded> {
   readonly formerly?: string
   /** Options that cannot stand beside it on the command line. */
   readonly conflicts?: readonly string[]
+  /** What the flag of its name with `no-` before it says, where there is one: it gives false. */
+  readonly refusal?: string
   /** True if the help and the documents leave it out. */
   readonly isHidden?: true
 }
@@ -113,6 +115,9 @@ export type DecodedOptions<T> = {
 
 /** The option as the command line writes it: `--host-budget` for `hostBudget`. */
 export const optionFlag = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+/** The flag that refuses what an option does: `--no-measure` of `measure`. */
+export const refusalFlag = (name: string): string => `--no-${optionFlag(name).slice(2)}`
 
 /** A row as the help and the documents show it. */
 type ShownOption = Pick<OptionTable[string], 'kind' | 'help' | 'fallback' | 'otherwise'>

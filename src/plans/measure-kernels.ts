@@ -2,118 +2,44 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type KernelTimer, createKernelTimer, recordGpu } from '../../native'
-import {
-  type DeviceModel,
-  type Kernel,
-  type Objective,
-  type Profile,
-  type ProfiledModel,
-  deviceFileName,
-  isConvolution,
-  keyOfKernel,
-  stageGraph
-} from '../../staging'
-import { deviceChoice, loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
-import { launchCounts } from './program-statistics'
+import { type KernelTimer, createKernelTimer } from '../../native'
+import { type Kernel, type Profile, type ProfiledModel, keyOfKernel } from '../../staging'
+import { loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
 import { pickWatching, type Watching } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
-import { type SetupGraph, buildSetupGraph, imageSource, planRequest, stagingFailure } from './plan-network'
 import type { RunnableSetup } from './setup'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
-import type { Size } from '../options/sizes'
-import { writeFileAtomic } from '../files/atomic-write'
+import type { LongestLaunch } from './wanted-kernels'
 
-/** A model on a device, whose kernels are to be measured. */
-interface MeasuredModel extends Watching {
-  readonly setup: RunnableSetup
-  readonly objective: Objective
-  /**
-   * A *.json file to write of the GPU, from which the same plans are made elsewhere; of cuda alone.
-   */
-  readonly out: string | undefined
-}
-
-interface Measurements {
+export interface Measurements {
   readonly profile: Profile
   /** Path of the file of measured times. */
   readonly path: string
   /** Kernels that this run measured. */
   readonly measured: number
+  /** False where the time was up before all that was wanted was measured. */
+  readonly isComplete: boolean
 }
+
+/** How long measuring may take, plans included, and what it leaves out. */
+export interface TimeLimit {
+  readonly milliseconds: number
+  readonly longestLaunch: LongestLaunch
+}
+
+/** Kernels to measure by what is known so far, the most important first. */
+export type FindMissing = (device: ProfiledModel, until: number) => E.Either<Failure, readonly Kernel[]>
+
+/** What is missing, and how often it is looked for: new times may make another plan best. */
+export type Round = readonly [missing: FindMissing, most: number]
 
 /** Plans whose kernels are wanted: all are of one graph on one device. */
-interface MeasurementRequest extends Watching {
-  /** Every kernel of these plans is measured. */
-  readonly setups: readonly [RunnableSetup, ...(readonly RunnableSetup[])]
-  /** Setups of whose kernels only as many are measured as tell the others' times. */
-  readonly sampled: readonly RunnableSetup[]
-  readonly built: Pick<SetupGraph, 'objective' | 'source' | 'graph'>
+export interface MeasurementRequest extends Watching {
+  readonly setup: RunnableSetup
+  readonly rounds: readonly Round[]
+  readonly limit: TimeLimit
+  readonly isAnew?: boolean
 }
-
-/**
- * Budgets whose plans give the tile sizes to measure, where none is asked for, the smallest first.
- */
-const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => ({ kind: 'ofPlain', fraction }))
-
-/** New times may make another plan best, whose kernels are then measured too. */
-const [maxSamplings, maxRounds] = [3, 6]
-
-/** A kernel by every algorithm that the device has for it. */
-const algorithmVariants = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
-  if (algorithms === undefined || !isConvolution(kernel)) return [kernel]
-  const direct = { ...kernel, algorithm: 0 }
-  const others = algorithms(direct).filter(({ algorithm }) => algorithm !== 0)
-  return [direct, ...others.map(({ algorithm }) => ({ ...kernel, algorithm }))]
-}
-
-/** The kernels that plans launch, those first that take the most of the plans' predicted time. */
-const launchedKernels = (
-  setups: readonly RunnableSetup[],
-  { built, ...watching }: MeasurementRequest,
-  device: ProfiledModel
-): E.Either<Failure, readonly Kernel[]> => {
-  const launched = new Map<string, { readonly kernel: Kernel; readonly milliseconds: number }>()
-  for (const setup of setups) {
-    const staged = pipe(
-      planRequest({ ...built, setup }, { known: device, ...pickWatching(watching) }),
-      E.chain((request) => E.mapLeft(stagingFailure)(stageGraph(built.graph, request)))
-    )
-    if (E.isLeft(staged)) {
-      // A budget that nothing fits has no kernels.
-      if (staged.left.code === 'budget') continue
-      return staged
-    }
-    const { program } = staged.right
-    for (const [index, count] of launchCounts(program.step)) {
-      const kernel = program.kernels[index]!
-      const before = launched.get(keyOfKernel(kernel))?.milliseconds ?? 0
-      launched.set(keyOfKernel(kernel), { kernel, milliseconds: before + count * device.milliseconds(kernel) })
-    }
-  }
-  return E.right([...launched.values()].sort((a, b) => b.milliseconds - a.milliseconds).map(({ kernel }) => kernel))
-}
-
-/** Kernels to measure by what is known so far. */
-type FindMissing = (device: ProfiledModel) => E.Either<Failure, readonly Kernel[]>
-
-/** Sizes, by every algorithm, that are far from all measured ones: in the plans of all setups. */
-const missingSizes =
-  (wanted: MeasurementRequest): FindMissing =>
-  (device) =>
-    pipe(
-      launchedKernels([...wanted.setups, ...wanted.sampled], wanted, device),
-      E.map((kernels) => device.sample(kernels.flatMap((kernel) => algorithmVariants(device, kernel))))
-    )
-
-/** The kernels that the wanted plans launch and that were not measured. */
-const missingKernels =
-  (wanted: MeasurementRequest): FindMissing =>
-  (device) =>
-    pipe(
-      launchedKernels(wanted.setups, wanted, device),
-      E.map((kernels) => kernels.filter((kernel) => device.sourceOf(kernel) !== 'measured'))
-    )
 
 /** A profile with what was added to it, and why there was no more. */
 interface Measured {
@@ -122,6 +48,8 @@ interface Measured {
    * Kernels that do not fit the device's memory, or that its library refuses: left to the model.
    */
   readonly refused: readonly Kernel[]
+  /** Whether time was left for all. */
+  readonly isComplete: boolean
   readonly failure?: Failure
 }
 
@@ -131,27 +59,42 @@ interface Measured {
  */
 const keptEveryMilliseconds = 2000
 
+/** Launches that a measurement takes on the cpu, and the milliseconds it takes at least. */
+const [launchesEach, leastMilliseconds] = [8, 30]
+
 const measureAll = async (
   meter: KernelTimer,
   kernels: readonly Kernel[],
   before: Profile,
-  { onKernel, signal }: Watching
+  { device, until, onKernel, signal }: Watching & { readonly device: ProfiledModel; readonly until: number }
 ): Promise<Measured> => {
   const times: { readonly kernel: Profile['kernels'][number]['kernel']; readonly milliseconds: number }[] = []
   const withTimes = (): Profile => ({ ...before, kernels: [...before.kernels, ...times] })
   const refused: Kernel[] = []
   let refusal: Failure | undefined
   let keptAt = performance.now()
+  let isComplete = true
+  /** Those that the time that is left allows for. */
+  const affordable = (some: readonly Kernel[]): readonly Kernel[] => {
+    let at = performance.now()
+    return some.filter((kernel) => {
+      const after = at + Math.max(leastMilliseconds, launchesEach * device.milliseconds(kernel))
+      if (after <= until) at = after
+      else isComplete = false
+      return after <= until
+    })
+  }
   for (let done = 0; done < kernels.length; done += meter.together) {
     // Lets an interrupt in, which a measurement blocks.
     await setImmediate()
     if (signal?.aborted) {
       const message = `interrupted after ${done} of ${kernels.length} kernels, whose times are kept`
-      return { profile: withTimes(), refused, failure: { code: 'interrupted', message } }
+      return { profile: withTimes(), refused, isComplete, failure: { code: 'interrupted', message } }
     }
-    const some = kernels.slice(done, done + meter.together)
-    const answers = meter.milliseconds(some)
-    if (E.isLeft(answers)) return { profile: withTimes(), refused, failure: deviceFailure(answers.left) }
+    const together = kernels.slice(done, done + meter.together)
+    const some = affordable(together)
+    const answers = some.length === 0 ? E.right([]) : meter.milliseconds(some)
+    if (E.isLeft(answers)) return { profile: withTimes(), refused, isComplete, failure: deviceFailure(answers.left) }
     some.forEach((kernel, index) => {
       const answer = answers.right[index]!
       if (typeof answer === 'number') times.push({ kernel: { ...kernel }, milliseconds: answer })
@@ -159,44 +102,106 @@ const measureAll = async (
         refused.push(kernel)
         refusal = deviceFailure({ code: 'device', message: answer })
       }
-      onKernel?.(done + index + 1, kernels.length, kernel)
     })
+    together.forEach((kernel, index) => onKernel?.(done + index + 1, kernels.length, kernel))
     if (performance.now() - keptAt < keptEveryMilliseconds) continue
     const kept = await writeProfile(withTimes())()
-    if (E.isLeft(kept)) return { profile: withTimes(), refused, failure: kept.left }
+    if (E.isLeft(kept)) return { profile: withTimes(), refused, isComplete, failure: kept.left }
     keptAt = performance.now()
   }
-  return { profile: withTimes(), refused, ...(refusal !== undefined && withTimes().kernels.length === 0 && { failure: refusal }) }
+  return {
+    profile: withTimes(),
+    refused,
+    isComplete,
+    ...(refusal !== undefined && withTimes().kernels.length === 0 && { failure: refusal })
+  }
+}
+
+/** Two times of one kernel differ by more where something else used the machine. */
+const agreement = 1.2
+
+const oneOfTwo = (first: number, second: number): number => {
+  const [less, more] = [Math.min(first, second), Math.max(first, second)]
+  return more <= agreement * less ? (less + more) / 2 : less
+}
+
+/** Each kernel once: at the mean of two times, or the less of two that disagree. */
+const withEachOnce = (profile: Profile): Profile => {
+  const times = new Map<string, Profile['kernels'][number]>()
+  for (const one of profile.kernels) {
+    const key = JSON.stringify(one.kernel)
+    const before = times.get(key)
+    times.set(key, before === undefined ? one : { ...one, milliseconds: oneOfTwo(before.milliseconds, one.milliseconds) })
+  }
+  return { ...profile, kernels: [...times.values()] }
+}
+
+/**
+ * Measures once more what was measured after the first `known` kernels, as far as time is left, and
+ * corrects the times: another process that took a core for some seconds seldom does it twice.
+ */
+const measureAgain = async (
+  meter: KernelTimer,
+  profile: Profile,
+  known: number,
+  watching: Watching & { readonly device: ProfiledModel; readonly until: number }
+): Promise<E.Either<Failure, Profile>> => {
+  const kernels = profile.kernels.slice(known).map(({ kernel }) => kernel as unknown as Kernel)
+  const again = await measureAll(meter, kernels, profile, watching)
+  const corrected = withEachOnce(again.profile)
+  const written = await writeProfile(corrected)()
+  return again.failure === undefined ? E.map(() => corrected)(written) : E.left(again.failure)
 }
 
 /**
  * Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that
  * matter, then every kernel.
  */
-const measureRounds = async (meter: KernelTimer, wanted: MeasurementRequest, start: Profile): Promise<E.Either<Failure, Profile>> => {
+const measureRounds = async (
+  meter: KernelTimer,
+  { setup, rounds, limit, ...watching }: MeasurementRequest,
+  start: Profile
+): Promise<E.Either<Failure, Pick<Measured, 'profile' | 'isComplete'>>> => {
+  const until = performance.now() + limit.milliseconds
   const refused = new Set<string>()
-  let profile = start
-  for (const [missing, most] of [
-    [missingSizes(wanted), maxSamplings],
-    [missingKernels(wanted), maxRounds]
-  ] as const)
+  let [profile, isComplete] = [start, true]
+  for (const [missing, most] of rounds)
     for (let round = 0; round < most; round += 1) {
-      const found = pipe(loadDeviceModel(wanted.setups[0], profile), E.chain(missing))
+      if (performance.now() >= until) {
+        isComplete = false
+        break
+      }
+      const found = pipe(
+        loadDeviceModel(setup, profile),
+        E.bindTo('device'),
+        E.bind('kernels', ({ device }) => missing(device, until))
+      )
       if (E.isLeft(found)) return found
-      const kernels = found.right.filter((kernel) => !refused.has(keyOfKernel(kernel)))
+      const { device } = found.right
+      const kernels = found.right.kernels.filter((kernel) => !refused.has(keyOfKernel(kernel)))
       if (kernels.length === 0) break
-      const measured = await measureAll(meter, kernels, profile, wanted)
+      const measured = await measureAll(meter, kernels, profile, { device, until, ...pickWatching(watching) })
       profile = measured.profile
+      isComplete = measured.isComplete
       const written = await writeProfile(profile)()
       if (measured.failure !== undefined) return E.left(measured.failure)
       if (E.isLeft(written)) return written
       measured.refused.forEach((kernel) => refused.add(keyOfKernel(kernel)))
     }
-  return E.right(profile)
+  if (limit.milliseconds === Infinity || profile.kernels.length === start.kernels.length) return E.right({ profile, isComplete })
+  return pipe(
+    TE.fromEither(loadDeviceModel(setup, profile)),
+    TE.chain((device) => () => measureAgain(meter, profile, start.kernels.length, { device, until, ...pickWatching(watching) })),
+    TE.map((again) => ({ profile: again, isComplete }))
+  )()
 }
 
-const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
-  const choice = measurableChoice(wanted.setups[0])
+/**
+ * Measures what rounds of plans lack, within a limit of time, and the link, and keeps it all. Fails
+ * with code `input` for the reference device.
+ */
+export const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
+  const choice = measurableChoice(wanted.setup)
   if (choice === undefined)
     return TE.left(inputFailure('only the cpu and the cuda device are worth a profile: the reference device computes in plain loops'))
   const { device, threads } = choice
@@ -206,7 +211,7 @@ const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
     TE.bind('linkBytesPerSecond', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
     TE.bind('before', ({ meter: { library }, linkBytesPerSecond }) =>
       pipe(
-        readProfile({ device, library, threads }),
+        wanted.isAnew === true ? E.right(undefined) : readProfile({ device, library, threads }),
         E.map((found): Profile => ({
           device,
           library,
@@ -220,66 +225,16 @@ const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
     // The link's rate is new, whether or not any kernel is.
     TE.chainFirst(({ before }) => writeProfile(before)),
     TE.bind(
-      'profile',
+      'after',
       ({ meter, before }) =>
         () =>
           measureRounds(meter, wanted, before)
     ),
-    TE.map(({ profile, before }) => ({
+    TE.map(({ after: { profile, isComplete }, before }) => ({
       profile,
       path: profilePath(profile),
-      measured: profile.kernels.length - before.kernels.length
+      measured: profile.kernels.length - before.kernels.length,
+      isComplete
     }))
-  )
-}
-
-/** A file of this machine's GPU that holds every answer that these plans ask for. */
-const writeDeviceFile = (out: string, wanted: MeasurementRequest, profile: Profile): Outcome<void> => {
-  const [setup] = wanted.setups
-  return pipe(
-    loadDeviceModel(setup, profile),
-    E.chain((device) => launchedKernels(wanted.setups, wanted, device)),
-    E.chain(() => E.mapLeft(deviceFailure)(recordGpu(deviceChoice(setup).precision, profile))),
-    TE.fromEither,
-    TE.chain((file) => writeFileAtomic(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
-  )
-}
-
-/**
- * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or
- * under usual ones) and the link, and keeps the times for every later plan on this machine with
- * this library and number of threads. Where Winograd is not refused, plans under the smallest
- * budgets that do without it are sampled too: larger kernels take times as theirs.
- */
-export const measureModel = ({ setup, objective, out, ...watching }: MeasuredModel): Outcome<Measurements> => {
-  const { budget, ...unlimited } = setup
-  const plain: RunnableSetup = { ...unlimited, strategy: 'plain' }
-  const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
-  const sampled =
-    setup.exactKernels || setup.plan !== undefined ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
-  return pipe(
-    TE.fromEither(buildSetupGraph(setup, objective, imageSource)),
-    TE.map((built): MeasurementRequest => ({ setups: [plain, ...limited], sampled, built, ...watching })),
-    TE.chain((wanted) =>
-      pipe(
-        measure(wanted),
-        TE.chainFirst(({ profile }) => (out === undefined ? TE.right(undefined) : writeDeviceFile(out, wanted, profile)))
-      )
-    )
-  )
-}
-
-/**
- * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
- * for it.
- */
-export const measureFirst = (built: SetupGraph, watching: Watching): Outcome<void> => {
-  const { device, ...setup } = built.setup
-  if (setup.measure !== true) return TE.right(undefined)
-  if (typeof device !== 'string')
-    return TE.left(inputFailure(`--measure: ${deviceFileName(device)} is known from a file and cannot be measured here`))
-  return pipe(
-    measure({ setups: [{ ...setup, device }], sampled: [], built, ...watching }),
-    TE.map(() => undefined)
   )
 }

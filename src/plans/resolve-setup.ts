@@ -79,7 +79,8 @@ const loadParts = (options: SetupChoices, classesOfData?: number): Outcome<Parts
     TE.bind('placement', ({ device, plan }) => TE.fromEither(resolvePlacement(options, device, plan))),
     TE.map(({ model, loaded, plan, device, placement }) => {
       const { precision, strategy, threads, budget, hostBudget, hostBandwidth, network } = options
-      const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
+      const exactKernels = options.exactKernels === true ? (true as const) : undefined
+      const measure = options.measure === true ? ('all' as const) : options.measure === 'sample' ? options.measure : undefined
       const fields = {
         device,
         ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, network, placement }),

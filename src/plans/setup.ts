@@ -43,9 +43,10 @@ export interface Setup {
    */
   readonly exactKernels?: true
   /**
-   * True if kernels of the plan that this machine's profile lacks are measured before it is made.
+   * Which kernels of the plan that this machine's profile lacks are measured before it is made; of
+   * a sample those that tell the others' times. None where absent.
    */
-  readonly measure?: true
+  readonly measure?: 'all' | 'sample'
   /** Placement of the buffers, where no plan says it; `static` where absent. */
   readonly placement?: PlanPlacement
 }

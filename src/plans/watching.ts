@@ -4,6 +4,8 @@ import type { Kernel, PlanRequest, Searched } from '../../staging'
 export interface Watching {
   /** While kernels are measured: `done` of this round's, of `total`. */
   readonly onKernel?: (done: number, total: number, kernel: Kernel) => void
+  /** Before a sample of kernels is measured, which takes so many seconds at most. */
+  readonly onSample?: (mostSeconds: number) => void
   /** Each second while a plan is searched: how many plans and segments were looked at so far. */
   readonly onSearch?: (searched: Searched) => void
   /** Aborting it stops after the current kernel, or instruction. */
@@ -11,8 +13,9 @@ export interface Watching {
 }
 
 /** The part of some options that watches. */
-export const pickWatching = ({ onKernel, onSearch, signal }: Watching): Watching => ({
+export const pickWatching = ({ onKernel, onSample, onSearch, signal }: Watching): Watching => ({
   ...(onKernel && { onKernel }),
+  ...(onSample && { onSample }),
   ...(onSearch && { onSearch }),
   ...(signal && { signal })
 })

@@ -1,5 +1,6 @@
 import type { BufferSpan, EngineSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
-import { bufferKinds, engines, enginesOf } from '../../staging/program/program'
+import { engines, enginesOf } from '../../staging/program/program'
+import { bufferKinds } from '../../staging/program/program-buffer'
 import { type JoinedSpans, joinSpans } from './join-spans'
 import type { LiveBytes, StepPart } from './report'
 

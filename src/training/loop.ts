@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import { type Failure, type Outcome, interruptedFailure, reasonOf } from '../failure'
 import { learningRate } from './learning-rate'
 import { present } from '../options/present'
+import { isPaceDue } from '../running/pace-notice'
 import type { RunningNetwork } from '../running/running-network'
 import { failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
@@ -31,6 +32,8 @@ interface TrainingRun {
   readonly epochs: (steps: number) => number
   readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
+  /** A sentence on the pace of the steps of this run so far, where there is one to say. */
+  readonly paceOf: (stepMilliseconds: readonly number[]) => string | undefined
   /** What is validated of images with masks. */
   readonly validatedOn: ValidateOn | undefined
   readonly metrics: MetricsFile | undefined
@@ -188,6 +191,7 @@ const runSteps = async (
 ): Promise<E.Either<Failure, number>> => {
   const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
+  const before = record.stepMs.length
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
     const rate = learningRate(schedule, request.learningRate, step, steps, warmup)
@@ -196,6 +200,9 @@ const runSteps = async (
     const { loss, milliseconds, gradientNorm } = updated.right
     record.loss.push(loss)
     record.stepMs.push(milliseconds)
+    const ran = record.stepMs.slice(before)
+    const pace = isPaceDue(ran.length, steps - before) ? training.paceOf(ran) : undefined
+    if (pace !== undefined) request.notify(pace)
     const measured = { loss, learningRate: rate, milliseconds, ...present({ gradientNorm }) }
     const written = await metrics?.step({ step: step + 1, ...measured })()
     if (written !== undefined && E.isLeft(written)) return written

@@ -5,6 +5,7 @@ import { isNormalised } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import { shareWeights } from '../ranks/share-weights'
+import { paceNotice } from '../running/pace-notice'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
@@ -140,6 +141,8 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       validate: validationOf(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
+      // Of ranks each step waits for the slowest.
+      paceOf: (stepMs) => (request.ranks === undefined ? paceNotice(planned, stepMs) : undefined),
       validatedOn: prepared.validatedOn,
       metrics,
       tracker,

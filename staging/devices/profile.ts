@@ -64,6 +64,28 @@ const interpolate = (points: readonly Point[], size: number): number => {
   return low.ratio + share * (high.ratio - low.ratio)
 }
 
+/** Width of what counts as about a size where configurations are mixed, as a logarithm. */
+const mixedWidth = 0.7
+
+/**
+ * The mean ratio of other configurations about a size (Nadaraya-Watson, over logarithms): what
+ * lies side by side there may differ by much.
+ */
+const smooth = (points: readonly Point[], size: number): number => {
+  const nearest = points.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
+  let [weights, sum] = [0, 0]
+  for (const point of points) {
+    // Relative to the nearest, whose weight is then 1 however far away it is.
+    const weight = Math.exp((nearest ** 2 - (point.size - size) ** 2) / (2 * mixedWidth ** 2))
+    weights += weight
+    sum += weight * Math.log(point.ratio)
+  }
+  return Math.exp(sum / weights)
+}
+
+/** Kernels that run by the same code: of one kind, and of one algorithm where there are several. */
+const familyKey = (kernel: Kernel): string => `${kernel.kind} ${'algorithm' in kernel ? kernel.algorithm : 0}`
+
 const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMap<string, readonly A[]> => {
   const groups = new Map<string, A[]>()
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
@@ -72,6 +94,11 @@ const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMa
 
 export interface ProfiledModel extends DeviceModel {
   readonly sourceOf: (kernel: Kernel) => TimeSource
+  /**
+   * How far the nearest measured size of a kernel's configuration is, as a logarithm of modelled
+   * times: 0 of a measured one, Infinity where none of its configuration was measured.
+   */
+  readonly distanceOf: (kernel: Kernel) => number
   /**
    * Given kernels, those that matter most first: which ones to measure so that the others' times
    * follow from them and what was measured.
@@ -90,8 +117,9 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
 
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
- * roofline) says, times the ratio of measured to modelled time of its configuration at its size, or
- * of all kernels of its kind where none of its configuration was measured.
+ * roofline) says, times the ratio of measured to modelled time of its configuration at its size.
+ * Where none of its configuration was measured the mean ratio of its kind and algorithm about its
+ * size counts, or of its kind.
  */
 export const withProfile = (
   base: DeviceModel,
@@ -114,12 +142,21 @@ export const withProfile = (
         group.map(({ point }) => point).sort((a, b) => a.size - b.size)
       ])
     )
-  const [byConfiguration, kinds] = [pointsBy(configurationKey), pointsBy(({ kind }) => kind)]
+  const [byConfiguration, families, kinds] = [pointsBy(configurationKey), pointsBy(familyKey), pointsBy(({ kind }) => kind)]
   const known = new Map<string, number>()
   const nearTime = (kernel: Kernel): number => {
     const modelled = base.milliseconds(kernel)
-    const points = byConfiguration.get(configurationKey(kernel)) ?? kinds.get(kernel.kind)
-    return points === undefined ? modelled : modelled * interpolate(points, Math.log(modelled))
+    const size = Math.log(modelled)
+    const own = byConfiguration.get(configurationKey(kernel))
+    if (own !== undefined) return modelled * interpolate(own, size)
+    const others = families.get(familyKey(kernel)) ?? kinds.get(kernel.kind)
+    return others === undefined ? modelled : modelled * smooth(others, size)
+  }
+  const distanceOf = (kernel: Kernel): number => {
+    if (exact.has(keyOfKernel(kernel))) return 0
+    const size = Math.log(base.milliseconds(kernel))
+    const points = byConfiguration.get(configurationKey(kernel)) ?? []
+    return points.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
   }
   return {
     ...base,
@@ -131,15 +168,11 @@ export const withProfile = (
       known.set(key, time)
       return time
     },
+    distanceOf,
     sourceOf: (kernel) => {
       if (exact.has(keyOfKernel(kernel))) return 'measured'
-      const points = byConfiguration.get(configurationKey(kernel))
-      const size = Math.log(base.milliseconds(kernel))
-      return points === undefined
-        ? 'roofline'
-        : points.some((point) => Math.abs(point.size - size) < nearSize)
-          ? 'interpolated'
-          : 'extrapolated'
+      const distance = distanceOf(kernel)
+      return distance < nearSize ? 'interpolated' : distance < Infinity ? 'extrapolated' : 'roofline'
     },
     sample: (kernels) => {
       const covered = new Map([...byConfiguration].map(([configuration, points]) => [configuration, points.map(({ size }) => size)]))

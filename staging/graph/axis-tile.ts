@@ -5,7 +5,7 @@ import { ownedExtent } from './grid'
 import { partition, partitionAlongside, unionInterval, type Interval } from './interval'
 import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './axis-access'
 import type { Span } from './span'
-import { gathersMoments } from './statistics'
+import { accumulatesMoments } from './statistics'
 
 /**
  * One tile along one dimension: what each op of the segment reads, and what of each tensor is held
@@ -27,7 +27,7 @@ export const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: numb
   // reads them.
   const normalised = graph.nodes.slice(span.from, span.to).flatMap((node, index) => {
     const isMadeHere = node.inputs[0]! > span.from || node.inputs[0] === 0
-    return gathersMoments(node) && (isMadeHere || parts.length === 1) ? [...node.inputs, span.from + index + 1] : []
+    return accumulatesMoments(node) && (isMadeHere || parts.length === 1) ? [...node.inputs, span.from + index + 1] : []
   })
   return new Map(
     [...summed, ...leaving, ...normalised].map((tensor) => [

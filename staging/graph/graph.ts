@@ -27,9 +27,9 @@ export interface Statistics {
   readonly perImage: 0 | 1
   /** Added to the variance. */
   readonly epsilon: number
-  /** Whether they are gathered from the input; else they are running statistics, as they are. */
-  readonly gathered: boolean
-  /** How much running statistics take in of those gathered; undefined where there are none. */
+  /** Whether they are computed from the input; else they are running statistics, as they are. */
+  readonly fromInput: boolean
+  /** How much running statistics take in of those of the input; undefined where there are none. */
   readonly momentum: number | undefined
 }
 
@@ -60,7 +60,7 @@ interface NodeOf<P extends Op> {
    */
   readonly overlaps: boolean
   /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */
-  readonly gathersMaxima: boolean
+  readonly accumulatesMaxima: boolean
 }
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
@@ -72,6 +72,7 @@ export type Directive =
   | { readonly kind: 'checkpoint'; readonly at: number }
   | { readonly kind: 'tile'; readonly at: number; readonly grid: { readonly [A in TileAxis]?: number } }
 
+/** A network as a list of ops with shapes. */
 export interface Graph {
   readonly model: string
   readonly input: Extents

@@ -86,7 +86,7 @@ const readingOf = (access: AxisAccess): Reading | undefined => {
  */
 export const receptiveField = ({ nodes }: Pick<Graph, 'nodes'>, axis: 'H' | 'W'): ReceptiveField | undefined => {
   const body: readonly Node[] = nodes.slice(0, -1)
-  if (body.some(({ statistics, broadcast }) => statistics?.gathered === true || broadcast)) return undefined
+  if (body.some(({ statistics, broadcast }) => statistics?.fromInput === true || broadcast)) return undefined
   const rates: Rate[] = [{ of: 1, per: 1 }]
   const readings: Reading[] = []
   for (const { access, inputs } of body) {

@@ -9,15 +9,16 @@ export type Normalisation = Node & { readonly statistics: Statistics }
  * Tells whether an op normalises by statistics of its input, which are complete only when all of
  * that is made.
  */
-export const gathersMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.gathered === true
+export const accumulatesMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.fromInput === true
 
 /** Tells whether an op has running statistics that take in its moments. */
-export const updatesRunning = (node: Pick<Node, 'statistics'>): boolean => gathersMoments(node) && node.statistics?.momentum !== undefined
+export const updatesRunning = (node: Pick<Node, 'statistics'>): boolean =>
+  accumulatesMoments(node) && node.statistics?.momentum !== undefined
 
 /**
  * Tells whether an op needs moments, or sums, that are complete only when all of its input is made.
  */
-export const gathersStatistics = (node: Pick<Node, 'statistics' | 'overlaps'>): boolean => node.overlaps || gathersMoments(node)
+export const accumulatesStatistics = (node: Pick<Node, 'statistics' | 'overlaps'>): boolean => node.overlaps || accumulatesMoments(node)
 
 /** The dimensions over which statistics go. */
 const reducedAxes = ({ perImage }: Statistics): readonly TileAxis[] => (perImage === 1 ? ['H', 'W'] : tileAxes)
@@ -26,7 +27,7 @@ const reducedAxes = ({ perImage }: Statistics): readonly TileAxis[] => (perImage
 export const isWithinTile = (statistics: Statistics, grid: Grid): boolean => reducedAxes(statistics).every((axis) => grid[axis] === 1)
 
 /**
- * Dimensions along which a span cannot be tiled, because one of its ops gathers statistics of a
+ * Dimensions along which a span cannot be tiled, because one of its ops accumulates statistics of a
  * tensor that the span makes itself, or that it loads: statistics are a barrier between segments.
  */
 export const barriers = ({ nodes }: Graph, { from, to }: Span): readonly TileAxis[] =>
@@ -35,7 +36,7 @@ export const barriers = ({ nodes }: Graph, { from, to }: Span): readonly TileAxi
       .slice(from, to)
       .some(
         ({ statistics, overlaps, inputs }) =>
-          ((overlaps && axis !== 'B') || (statistics?.gathered === true && reducedAxes(statistics).includes(axis))) &&
+          ((overlaps && axis !== 'B') || (statistics?.fromInput === true && reducedAxes(statistics).includes(axis))) &&
           (inputs[0]! > from || inputs[0] === 0)
       )
   )

@@ -23,16 +23,16 @@ const withRunnableOps = (layers: readonly TracedLayer[]): E.Either<string, reado
   return E.right(layers)
 }
 
-type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics' | 'overlaps' | 'gathersMaxima'>
+type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics' | 'overlaps' | 'accumulatesMaxima'>
 
 const nodeOf = (node: NodeInShape): Node => {
-  const { access, parameters, multiplyAdds, statistics, overlaps, gathersMaxima = false } = recordOf(node.op)
+  const { access, parameters, multiplyAdds, statistics, overlaps, accumulatesMaxima = false } = recordOf(node.op)
   const made = {
     ...node,
     access: access(node.args, node.input, node.output),
     statistics: statistics?.(node.args, node.input[1]),
     overlaps: overlaps !== undefined,
-    gathersMaxima,
+    accumulatesMaxima,
     parameters: (parameters?.(node.args, node.input[1]) ?? []).map((one) => ({ ...one, name: `${node.name}.${parameterNames[one.role]}` }))
   }
   return { ...made, multiplyAdds: multiplyAdds?.(made as never) ?? 0 } as Node

@@ -93,7 +93,7 @@ export const pixelLoss: OpLowering<'pixelLoss'> = {
 }
 
 /**
- * Sums of probabilities and targets are gathered of each image as moments are; when they are
+ * Sums of probabilities and targets are accumulated of each image as moments are; when they are
  * complete, backward knows from them what each pixel has to do with the loss.
  */
 export const overlapLoss: OpLowering<'overlapLoss'> = {
@@ -102,7 +102,7 @@ export const overlapLoss: OpLowering<'overlapLoss'> = {
   inEvaluation: ({ loss, ignore = 255 }) => ({ loss, ignore }),
   overlaps: {
     bytes: ({ input: [batch, channels] }) => batch * channels * overlapBytes,
-    gather: (scope, { node, position, source, region }) => {
+    accumulate: (scope, { node, position, source, region }) => {
       const { fields, operands } = classesOf(scope, node, source, region)
       scope.builder.launch<'sumOverlaps'>(
         { kind: 'sumOverlaps', ...fields },

@@ -1,6 +1,6 @@
 import type { Node } from '../graph/graph'
 import { sharesMicroBatches } from '../graph/objective'
-import { gathersMoments, type Normalisation, updatesRunning } from '../graph/statistics'
+import { accumulatesMoments, type Normalisation, updatesRunning } from '../graph/statistics'
 import { tileIdentity } from '../lowering/ir/buffer-identity'
 import type { Buffer } from '../lowering/ir/builder'
 import type { ModelScope } from '../lowering/scope/scope'
@@ -8,7 +8,7 @@ import { loweringOf } from '.'
 import { statisticsCount, maximumBytes, momentBytes } from './moment-addresses'
 
 /**
- * A place for the moments of every op that gathers them, for the maxima of those that pool whole
+ * A place for the moments of every op that accumulates them, for maxima of those that pool whole
  * images, and for the overlaps of a loss.
  */
 export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
@@ -20,7 +20,9 @@ export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'bu
         [position, builder.buffer(tileIdentity(kind, node.name), bytes, role)] as const
       ]
       if (node.overlaps) return place('overlaps', loweringOf(node).overlaps!.bytes(node as never))
-      if (node.gathersMaxima) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
-      return gathersMoments(node) ? place('moments', statisticsCount(node as Normalisation) * node.statistics!.groups * momentBytes) : []
+      if (node.accumulatesMaxima) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
+      return accumulatesMoments(node)
+        ? place('moments', statisticsCount(node as Normalisation) * node.statistics!.groups * momentBytes)
+        : []
     })
   )

@@ -7,7 +7,7 @@ import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
 
 /**
- * Moments are gathered where the input is made, and backward takes two passes (see
+ * Moments are accumulated where the input is made, and backward takes two passes (see
  * reduction-backward.ts).
  */
 const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
@@ -35,7 +35,7 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
 })
 
 /** Statistics of each image by itself. */
-const ofImages = (groups: number, eps = 1e-5): Statistics => ({ groups, perImage: 1, epsilon: eps, gathered: true, momentum: undefined })
+const ofImages = (groups: number, eps = 1e-5): Statistics => ({ groups, perImage: 1, epsilon: eps, fromInput: true, momentum: undefined })
 
 export const batchNorm = normalisation<'batchNorm'>(
   {
@@ -43,7 +43,7 @@ export const batchNorm = normalisation<'batchNorm'>(
       groups: channels,
       perImage: 0,
       epsilon: eps,
-      gathered: !frozen,
+      fromInput: !frozen,
       momentum
     }),
     inEvaluation: (args) => ({ ...args, frozen: true })

@@ -12,7 +12,7 @@ import type { DeviceModel } from '../devices/device-model'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
-/** A tile of what an op that gathers overlaps reads. */
+/** A tile of what an op that accumulates overlaps reads. */
 export interface OverlapTile<N extends Node> {
   readonly node: N
   readonly position: number
@@ -60,14 +60,14 @@ export interface OpLowering<P extends Op> {
   /** Whether forward adds to its output, which is zeroed first. */
   readonly accumulates?: (args: ArgsOf<P>) => boolean
   /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */
-  readonly gathersMaxima?: true
+  readonly accumulatesMaxima?: true
   /**
    * Sums of each image's input and target that must be complete before backward runs: their bytes,
    * how a tile's are added, and what becomes of them after all tiles, once a step.
    */
   readonly overlaps?: {
     readonly bytes: (node: NodeFor<P>) => number
-    readonly gather: (scope: ModelScope, tile: OverlapTile<NodeFor<P>>) => void
+    readonly accumulate: (scope: ModelScope, tile: OverlapTile<NodeFor<P>>) => void
     readonly finish: (scope: ModelScope, node: NodeFor<P>, position: number) => void
   }
   /** The kernel whose indices forward writes, for backward; absent where there are none. */

@@ -1,4 +1,4 @@
-import { isBuiltIn } from '../../dsl'
+import { isCompiledActivation } from '../../dsl'
 import { sameAccess } from '../graph/access'
 import type { Parameter } from '../graph/graph'
 import { functionsOf, validateFunction } from '../pointwise/functions'
@@ -33,7 +33,7 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
   access: sameAccess,
   parameters: declared,
   // A function of ours goes by its name, whichever way its expression is written.
-  identity: (args) => (isBuiltIn(args) ? [args.function, {}] : ['pointwise', args]),
+  identity: (args) => (isCompiledActivation(args) ? [args.function, {}] : ['pointwise', args]),
   validate: (args) => {
     const sentence = validateFunction(args)
     return sentence && `${args.function}: ${sentence}`

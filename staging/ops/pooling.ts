@@ -98,7 +98,7 @@ export const globalAvgPool: OpLowering<'globalAvgPool'> = {
  */
 export const globalMaxPool: OpLowering<'globalMaxPool'> = {
   access: pixelReductionAccess,
-  gathersMaxima: true,
+  accumulatesMaxima: true,
   saves: {},
   inPlace: false,
   outputLayout: plainLayout,

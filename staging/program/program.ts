@@ -1,6 +1,7 @@
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { Precision } from '../kernels/precision'
+import type { ProgramBuffer, RowShare } from './program-buffer'
 
 /**
  * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder
@@ -143,63 +144,6 @@ export type Instruction =
   | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
 
-/**
- * The role of a buffer. persistent: lives across sections; boundary: a whole tensor between
- * segments; output-gradient: the gradient of one, of which each element seeds exactly one tile's
- * backward; statistics: a normalisation's moments, maxima, or overlaps; local: inside one segment;
- * unwanted: what a kernel writes beside what is wanted of it.
- */
-export type BufferRole = 'persistent' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
-
-/** Kinds of contents of a buffer, for people who look at memory. */
-export const bufferKinds = [
-  'parameters',
-  'optimizer state',
-  'gradients of parameters',
-  'activations',
-  'gradients of activations',
-  'workspace'
-] as const
-export type BufferKind = (typeof bufferKinds)[number]
-
-/** Rows of a tensor, half-open. */
-export type Rows = readonly [from: number, to: number]
-
-/** What a rank has of a tensor whose rows are shared among ranks. */
-export type RowShare =
-  | {
-      /** Rows that the buffer holds. */
-      readonly kind: 'rows'
-      readonly held: Rows
-      /** Bytes of a row of one plane: of an image, and of the channels that lie side by side. */
-      readonly rowBytes: number
-      /** The rank's own rows; each row is one rank's. */
-      readonly own: Rows
-      /** Rows of the tensor in all. */
-      readonly of: number
-      /** Whether the rank leaves gradients of the rows of others, to be sent to those. */
-      readonly isSent: boolean
-    }
-  /** A sum over rows, to which each rank adds its own. */
-  | { readonly kind: 'sum'; readonly own: Rows; readonly of: number }
-
-/**
- * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
- * first use in a section to its last one, through whole loops where it is used both in them and
- * outside. A value that is swapped out and in again has a buffer for each time on the device.
- */
-export interface ProgramBuffer {
-  readonly name: string
-  readonly offset: number
-  readonly bytes: number
-  readonly role: BufferRole
-  readonly kind: BufferKind
-  /** Whose tensor or parameter it is; absent for what is of all layers, or of none. */
-  readonly layer?: string
-  /** Of a tensor between segments whose rows are shared among ranks. */
-  readonly share?: RowShare
-}
-
 /** One of the processes that share the rows of each image. */
 export interface ProgramShard {
   /** Processes in all. */
@@ -208,8 +152,8 @@ export interface ProgramShard {
   readonly index: number
   /** What it compares of the target; absent where it compares all, as every rank does. */
   readonly target?: RowShare
-  /** Parameters whose gradients all ranks compute alike: the first rank's are taken. */
-  readonly alike: readonly string[]
+  /** Parameters whose gradients every rank computes whole: the first rank's are taken. */
+  readonly replicated: readonly string[]
   /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */
   readonly merged: readonly string[]
 }

@@ -3,7 +3,7 @@ import type { ModelScope } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph/graph'
 import { loweringOf } from '../ops'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
-import { gathersStatistics } from '../graph/statistics'
+import { accumulatesStatistics } from '../graph/statistics'
 import { liveTensors } from '../graph/boundary-tensors'
 import type { Span } from '../graph/span'
 
@@ -47,7 +47,7 @@ const changesExtent = ({ input, output }: Graph['nodes'][number]): boolean => in
 
 /**
  * Inside long blocks of branches, as a U-Net's, the positions before feature maps get smaller or
- * larger. Where statistics are gathered, the places that those ask for are enough.
+ * larger. Where statistics are needed, the places that those ask for are enough.
  */
 const insideLongBlocks = (graph: Graph): ReadonlySet<number> => {
   const { nodes } = graph
@@ -55,25 +55,30 @@ const insideLongBlocks = (graph: Graph): ReadonlySet<number> => {
   return new Set(
     ends.flatMap((from, index) => {
       const to = ends[index + 1] ?? nodes.length
-      if (to - from < longBlock || nodes.slice(from, to).some(gathersStatistics)) return []
+      if (to - from < longBlock || nodes.slice(from, to).some(accumulatesStatistics)) return []
       return [...nodes.keys()].filter((position) => from < position && position < to && changesExtent(nodes[position]!))
     })
   )
 }
 
+/** Graphs of at most so many nodes are searched in whole: that takes milliseconds. */
+const shortGraph = 24
+
 /**
  * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op
- * works in place, or has no weights and shrinks a feature map. (Except after a sum over pixels,
- * which only the last op of a tiled segment may be, and before statistics.)
+ * works in place, or, in longer graphs, has no weights and shrinks a feature map (which is seldom
+ * worth its input's bytes). (Except after a sum over pixels, which only the last op of a tiled
+ * segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
-  if (gathersStatistics(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isSingleTensorBoundary(graph, position + 1)))
+  if (accumulatesStatistics(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isSingleTensorBoundary(graph, position + 1)))
     return false
   const node = graph.nodes[position]!
   const { op, input, access } = node
   if (sumsPixels(graph, position - 1)) return false
   const { inPlace, saves } = loweringOf(node)
   if (inPlace && saves.input === undefined) return true
+  if (graph.nodes.length <= shortGraph) return false
   const flat = input[2] * input[3] === 1
   // A layer with weights is worth a checkpoint: then it need not be computed again.
   return !flat && !isLoss(op) && node.parameters.length === 0 && access.H.kind !== 'whole' && sizes[position]! < sizes[position - 1]!
@@ -102,7 +107,7 @@ export const checkpointPositions = (
       (position) =>
         asked.includes(position) ||
         isSingleTensorBoundary(graph, position) ||
-        gathersStatistics(graph.nodes[position]!) ||
+        accumulatesStatistics(graph.nodes[position]!) ||
         sumsPixels(graph, position - 1) ||
         insideBlocks.has(position)
     )

@@ -1,5 +1,6 @@
 import type { Kernel } from '../kernels/kernels'
-import type { BufferRole, Engine, RowShare } from '../program/program'
+import type { Engine } from '../program/program'
+import type { BufferRole, RowShare } from '../program/program-buffer'
 import type { Coordinates } from './boxes'
 import type { Place } from './fault'
 import type { Repeat } from './regions/region'

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { rowOf } from '../kernels/kernels'
-import type { AllToAll, Exchange, Instruction, Program, ProgramShard, RowShare } from '../program/program'
+import type { AllToAll, Exchange, Instruction, Program, ProgramShard } from '../program/program'
+import type { RowShare } from '../program/program-buffer'
 import { catchFault, fail, type VerifierFault } from './fault'
 import { sectionsOf } from './sections'
 
@@ -123,7 +124,7 @@ const lastWriter = (program: Program, code: readonly Instruction[], buffer: numb
 const listOf = (names: readonly string[]): string => (names.length === 0 ? 'nothing' : names.join(', '))
 
 /** Statistics that one rank merges all do. */
-const proveMergedAlike = (shards: readonly ProgramShard[]): void => {
+const proveSameMerged = (shards: readonly ProgramShard[]): void => {
   const [first] = shards
   shards.forEach(({ merged }, rank) => {
     if (merged.join() !== first!.merged.join())
@@ -131,21 +132,21 @@ const proveMergedAlike = (shards: readonly ProgramShard[]): void => {
   })
 }
 
-/** What all ranks compute alike counts once: every rank but the first leaves zeros of it. */
-const proveAlike = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {
+/** What is replicated on all ranks counts once: every rank but the first leaves zeros of it. */
+const proveReplicated = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {
   programs.forEach((program, rank) => {
-    const { alike } = shards[rank]!
-    if (alike.join() !== shards[0]!.alike.join())
-      refuse(`rank ${rank} computes ${alike.join(', ')} alike where rank 0 does ${shards[0]!.alike.join(', ')}`)
+    const { replicated } = shards[rank]!
+    if (replicated.join() !== shards[0]!.replicated.join())
+      refuse(`rank ${rank} replicates ${replicated.join(', ')} where rank 0 does ${shards[0]!.replicated.join(', ')}`)
     for (const { name, role, offset, bytes } of program.persistentTensors.filter((tensor) => tensor.role === 'gradient')) {
       const buffer = program.buffers.findIndex((one) => one.role === 'persistent' && one.offset === offset && one.bytes === bytes)
       const last = lastWriter(program, program.step.code, buffer)
       const isLeft = last?.kind === 'launch' && program.kernels[last.kernel]!.kind === 'zero'
       const parameter = name.slice(role.length + 1)
-      const isOther = rank > 0 && alike.includes(parameter)
+      const isOther = rank > 0 && replicated.includes(parameter)
       if (isLeft !== isOther)
         refuse(
-          `rank ${rank} leaves ${isLeft ? 'zeros' : 'a gradient'} of ${parameter}, which ${alike.includes(parameter) ? 'all ranks compute alike' : 'each rank computes of its rows'}`
+          `rank ${rank} leaves ${isLeft ? 'zeros' : 'a gradient'} of ${parameter}, which ${replicated.includes(parameter) ? 'all ranks replicate' : 'each rank computes of its rows'}`
         )
     }
   })
@@ -154,8 +155,8 @@ const proveAlike = (programs: readonly Program[], shards: readonly ProgramShard[
 /**
  * Proves of the Programs of ranks that share the rows of each image, each of which `verify` has
  * passed, that they go together: what one sends another receives, in the same order, so that no
- * rank waits for ever; each row of each tensor that they share is one rank's; and what all compute
- * alike is counted once.
+ * rank waits for ever; each row of each tensor that they share is one rank's; and what is
+ * replicated is counted once.
  */
 export const verifyRanks = (programs: readonly Program[]): E.Either<VerifierFault, void> =>
   pipe(
@@ -174,7 +175,7 @@ export const verifyRanks = (programs: readonly Program[]): E.Either<VerifierFaul
         )
       )
       proveShares(programs, shards)
-      proveMergedAlike(shards)
-      proveAlike(programs, shards)
+      proveSameMerged(shards)
+      proveReplicated(programs, shards)
     })
   )

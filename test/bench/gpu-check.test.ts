@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assemble } from '../../bench/gpu/bundle'
+import { inSystems } from '../in-systems'
 import { type Ended, root } from '../src/command-line'
 import { temporaryFolder } from '../src/temporary-folder'
 
@@ -85,74 +86,111 @@ test('ended from outside it says so, and takes its profiles with it', async () =
   )
 })
 
-test('on the cpu every part runs, and what fails on one side leaves the other side its figures', async () => {
-  const { status, stdout, stderr } = await run('gpu-check', '--device', 'cpu', '--python', join(folder, 'python'))
-  const [json, markdown] = stdout.trimEnd().split('\n')
-  const { suite, parity, benchmarks, launchOverhead, predictions, overlap, driverMemory, sanitizer, batches, verdicts } = JSON.parse(
-    readFileSync(json!, 'utf8')
-  )
-  assert.ok(suite.found.value.length > 0)
-  for (const { file, passed, failed } of suite.found.value) assert.ok(passed > 0 && failed === 0, file)
+const headings = [
+  'Verdicts',
+  'Device suite',
+  'Parity',
+  'Training steps of VGG-16',
+  '16 x 16 tiles',
+  'Growing batches of VGG-16',
+  'Profiles',
+  'Transfers'
+]
 
-  const [small, large] = parity.found.value
-  assert.ok(small.tilefold.whole.value < 1e-5 && small.tilefold.tiled.value < 1e-5 && small.tilefold.tiled.value > 0)
-  assert.is(small.pytorch.error.message, 'no gradients here')
-  assert.match(large.tilefold.whole.error.message, /^there is nothing in float64 to compare with: no gradients here$/)
-  // Parity in the larger image could not be shown.
-  assert.is(status, 1, stderr)
-
-  interface Timed {
-    readonly contender: string
-    readonly size: number
-    readonly arenaBytes: number | null
-  }
-  const arena = 256 * 2 ** 20
-  const timing = (contender: string, size: number, arenaBytes: number | null = arena) =>
-    benchmarks.found.value.find((row: Timed) => row.contender === contender && row.size === size && row.arenaBytes === arenaBytes).timing
-  assert.equal(timing('PyTorch, plain', 32).value, { medianMs: 30, stepMs: [20, 40], peakBytes: 5, plannedPeakBytes: null, ofPytorch: 1 })
-  assert.equal(timing('PyTorch, plain', 64).error, { message: 'out of memory', outOfMemory: true })
-  assert.is(timing('PyTorch, plain, channels_last', 64, null).value.medianMs, 30)
-  for (const contender of ['Tilefold, plain', 'Tilefold, sft', 'Tilefold, auto']) {
-    const { medianMs, ofPytorch, peakBytes, plannedPeakBytes } = timing(contender, 32).value
-    assert.ok(medianMs > 0 && Math.abs(peakBytes - plannedPeakBytes) <= 4096 && Math.abs(ofPytorch - medianMs / 30) < 1e-9)
-    assert.is(timing(contender, 64).value.ofPytorch, null)
-  }
-  const [profiled] = predictions.found.value
-  assert.ok(profiled.value.kernels > 20 && profiled.value.linkBytesPerSecond.toHost > 1e7 && profiled.value.deviceFile === null)
-  assert.ok(
-    profiled.value.predictions.every(({ value }: { value: Record<string, number> }) => value.predictedMs! > 0 && value.measuredMs! > 0)
-  )
-  assert.ok(overlap.found.value[0].value.plainMs > 0 && overlap.found.value[0].value.hidden <= 1)
-  for (const { contender, batch, measured } of batches.found.value)
-    // Another stand-in takes the place of the one whose GPU was lost.
-    if (contender.startsWith('PyTorch') && batch === 3) assert.is(measured.error.message, 'CUDA error: lost')
-    else assert.ok(measured.value.imagesPerSecond > 0, `${contender} ${batch}`)
-  for (const { message } of [driverMemory.found.value[0].error, sanitizer.found.error]) assert.match(message, /the cpu device/)
-
-  const holds = (point: number): readonly string[] =>
-    verdicts.flatMap((verdict: { point: number; holds: string }) => (verdict.point === point ? [verdict.holds] : []))
-  assert.equal(holds(1), ['yes', 'not measured', 'not measured', 'not measured'])
-  assert.equal(holds(2), ['yes', 'not measured'])
-  for (const point of [3, 4, 6]) assert.ok(['yes', 'no'].includes(holds(point)[0]!))
-  assert.is(holds(5).length, 2)
-
-  const [tiles] = launchOverhead.found.value
-  assert.ok(tiles.value.launches > 1000 && tiles.value.stepMs > tiles.value.untiledMs.value && tiles.value.haloOverhead.value > 0)
-
-  const text = readFileSync(markdown!, 'utf8')
-  for (const heading of [
-    'Verdicts',
-    'Device suite',
-    'Parity',
-    'Training steps of VGG-16',
-    '16 x 16 tiles',
-    'Growing batches of VGG-16',
-    'Profiles',
-    'Transfers'
-  ])
-    assert.ok(text.includes(`\n## ${heading}`))
+/** Tells that a report for people has all its parts, and no figure that is none. */
+const isWhole = (text: string): void => {
+  for (const heading of headings) assert.ok(text.includes(`\n## ${heading}`), heading)
   assert.not.match(text, /undefined|NaN|Infinity/)
-  assert.match(text, /\| float32 \| 256 MiB \| 1x3x64x64 \| PyTorch, plain \| - \| - \| - \| - \| out of memory \|/)
+}
+
+test('where there is no time each part says so, and the report has them all', async () => {
+  const { status, stdout, stderr } = await run('gpu-check', '--device', 'cpu', '--python', join(folder, 'python'), '--minutes', '0.01')
+  assert.is(status, 1, stderr)
+  const [json, markdown] = stdout.trimEnd().split('\n')
+  const { pytorch, suite, parity, benchmarks, launchOverhead, predictions, batches, verdicts } = JSON.parse(readFileSync(json!, 'utf8'))
+  assert.is(pytorch.value.device, 'stand-in')
+  for (const { passed, complaint } of suite.found.value) assert.equal([passed, complaint], [0, 'it was ended after 1 s'])
+  for (const { tilefold } of parity.found.value) assert.match(tilefold.whole.error.message, /: not run: the time was up$/)
+  const untried = [
+    ...benchmarks.found.value.map(({ timing }: { timing: unknown }) => timing),
+    ...[...predictions.found.value, ...launchOverhead.found.value],
+    ...batches.found.value.map(({ measured }: { measured: unknown }) => measured)
+  ]
+  assert.ok(untried.length > 10)
+  for (const { error } of untried) assert.match(error.message, /^not run: the time was up$/)
+  assert.not.ok(verdicts.some(({ holds }: { holds: string }) => holds.startsWith('yes')))
+  isWhole(readFileSync(markdown!, 'utf8'))
 })
+
+test('a file of the device suite and a step in tiles run from the bundle', async () => {
+  const tested = await run('node', join(bundle, 'test', 'properties', 'not-a-number.test.js'))
+  assert.match(tested.stdout, /Passed: +[1-9]/)
+  assert.is(tested.status, 0, tested.stderr)
+  const tiled = join(bundle, 'bench', 'gpu', 'small-tiled-vgg16.js')
+  const stepped = await run('node', join(bundle, 'src', 'cli.js'), 'bench', tiled, '--input', '1x3x32x32', '--steps', '1', '--json')
+  assert.is(stepped.status, 0, stepped.stderr)
+  assert.is(JSON.parse(stepped.stdout).stepMs.length, 1)
+})
+
+// Two dozen commands with VGG-16.
+if (inSystems)
+  test('on the cpu every part runs, and what fails on one side leaves the other side its figures', async () => {
+    const { status, stdout, stderr } = await run('gpu-check', '--device', 'cpu', '--python', join(folder, 'python'))
+    const [json, markdown] = stdout.trimEnd().split('\n')
+    const { suite, parity, benchmarks, launchOverhead, predictions, overlap, driverMemory, sanitizer, batches, verdicts } = JSON.parse(
+      readFileSync(json!, 'utf8')
+    )
+    assert.ok(suite.found.value.length > 0)
+    for (const { file, passed, failed } of suite.found.value) assert.ok(passed > 0 && failed === 0, file)
+
+    const [small, large] = parity.found.value
+    assert.ok(small.tilefold.whole.value < 1e-5 && small.tilefold.tiled.value < 1e-5 && small.tilefold.tiled.value > 0)
+    assert.is(small.pytorch.error.message, 'no gradients here')
+    assert.match(large.tilefold.whole.error.message, /^there is nothing in float64 to compare with: no gradients here$/)
+    // Parity in the larger image could not be shown.
+    assert.is(status, 1, stderr)
+
+    interface Timed {
+      readonly contender: string
+      readonly size: number
+      readonly arenaBytes: number | null
+    }
+    const arena = 256 * 2 ** 20
+    const timing = (contender: string, size: number, arenaBytes: number | null = arena) =>
+      benchmarks.found.value.find((row: Timed) => row.contender === contender && row.size === size && row.arenaBytes === arenaBytes).timing
+    assert.equal(timing('PyTorch, plain', 32).value, { medianMs: 30, stepMs: [20, 40], peakBytes: 5, plannedPeakBytes: null, ofPytorch: 1 })
+    assert.equal(timing('PyTorch, plain', 64).error, { message: 'out of memory', outOfMemory: true })
+    assert.is(timing('PyTorch, plain, channels_last', 64, null).value.medianMs, 30)
+    for (const contender of ['Tilefold, plain', 'Tilefold, sft', 'Tilefold, auto']) {
+      const { medianMs, ofPytorch, peakBytes, plannedPeakBytes } = timing(contender, 32).value
+      assert.ok(medianMs > 0 && Math.abs(peakBytes - plannedPeakBytes) <= 4096 && Math.abs(ofPytorch - medianMs / 30) < 1e-9)
+      assert.is(timing(contender, 64).value.ofPytorch, null)
+    }
+    const [profiled] = predictions.found.value
+    assert.ok(profiled.value.kernels > 20 && profiled.value.linkBytesPerSecond.toHost > 1e7 && profiled.value.deviceFile === null)
+    assert.ok(
+      profiled.value.predictions.every(({ value }: { value: Record<string, number> }) => value.predictedMs! > 0 && value.measuredMs! > 0)
+    )
+    assert.ok(overlap.found.value[0].value.plainMs > 0 && overlap.found.value[0].value.hidden <= 1)
+    for (const { contender, batch, measured } of batches.found.value)
+      // Another stand-in takes the place of the one whose GPU was lost.
+      if (contender.startsWith('PyTorch') && batch === 3) assert.is(measured.error.message, 'CUDA error: lost')
+      else assert.ok(measured.value.imagesPerSecond > 0, `${contender} ${batch}`)
+    for (const { message } of [driverMemory.found.value[0].error, sanitizer.found.error]) assert.match(message, /the cpu device/)
+
+    const holds = (point: number): readonly string[] =>
+      verdicts.flatMap((verdict: { point: number; holds: string }) => (verdict.point === point ? [verdict.holds] : []))
+    assert.equal(holds(1), ['yes', 'not measured', 'not measured', 'not measured'])
+    assert.equal(holds(2), ['yes', 'not measured'])
+    for (const point of [3, 4, 6]) assert.ok(['yes', 'no'].includes(holds(point)[0]!))
+    assert.is(holds(5).length, 2)
+
+    const [tiles] = launchOverhead.found.value
+    assert.ok(tiles.value.launches > 1000 && tiles.value.stepMs > tiles.value.untiledMs.value && tiles.value.haloOverhead.value > 0)
+
+    const text = readFileSync(markdown!, 'utf8')
+    isWhole(text)
+    assert.match(text, /\| float32 \| 256 MiB \| 1x3x64x64 \| PyTorch, plain \| - \| - \| - \| - \| out of memory \|/)
+  })
 
 test.run()

@@ -25,12 +25,14 @@ const parsed = new Map<string, ts.SourceFile | undefined>()
 
 /**
  * Compiles files of the tree as one program; `texts` are files that exist for this program only,
- * `changes` other compiler options.
+ * `changes` other compiler options. Mistakes are of these files, and where `checksAll` of all that
+ * they import.
  */
 export const compile = (
   paths: readonly string[],
   texts: Readonly<Record<string, string>> = {},
-  changes: ts.CompilerOptions = {}
+  changes: ts.CompilerOptions = {},
+  checksAll = true
 ): Compilation => {
   const virtual = new Map(Object.entries(texts).map(([path, text]) => [join(root, path), text]))
   const chosen = { ...options, ...changes }
@@ -51,7 +53,8 @@ export const compile = (
       return text === undefined ? sourceFile(path, languageVersion) : ts.createSourceFile(path, text, languageVersion, true)
     }
   })
-  const diagnostics = ts.getPreEmitDiagnostics(program)
+  const asked = [...paths.map((path) => join(root, path)), ...virtual.keys()].map((path) => program.getSourceFile(path))
+  const diagnostics = checksAll ? ts.getPreEmitDiagnostics(program) : asked.flatMap((file) => ts.getPreEmitDiagnostics(program, file))
   const { user, system } = process.cpuUsage(start)
   return {
     program,

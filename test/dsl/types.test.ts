@@ -25,7 +25,7 @@ const sample = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number): readonly T[] =>
 
 const answers = (imports: string, expressions: readonly string[]): readonly string[] => {
   const text = `${imports}\n${expressions.map((expression, index) => `export type Answer${index} = ${expression}`).join('\n')}`
-  const { program, mistakes } = compile([], { 'test/dsl/answers.ts': text })
+  const { program, mistakes } = compile([], { 'test/dsl/answers.ts': text }, {}, false)
   assert.equal(mistakes, [])
   const types = exportedTypes(program, 'test/dsl/answers.ts')
   return expressions.map((_, index) => types.get(`Answer${index}`)!)

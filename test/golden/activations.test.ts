@@ -29,6 +29,8 @@ const layers: Readonly<Record<string, { readonly args: dsl.PointwiseArguments }>
   'elu 0.5': dsl.elu({ alpha: 0.5 }),
   softplus: dsl.softplus(),
   'softplus beta2 threshold10': dsl.softplus({ beta: 2, threshold: 10 }),
+  hardshrink: dsl.hardshrink(),
+  'hardshrink 2': dsl.hardshrink({ lambda: 2 }),
   'clamp min-1 max3': dsl.clamp({ min: -1, max: 3 }),
   prelu: dsl.prelu(),
   maximum: dsl.pointwise('maximum', (x) => x.maximum(0.5)),

@@ -188,48 +188,63 @@ const errorsFrom = (exact: Outcome, before: readonly ArrayLike<number>[]): ((com
   })
 }
 
-networks.forEach(({ name, input, seeds: allSeeds }) => {
-  const seeds = inSystems ? allSeeds : allSeeds.slice(0, 3)
+networks.forEach(({ name, input, seeds }) => {
   const compared = suite(`PyTorch's training: ${name}`)
   const model = builtIn[name]!({ classes: 2, head: 'gap' })
   const winograd = chosenByPlain(model, input)
   const tiled = tiledSegments[name]!
   const variants = devices
     .flatMap((device) => variantsOf(name, device, tiled, winograd))
-    .map((variant) => ({ ...variant, errors: [] as Errors[] }))
+    .map((variant) => ({ ...variant, errors: new Map<Seed, Errors>() }))
 
   if (wide && devices.includes('cpu')) compared('some convolutions run by Winograd', () => ok(winograd.length > 3, `${winograd}`))
 
-  seeds.forEach((golden) =>
-    compared(`seed ${golden.seed}: the reference device in float64 is PyTorch's`, async () => {
-      const weights = weightsOf(model, input, golden.seed)
-      const batch = batchOf(input, golden)
-      const names = Object.keys(golden.norms)
-      equal(
-        { input: sha256(batch.input as Float32Array), ...Object.fromEntries([...weights].map(([key, values]) => [key, sha256(values)])) },
-        golden.sha256
-      )
-      const exact = await compute({ model, input, device: 'reference', strategy: 'plain', weights, batch }, names)
-      matchesPytorch(name, golden, exact)
-      const before = names.filter((key) => key.startsWith('after.')).map((key) => weights.get(key.slice('after.'.length))!)
-      const errorsOf = errorsFrom(exact, before)
-      for (const { device, decisions, errors } of variants)
-        errors.push(errorsOf(await compute({ model, input, device, ...decisions, weights, batch }, names)))
-    })
+  /** The reference device against PyTorch's float64, and how far variants are from it. */
+  const compareSeed = async (golden: Seed, wanted: typeof variants): Promise<void> => {
+    const weights = weightsOf(model, input, golden.seed)
+    const batch = batchOf(input, golden)
+    const names = Object.keys(golden.norms)
+    equal(
+      { input: sha256(batch.input as Float32Array), ...Object.fromEntries([...weights].map(([key, values]) => [key, sha256(values)])) },
+      golden.sha256
+    )
+    const exact = await compute({ model, input, device: 'reference', strategy: 'plain', weights, batch }, names)
+    matchesPytorch(name, golden, exact)
+    const before = names.filter((key) => key.startsWith('after.')).map((key) => weights.get(key.slice('after.'.length))!)
+    const errorsOf = errorsFrom(exact, before)
+    for (const { device, decisions, errors } of wanted)
+      errors.set(golden, errorsOf(await compute({ model, input, device, ...decisions, weights, batch }, names)))
+  }
+
+  /** Of all seeds in the long tests, elsewhere of one in the middle. */
+  const first = inSystems ? seeds : [seeds[2]!]
+  first.forEach((golden) =>
+    compared(`seed ${golden.seed}: the reference device in float64 is PyTorch's`, () => compareSeed(golden, variants))
   )
 
-  variants.forEach(({ device, variant, errors: ours }) =>
-    compared(`${device}, ${variant}: the median error is at most twice PyTorch's largest`, () => {
-      equal(ours.length, seeds.length, 'a seed failed')
-      const theirs = allSeeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors))
-      ours.forEach(({ loss }, index) => ok(loss <= 1e-5, `seed ${seeds[index]!.seed}: the loss is off by ${loss}`))
-      ;(['gradients', 'weights'] as const).forEach((kind) => {
-        const [middle, bound] = [median(ours.map((error) => error[kind])), 2 * Math.max(...theirs.map((error) => error[kind]))]
+  const kinds = ['gradients', 'weights'] as const
+  const bounds = Object.fromEntries(
+    kinds.map((kind) => [
+      kind,
+      2 * Math.max(...seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors).map((theirs) => theirs[kind])))
+    ])
+  ) as Readonly<Record<(typeof kinds)[number], number>>
+
+  variants.forEach((variant) =>
+    compared(`${variant.device}, ${variant.variant}: the median error is at most twice PyTorch's largest`, async () => {
+      const { errors } = variant
+      equal(errors.size, first.length, 'a seed failed')
+      const medianOf = (kind: (typeof kinds)[number]): number => median([...errors.values()].map((error) => error[kind]))
+      // An input within rounding of a kink may flip: then all seeds decide, as in the long tests.
+      if (kinds.some((kind) => medianOf(kind) > bounds[kind]))
+        for (const golden of seeds.filter((seed) => !errors.has(seed))) await compareSeed(golden, [variant])
+      errors.forEach(({ loss }, { seed }) => ok(loss <= 1e-5, `seed ${seed}: the loss is off by ${loss}`))
+      kinds.forEach((kind) =>
         ok(
-          middle <= bound,
-          `${kind}: the median of ${ours.map((error) => error[kind].toExponential(2)).join(', ')} is over ${bound.toExponential(2)}`
+          medianOf(kind) <= bounds[kind],
+          `${kind}: the median of ${[...errors.values()].map((error) => error[kind].toExponential(2)).join(', ')} is over ${bounds[kind].toExponential(2)}`
         )
-      })
+      )
     })
   )
   compared.run()

@@ -111,8 +111,7 @@ const wide = must(deviceModel('cpu', 'float32', 2)).activationLayout(64, false) 
 
 const devices = fastDevices.filter(testsDevice)
 
-networks.forEach(({ name, smooth, input, seeds: allSeeds }) => {
-  const seeds = inSystems ? allSeeds : allSeeds.slice(0, 2)
+networks.forEach(({ name, smooth, input, seeds }) => {
   const kind = smooth ? 'smooth' : 'as it is'
   const compared = suite(`PyTorch's training: ${name}, ${kind}`)
   const model: Model = { name, layers: builtIn[name]!({ classes, head: 'gap' }).layers.map(changed(smooth)) }
@@ -131,13 +130,13 @@ networks.forEach(({ name, smooth, input, seeds: allSeeds }) => {
   })
 
   /** One after the other: those of a seed are up to 100 MB. */
-  const values = function* () {
-    for (const { seed } of seeds) yield valuesOf(seed)
+  const values = function* (of: typeof seeds) {
+    for (const { seed } of of) yield valuesOf(seed)
   }
 
   /** The largest of PyTorch's own, over seeds and memory formats. */
   const largest = (what: keyof Errors): number =>
-    Math.max(...allSeeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors).map((theirs) => theirs[what])))
+    Math.max(...seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors).map((theirs) => theirs[what])))
 
   /**
    * Of one step; running statistics by two elements of each, means and variances apart: a variance
@@ -185,18 +184,26 @@ networks.forEach(({ name, smooth, input, seeds: allSeeds }) => {
   for (const device of devices)
     for (const { variant, decisions, exact } of variantsOf(device))
       compared(`${device}, ${variant}: as close as PyTorch's float32`, async () => {
-        const steps = await gradientsOfEach({ model, input, device, ...decisions }, values(), (found, index) => {
-          const { seed, loss } = seeds[index]!
-          return errorsOf(found, seed, loss)
-        })
+        const errorsOfEach = (some: typeof seeds): Promise<readonly Record<Compared, number>[]> =>
+          gradientsOfEach({ model, input, device, ...decisions }, values(some), (found, index) => {
+            const { seed, loss } = some[index]!
+            return errorsOf(found, seed, loss)
+          })
         // PyTorch's own errors are of vectors of 16 floats: sums of others round otherwise.
         const mostLoss = Math.max(1e-5, (exact && wide ? 1 : 2) * largest('loss'))
-        steps.forEach(({ loss }, index) => ok(loss <= mostLoss, `seed ${seeds[index]!.seed}: the loss is off by ${loss}, over ${mostLoss}`))
         // By Winograd medians reach 1.5e-5. Inception's means as it is: 1.3e-5, and 3.6e-5 by
         // Winograd; PyTorch's own, 1e-5 to 7e-5.
         const running = exact ? 1e-5 : 2e-5
         const means = name === 'inception_v3' && !smooth ? (exact ? 2e-5 : 7e-5) : running
-        Object.entries({ gradients: 2 * largest('gradients'), means, variances: running }).forEach(([what, bound]) => {
+        const bounds = Object.entries({ gradients: 2 * largest('gradients'), means, variances: running })
+        const overBound = (steps: readonly Record<Compared, number>[]): boolean =>
+          bounds.some(([what, bound]) => median(steps.map((errors) => errors[what as Compared])) > bound)
+        const first = inSystems ? seeds : seeds.slice(0, 1)
+        const found = await errorsOfEach(first)
+        // An input within rounding of a kink may flip: then all seeds decide, as in the long tests.
+        const steps = overBound(found) ? [...found, ...(await errorsOfEach(seeds.slice(first.length)))] : found
+        steps.forEach(({ loss }, index) => ok(loss <= mostLoss, `seed ${seeds[index]!.seed}: the loss is off by ${loss}, over ${mostLoss}`))
+        bounds.forEach(([what, bound]) => {
           const all = steps.map((errors) => errors[what as Compared])
           const text = `${what}: the median of ${all.map((error) => error.toExponential(2)).join(', ')}, at most ${bound.toExponential(2)}`
           if (process.env.SHOW_ERRORS) console.log(name, kind, device, variant, text)

@@ -4,13 +4,16 @@ import { deviceModel, openSession } from '../../native'
 import { createStepIo } from '../../src/running/step-io'
 import { asWritten } from '../golden/execute'
 import { must } from '../must'
+import { narrow } from '../properties/narrow'
 import { uniform } from '../golden/hashed'
 import { stage, type PlanPlacement, type Segment, type StrategyName, type Training } from '../../staging'
 
-/** What the parent wants measured; it comes as JSON in the last argument. */
+/** What the parent wants measured; a list of them comes as JSON in the last argument. */
 export interface Wanted {
   readonly device: 'reference' | 'cpu'
   readonly network: string
+  /** By what its channels are divided; 1 where absent. */
+  readonly narrowed?: number
   readonly input: readonly [number, number, number, number]
   readonly strategy: StrategyName
   /** Bytes; unlimited where absent. */
@@ -23,7 +26,7 @@ export interface Wanted {
   readonly training?: Partial<Training>
 }
 
-/** What real training steps in this process took, in bytes. */
+/** What real training steps took, in bytes. */
 export interface Measured {
   readonly tiles: number
   readonly plannedPeakBytes: number
@@ -37,6 +40,9 @@ export interface Measured {
   /** What the malloc counter says while 4 MiB are allocated on purpose: it must see them. */
   readonly controlBytes: number
 }
+
+/** A line that is printed. */
+export type Answer = { readonly measured: Measured } | { readonly thrown: string }
 
 const slackBytes = 1 << 20
 
@@ -60,6 +66,7 @@ const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
 const measure = async ({
   device,
   network,
+  narrowed = 1,
   input,
   strategy,
   budget,
@@ -70,7 +77,7 @@ const measure = async ({
 }: Wanted): Promise<Measured> => {
   const threads = 2
   const request = {
-    model: builtIn[network]!({ classes: 2, head: 'gap' }),
+    model: narrow(builtIn[network]!({ classes: 2, head: 'gap' }), narrowed),
     input,
     device: must(deviceModel(device, 'float32', threads)),
     strategy,
@@ -125,4 +132,15 @@ const measure = async ({
   return { tiles, plannedPeakBytes: program.peakBytes, measuredPeakBytes, arenaBytes, ...host, heapBytes, controlBytes }
 }
 
-void measure(JSON.parse(process.argv.at(-1)!) as Wanted).then((measured) => process.stdout.write(`${JSON.stringify(measured)}\n`))
+/** Prints a line for each as it ends: what it measured, or what was thrown. */
+const measureAll = async (all: readonly Wanted[]): Promise<void> => {
+  for (const wanted of all) {
+    const answer: Answer = await measure(wanted).then(
+      (measured) => ({ measured }),
+      (thrown: unknown) => ({ thrown: String(thrown) })
+    )
+    process.stdout.write(`${JSON.stringify(answer)}\n`)
+  }
+}
+
+void measureAll(JSON.parse(process.argv.at(-1)!) as readonly Wanted[])

@@ -86,7 +86,7 @@ test('tiles of one colour are computed once where they follow each other, which 
       const execution = randomExecution(seed)
       repeated += await repeatedTiles(device, execution, randomSegments(execution.draw, execution.graph))
     }),
-    propertyRuns(60)
+    propertyRuns(60, 20)
   )
   assert.ok(repeated > 0)
 })

@@ -65,7 +65,7 @@ const isNearKink = async ({ model, weights, ...execution }: Execution): Promise<
   return false
 }
 
-const runs = propertyRuns(15, 8)
+const runs = propertyRuns(15, 5)
 
 const winogradKinds = ({ program }: Staged): readonly string[] =>
   program.kernels.filter(isConvolution).flatMap(({ kind, algorithm }) => (algorithm === 1 ? [kind] : []))

@@ -66,6 +66,7 @@ const transpiling = ['-r', join(root, 'test', 'transpile.js')]
 const namesTypeScript = (args: readonly string[]): boolean => args.some((arg) => arg.endsWith('.ts'))
 
 const inTurn = async (cli: string, args: readonly (readonly string[])[]): Promise<readonly Ended[]> => {
+  if (args.length === 0) return []
   const folder = temporaryFolder()
   const [listed, results] = [join(folder, 'arguments.json'), join(folder, 'results.jsonl')]
   writeFileSync(listed, JSON.stringify(args))

@@ -16,7 +16,7 @@ import { writeImages } from './example-images'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
-const [kills, lanes, steps, stateEvery] = [inSystems ? 100 : 25, 2, 600, 3]
+const [kills, lanes, steps, stateEvery] = [inSystems ? 100 : 15, 2, 600, 3]
 /** Kills come at most so long after a process was started, or after its first step. */
 const mostMilliseconds = { start: 600, 'first step': 150 } as const
 

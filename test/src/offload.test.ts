@@ -11,7 +11,7 @@ import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run, smallModel } = compiledCommand()
+const { run, runsInTurn, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 const device = join(root, 'devices', 'v100-16gb.json')
 
@@ -87,12 +87,17 @@ const written = (name: string, value: unknown): string => {
   return at(name)
 }
 
-/** Exit 2 with one sentence. */
-const refused = async (args: readonly string[], sentence: RegExp): Promise<void> => {
-  const { status, stderr } = await run(args)
-  assert.is(status, 2)
-  assert.match(stderr, sentence)
-  assert.match(stderr, /^[^\n]+\.\n$/)
+type Refused = readonly (readonly [args: readonly string[], sentence: RegExp])[]
+
+/** Exit 2 with one sentence, of each command. */
+const refuses = async (cases: Refused): Promise<void> => {
+  const answers = await runsInTurn(cases.map(([args]) => args))
+  cases.forEach(([, sentence], index) => {
+    const { status, stderr } = answers[index]!
+    assert.is(status, 2)
+    assert.match(stderr, sentence)
+    assert.match(stderr, /^[^\n]+\.\n$/)
+  })
 }
 
 test('files of another shape are a sentence with the place that is wrong', async () => {
@@ -114,7 +119,6 @@ test('files of another shape are a sentence with the place that is wrong', async
     [[1, 2], /: it holds no chain; /],
     ['{', /^the chain .*file\.json is no JSON: /]
   ]
-  for (const [value, sentence] of chains) await refused(['offload', written('file.json', value), '--memory', '1GiB'], sentence)
   const v100 = JSON.parse(readFileSync(device, 'utf8'))
   const times = [{ kernel: { kind: 'copyBox', rows: 4 }, milliseconds: 0.1 }]
   const cpu = { device: 'cpu', library: 'x', threads: 2, linkBytesPerSecond: v100.linkBytesPerSecond, kernels: times }
@@ -135,7 +139,11 @@ test('files of another shape are a sentence with the place that is wrong', async
     [{ ...v100, flopsPerSecond: { float32: '1e13', float64: 1 } }, /: flopsPerSecond\.float32 is "1e13", not a number above 0; /],
     [[], /: it holds no device; /]
   ]
-  for (const [value, sentence] of devices) await refused(['plan', smallModel, '--device', written('file.json', value)], sentence)
+  const file = (value: unknown, index: number): string => written(`${index}-file.json`, value)
+  await refuses([
+    ...chains.map(([value, sentence], index) => [['offload', file(value, index), '--memory', '1GiB'], sentence] as const),
+    ...devices.map(([value, sentence], index) => [['plan', smallModel, '--device', file(value, chains.length + index)], sentence] as const)
+  ])
 })
 
 test('a device of a file runs nothing', async () => {
@@ -172,15 +180,16 @@ test('what is wrong is one sentence, and the promised exit status', async () => 
       /^the budget of 18253611008 bytes is more than the 16911433728 that v100-16gb/
     ]
   ]
-  for (const [args, status, sentence] of cases) {
-    const ended = await run([...args, '--json'])
+  const answers = await runsInTurn(cases.map(([args]) => [...args, '--json']))
+  cases.forEach(([, status, sentence], index) => {
+    const ended = answers[index]!
     assert.match(ended.stderr, sentence)
     assert.is(ended.stderr.trimEnd().split('\n').length, 1, ended.stderr)
     assert.is(ended.status, status)
     const report = JSON.parse(ended.stdout)
     assert.is(`${report.error.message}\n`, ended.stderr)
     if (status === 3) assert.ok(report.feasible === false && report.smallestFeasibleBudgetBytes > 2 ** 20)
-  }
+  })
 })
 
 test.run()

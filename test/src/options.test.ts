@@ -162,7 +162,7 @@ test('every option of every function is looked at: none takes what it cannot use
     ],
     threads: [[0, /^threads is 0, not a whole number from 1 to 1024$/]],
     exactKernels: [['yes', /^exactKernels is "yes", not true or false$/]],
-    measure: [[1, /^measure is 1, not true or false$/]],
+    measure: [[1, /^measure is 1, not true, false or 'sample'$/]],
     seed: [
       [-1, /^seed is -1, not a whole number from 0 upwards$/],
       [2 ** 53, /^seed is 9007199254740992, not/]

@@ -23,7 +23,7 @@ import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run, smallModel } = compiledCommand()
+const { run, runsInTurn, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 const json = async (...args: readonly string[]) => {
@@ -408,7 +408,7 @@ if (wide)
     const segment = written.segments[0]!
     const elsewhere = writePlan('elsewhere.json', { ...written, segments: [{ ...segment, winograd: ['features.3', 'features.99'] }] })
     const first = writePlan('first.json', { ...written, segments: [{ ...segment, winograd: ['features.0'] }] })
-    for (const [sentence, ...args] of [
+    const wrong = [
       [
         /^segment 0\.\.\d+: features\.3 runs by Winograd, which rounds differently; .* leave out --exact-kernels\.$/m,
         at('fast.json'),
@@ -422,12 +422,16 @@ if (wide)
       ],
       [/^segment 0\.\.\d+: the cpu device has no Winograd for features\.0 \(conv2d 64 k3 p1\); /, first],
       [/^segment 0\.\.\d+: winograd: there is no layer features\.99\.$/m, elsewhere]
-    ] as const)
-      for (const command of ['plan', 'explain', 'bench']) {
-        const [status, said] = await refusal(command, ...model, '--plan', ...args)
-        assert.match(said, sentence)
-        assert.is(status, 2)
-      }
+    ] as const
+    const cases = wrong.flatMap(([sentence, ...args]) =>
+      ['plan', 'explain', 'bench'].map((command) => ({ sentence, args: [command, ...model, '--threads', '2', '--plan', ...args] }))
+    )
+    const answers = await runsInTurn(cases.map(({ args }) => args))
+    cases.forEach(({ sentence }, index) => {
+      const { status, stderr } = answers[index]!
+      assert.match(stderr, sentence)
+      assert.equal([status, stderr.trimEnd().split('\n').length], [2, 1])
+    })
   })
 
 test('usage: a plan takes the place of a strategy, and has a name that says its form', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -139,6 +139,68 @@ test('an interrupted measurement keeps what it has measured', async () => {
   assert.is(failure.code, 'interrupted')
   assert.match(failure.message, /^interrupted after \d of \d+ kernels, whose times are kept$/)
   assert.is(known(), before + 1)
+})
+
+/** Runs the command as it is outside of tests: it may measure a sample. */
+const runMeasuring: typeof run = async (args) => {
+  const { TILEFOLD_NO_MEASURE } = process.env
+  delete process.env.TILEFOLD_NO_MEASURE
+  try {
+    return await run(args)
+  } finally {
+    process.env.TILEFOLD_NO_MEASURE = TILEFOLD_NO_MEASURE ?? '1'
+  }
+}
+
+test('the first plan on a machine measures a sample, says so, and the second does not', async () => {
+  process.env.XDG_CACHE_HOME = temporaryFolder()
+  const folder = join(process.env.XDG_CACHE_HOME, 'tilefold')
+  const profiles = (): readonly string[] => (existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith('cpu-')) : [])
+  try {
+    const refused = await runMeasuring(['plan', ...setup, '--no-measure'])
+    assert.is(refused.stderr, '')
+    assert.equal(profiles(), [], 'measured, though that was refused')
+    await runMeasuring(['plan', smallModel, '--device', 'reference'])
+    await runMeasuring(['plan', smallModel, '--device', join(root, 'devices', 'v100-16gb.json')])
+    await valueOf(plan({ model: small, threads: 2 }))
+    assert.equal(profiles(), [], 'measured for another device, or by the library')
+
+    const first = await runMeasuring(['plan', ...setup])
+    assert.is(first.status, 0, first.stderr)
+    assert.match(first.stderr, /^measuring this network's kernels on this machine, once, for at most 15 s \(--no-measure leaves it out\)\n/)
+    assert.ok(JSON.parse(first.stdout).timesFrom.roofline < 0.2, first.stdout)
+    assert.is(profiles().length, 1)
+
+    const second = await runMeasuring(['plan', ...setup])
+    assert.is(second.stderr, '')
+    assert.is(JSON.parse(second.stdout).predictedStepMs, JSON.parse(first.stdout).predictedStepMs)
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
+  }
+})
+
+test('steps that a profile does not predict are told, and --again measures anew', async () => {
+  process.env.XDG_CACHE_HOME = temporaryFolder()
+  try {
+    const measured = JSON.parse((await run(['profile', ...setup])).stdout)
+    assert.is(measured.isComplete, true)
+    const { path, measured: count, isComplete: _, ...known } = measured
+    const slower = known.kernels.map((one: { readonly milliseconds: number }) => ({ ...one, milliseconds: 1000 * one.milliseconds }))
+    writeFileSync(path, JSON.stringify({ ...known, kernels: slower }))
+    const { status, stderr } = await run(['bench', ...setup])
+    assert.is(status, 0, stderr)
+    assert.match(
+      stderr,
+      /^steps take .+ where this machine's profile predicts .+: the machine is faster than when it was measured; tilefold profile --again/m
+    )
+
+    const again = JSON.parse((await run(['profile', ...setup, '--again'])).stdout)
+    assert.is(again.measured, count)
+    const { predictedStepMs } = JSON.parse((await run(['plan', ...setup])).stdout)
+    assert.ok(predictedStepMs < 1000, `${predictedStepMs} ms are by times that should be forgotten`)
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
+  }
 })
 
 /** What a profile says with another addon in place of the built one. */

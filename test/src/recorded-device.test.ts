@@ -33,7 +33,7 @@ import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
-const { run, smallModel } = compiledCommand()
+const { run, runsInTurn, smallModel } = compiledCommand()
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
@@ -139,13 +139,14 @@ test('a file that is damaged, of another version, or used for what it is not is 
       `algorithms[0].kernel is ${JSON.stringify({ ...kernel, outHeight: -3 })}, not a convolution with this version's fields`
     ]
   ]
-  for (const [value, sentence] of files) {
-    writeFileSync(at('damaged.json'), JSON.stringify(value))
-    const { status, stdout, stderr } = await run(['plan', smallModel, '--device', at('damaged.json')])
-    assert.is(status, 2)
-    assert.is(stdout, '')
-    assert.is(stderr, `the device ${at('damaged.json')}: ${sentence}${remedy}`)
-  }
+  const paths = files.map(([value], index) => {
+    writeFileSync(at(`damaged-${index}.json`), JSON.stringify(value))
+    return at(`damaged-${index}.json`)
+  })
+  const answers = await runsInTurn(paths.map((path) => ['plan', smallModel, '--device', path]))
+  files.forEach(([, sentence], index) =>
+    assert.equal(answers[index], { status: 2, stdout: '', stderr: `the device ${paths[index]}: ${sentence}${remedy}` })
+  )
   const uses: readonly (readonly [args: readonly string[], sentence: RegExp])[] = [
     [['plan', '--placement', 'virtual', '--page-size', '64KiB'], /^--page-size: give a multiple of 2097152 bytes, /],
     [
@@ -155,11 +156,12 @@ test('a file that is damaged, of another version, or used for what it is not is 
     [['plan', '--budget', '9GiB'], /^the budget of 9663676416 bytes is more than the 8589934592 that stand-in has; lower --budget\.\n$/],
     [['bench'], /^--device: stand-in is known from a file and can only be planned for; /]
   ]
-  for (const [[command, ...args], sentence] of uses) {
-    const { status, stderr } = await run([command!, smallModel, '--device', at('gpu.json'), ...args])
+  const refused = await runsInTurn(uses.map(([[command, ...args]]) => [command!, smallModel, '--device', at('gpu.json'), ...args]))
+  uses.forEach(([, sentence], index) => {
+    const { status, stderr } = refused[index]!
     assert.is(status, 2)
     assert.match(stderr, sentence)
-  }
+  })
 })
 
 test('profile records cuda alone, in a *.json file', async () => {

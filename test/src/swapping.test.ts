@@ -11,7 +11,7 @@ import { compiledCommand } from './compiled-command'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run } = compiledCommand()
+const { run, runsInTurn } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 const net = ['vgg11', '--classes', '2', '--input', '1x3x128x128', '--threads', '2'] as const
 const swapping = ['--strategy', 'greedy', '--budget', '92%'] as const
@@ -73,7 +73,7 @@ test('what is wrong is one sentence with its exit status', async () => {
   const early = changed('early.json', { swapOut: 'forward features.0' })
   const missing = changed('missing.json', { freed: 'forward features.99' })
   const mistyped = changed('mistyped.json', { swapIn: 3 })
-  for (const [status, sentence, ...args] of [
+  const cases = [
     [3, /does not fit the host budget of 1000 bytes: strategy greedy needs at least \d+ bytes/, ...swapping, '--host-budget', '1000'],
     [
       3,
@@ -89,11 +89,13 @@ test('what is wrong is one sentence with its exit status', async () => {
     [2, /^swapSchedule: .* is not there yet before forward features\.0; it must be swapped out later\.$/, '--plan', early],
     [2, /^swapSchedule: there is no timepoint forward features\.99\.$/, '--plan', missing],
     [2, /mistyped\.json: swapSchedule\[0\]\.swapIn is 3, not a string\.$/, '--plan', mistyped]
-  ] as const) {
-    const [found, said] = await refusal('plan', ...net, ...args)
-    assert.match(said, sentence)
-    assert.is(found, status)
-  }
+  ] as const
+  const answers = await runsInTurn(cases.map(([, , ...args]) => ['plan', ...net, ...args]))
+  cases.forEach(([expected, sentence], index) => {
+    const { status, stderr } = answers[index]!
+    assert.match(stderr.trimEnd(), sentence)
+    assert.equal([status, stderr.trimEnd().split('\n').length], [expected, 1])
+  })
 })
 
 test.run()

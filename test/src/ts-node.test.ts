@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { inSystems } from '../in-systems'
 import { root } from './command-line'
 
 mkdirSync(join(root, 'out'), { recursive: true })
@@ -102,7 +103,8 @@ test('what is damaged in the cache, or of another program, is not believed, and 
   ran(tsNode([other]), '2')
   const [ofOther] = readdirSync(kept).filter((name) => !before.has(name))
   write('other.ts', 'const two: string = 2\n')
-  for (const name of before) {
+  // Of one kind or the other; in the long tests of each, and other folders that cannot be written.
+  for (const name of inSystems ? before : [...before].slice(0, 1)) {
     copyFileSync(join(kept, name), join(kept, ofOther!))
     refused(tsNode([other]), /^other\.ts\(1,7\): error TS2322/)
   }
@@ -115,7 +117,7 @@ test('what is damaged in the cache, or of another program, is not believed, and 
     }
   ran(tsNode([one], { XDG_CACHE_HOME: at('damaged') }), '1')
   refused(tsNode([other], { XDG_CACHE_HOME: at('damaged') }), /^other\.ts/)
-  for (const nowhere of ['/dev/null', '/proc/x']) ran(tsNode([one], { XDG_CACHE_HOME: nowhere }), '1')
+  for (const nowhere of inSystems ? ['/dev/null', '/proc/x'] : ['/dev/null']) ran(tsNode([one], { XDG_CACHE_HOME: nowhere }), '1')
   refused(tsNode([other], { XDG_CACHE_HOME: '/dev/null' }), /^other\.ts/)
 })
 

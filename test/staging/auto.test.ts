@@ -75,7 +75,7 @@ const randomCase = (seed: number, net = randomNet(drawsOf(seed), netKind(seed)) 
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = propertyRuns(20, 6)
+const runs = propertyRuns(20, 4)
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => must(staged).predicted.plainPeakBytes
 

@@ -82,7 +82,7 @@ test('a segment that all ranks run alike may stand before others of which each r
     (index) => must(stage(requestFor(normalising, [segment(0, 3), segment(3, 5), segment(5, 7)], { shard: { count: 2, index } }))).program
   )
   assert.is(sentenceOf(alike), 'nothing is wrong')
-  for (const { shard } of alike) assert.equal(shard!.alike, ['0.weight', '0.bias', '1.weight', '1.bias', '5.weight', '5.bias'])
+  for (const { shard } of alike) assert.equal(shard!.replicated, ['0.weight', '0.bias', '1.weight', '1.bias', '5.weight', '5.bias'])
 })
 
 test('a sum over rows is counted exactly, whatever their number', () => {
@@ -106,7 +106,7 @@ test('what has too few rows for all ranks runs on all of them alike', () => {
     (_, index) => must(stage({ ...requestFor(layers, untiled, { shard: { count: 4, index } }), input: [1, 3, 10, 32] })).program
   )
   assert.is(sentenceOf(programs), 'nothing is wrong')
-  for (const { shard } of programs) assert.equal(shard!.alike, ['5.weight', '5.bias', '7.weight', '7.bias'])
+  for (const { shard } of programs) assert.equal(shard!.replicated, ['5.weight', '5.bias', '7.weight', '7.bias'])
 })
 
 test('the memory of a rank falls with their number', () => {
@@ -187,7 +187,7 @@ for (const [what, programs, sentence] of [
   [
     'a head that every rank counts',
     edited(2, (one) => (zeroes(sound[2]!, one) && sound[2]!.step.code.indexOf(one) > sound[2]!.step.code.length - 5 ? [] : [one])),
-    /^rank 2 leaves a gradient of 7\.(weight|bias), which all ranks compute alike\.$/
+    /^rank 2 leaves a gradient of 7\.(weight|bias), which all ranks replicate\.$/
   ],
   [
     "rows that are two ranks'",

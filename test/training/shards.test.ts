@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify, verifyRanks, type Training } from '../../staging'
 import { shardOf } from '../../staging/graph/shard'
-import { gathersStatistics } from '../../staging/graph/statistics'
+import { accumulatesStatistics } from '../../staging/graph/statistics'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
@@ -36,7 +36,7 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
       const { draw, execution, batches } = randomTraining(seed, { dropout: true, batchStatistics: true })
       const { graph, ...micro } = execution(2)
       const normalising =
-        ends === 'at random' ? [] : [...graph.nodes.keys()].filter((position) => gathersStatistics(graph.nodes[position]!))
+        ends === 'at random' ? [] : [...graph.nodes.keys()].filter((position) => accumulatesStatistics(graph.nodes[position]!))
       fc.pre(ends === 'at random' || normalising.length > 0)
       fc.pre(!graph.nodes.some((node) => node.op === 'globalMaxPool'))
       const onRanks = { ...graph, shard: { count, index: 0 } }
@@ -73,7 +73,7 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
         )
       })
     }),
-    propertyRuns(runs)
+    propertyRuns(runs, Math.ceil(runs / 3))
   )
   return { sharded, merging, all }
 }

@@ -49,7 +49,8 @@ class Engines {
   // clock.
   virtual PerEngine<std::vector<double>> timestamps() const = 0;
   // Milliseconds of a launch on the compute engine, in each of `rows` rows of `launches`: where a
-  // device only queues, without what queueing takes. The kernel has been launched before.
+  // device only queues, without what queueing takes; where it does not, with operands that are in
+  // no cache as a row begins. The kernel has been launched before.
   virtual std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
                                        std::size_t launches) = 0;
   // Of a copy engine, in its direction. False when the run ended first, as of wait.

@@ -66,11 +66,23 @@ class HostEngines : public Engines {
                                std::size_t launches) override {
     std::vector<double> times;
     for (std::size_t row = 0; row < rows; ++row) {
+      sweepCaches();
       double sum = 0;
       for (std::size_t i = 0; i < launches; ++i) sum += launchTimed(Engine::compute, kernel, operands);
       times.push_back(sum / static_cast<double>(launches));
     }
     return times;
+  }
+
+  // Reads what is larger than the caches, so that a launch finds its operands in memory.
+  void sweepCaches() {
+    constexpr std::size_t bytes = std::size_t{1} << 26, line = 64;
+    if (!swept_) std::memset(swept_.emplace(bytes).data(), 1, bytes);  // pages that are there
+    const std::byte* swept = swept_->data();
+    unsigned sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (std::size_t i = 0; i < bytes; i += line) sum += std::to_integer<unsigned>(swept[i]);
+    sweptSum_ = sum;
   }
 
   bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) override {
@@ -107,6 +119,8 @@ class HostEngines : public Engines {
   std::optional<Worker> network_;
   PerEngine<std::vector<double>> timestamps_;
   const StepParameters* step_ = nullptr;
+  std::optional<Arena> swept_;
+  volatile unsigned sweptSum_ = 0;  // read, so that it is computed
 };
 
 }  // namespace

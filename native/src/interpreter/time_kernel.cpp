@@ -14,15 +14,17 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t alignment = 64;  // as staging places buffers
-constexpr std::size_t minRows = 3, maxRows = 1000;
+constexpr std::size_t minRows = 3;
 
 // What a median is taken over: long enough that a timer's tick does not move it.
 struct Enough {
   double rowMilliseconds, milliseconds;
-  std::size_t maxInRow;
+  std::size_t minInRow, maxInRow, maxRows;
 };
-constexpr Enough enoughAtOnce{0, 15, 1};
-constexpr Enough enoughQueued{0.5, 3, 100};  // events of a GPU tick in half a microsecond
+// Of two launches one finds its operands in memory, and one in the caches, where they fit: in a
+// step weights are in memory, and activations often where the kernel before left them.
+constexpr Enough enoughAtOnce{0, 15, 2, 2, 5};
+constexpr Enough enoughQueued{0.5, 3, 1, 100, 1000};  // events of a GPU tick in half a microsecond
 
 // In every byte: 0.186 as a float32 or bfloat16, 7e-9 as a float64. Denormal or infinite numbers
 // would cost time that real ones do not. Labels and indices are integers.
@@ -74,9 +76,9 @@ std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::
   engines.launchTimed(Engine::compute, kernel, operands);
   const double first = engines.launchTimed(Engine::compute, kernel, operands);
   const double launches = std::ceil(enough.rowMilliseconds / std::max(first, 1e-6));
-  const std::size_t inRow = std::clamp(static_cast<std::size_t>(launches), std::size_t{1}, enough.maxInRow);
+  const std::size_t inRow = std::clamp(static_cast<std::size_t>(launches), enough.minInRow, enough.maxInRow);
   const double rows = std::ceil(enough.milliseconds / std::max(first * static_cast<double>(inRow), 1e-6));
-  return engines.timeRows(kernel, operands, std::clamp(static_cast<std::size_t>(rows), minRows, maxRows), inRow);
+  return engines.timeRows(kernel, operands, std::clamp(static_cast<std::size_t>(rows), minRows, enough.maxRows), inRow);
 }
 
 double timeIn(Engines& engines, const Images& images, const Timed& timed, Device& device) {

@@ -6,6 +6,7 @@
 #include "code_cursor.hpp"
 #include "mappings.hpp"
 #include "open_loops.hpp"
+#include "operand_check.hpp"
 #include "operand_overlap.hpp"
 #include "repeated_launches.hpp"
 #include "transfer_checks.hpp"
@@ -228,7 +229,8 @@ class Reader : CodeCursor {
     for (std::size_t i = 0; i < info.operands.size(); ++i) {
       const Address address = nextAddress();
       try {
-        check(engine, address, info.operands[i], limits_.extents[launch.kernel][i]);
+        if (const auto range = checkOperand(address, info.operands[i], limits_.extents[launch.kernel][i], loops_, limits_))
+          mappings_.touch(engine, static_cast<std::size_t>(range->from), static_cast<std::size_t>(range->to));
       } catch (const Failure& failure) {
         throw Failure(place() + ", " + info.operands[i].name + " of " + info.name + ", " + failure.what());
       }
@@ -239,29 +241,6 @@ class Reader : CodeCursor {
                     info.operands[overlap->first].name);
     if (kind == KernelKind::loadImage) loadsImages_ = true;
     return launch;
-  }
-
-  void check(Engine engine, const Address& address, const OperandInfo& info, const OperandExtent& extent) {
-    if ((address.space == Space::index) != (info.use == Use::index))
-      throw Failure(info.use == Use::index ? "is an index but stands in another space" : "is no index but stands in space index");
-    if (address.space == Space::none) {
-      if (!extent.optional) throw Failure("is required but stands in space none");
-      return;
-    }
-    const auto [least, most] = loops_.extremes(address);
-    if (info.use == Use::index) {
-      if (least < 0 || most > extent.limit)
-        throw Failure("ranges over " + text(least) + " .. " + text(most) + ", outside 0 .. " + text(extent.limit));
-      return;
-    }
-    const std::int64_t space = address.space == Space::arena ? limits_.arenaBytes : limits_.exchangeBytes;
-    const std::int64_t end = checkedAdd(most, extent.bytes);
-    if (least < 0 || end > space)
-      throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " +
-                    (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") + text(space));
-    if (!loops_.isAligned(address, extent.alignment))
-      throw Failure("is not aligned to its elements of " + text(extent.alignment) + " bytes");
-    if (address.space == Space::arena) mappings_.touch(engine, static_cast<std::size_t>(least), static_cast<std::size_t>(end));
   }
 
   void checkPages(std::int64_t from, std::int64_t bytes, std::int64_t space) const {

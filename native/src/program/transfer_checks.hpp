@@ -4,15 +4,11 @@
 #include <array>
 #include <cstdint>
 
+#include "arena_range.hpp"
 #include "open_loops.hpp"
 #include "program.hpp"
 
 namespace tilefold {
-
-// Bytes of the arena that are touched, half-open, at any iteration of the loops around.
-struct ArenaRange {
-  std::int64_t from = 0, to = 0;
-};
 
 ArenaRange checkCopy(const Copy& copy, const OpenLoops& loops, std::int64_t arenaBytes, std::int64_t hostBytes);
 

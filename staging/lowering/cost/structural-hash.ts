@@ -1,4 +1,4 @@
-import { gathersStatistics } from '../../graph/statistics'
+import { accumulatesStatistics } from '../../graph/statistics'
 import { boundaryTensors } from '../../graph/boundary-tensors'
 import type { Span } from '../../graph/span'
 import { isRandom } from '../../ops'
@@ -31,13 +31,13 @@ export const structuralIds = (scope: ModelScope): ((span: Span) => number) => {
   const keyOf = (span: Span): string => {
     const { from, to } = span
     /**
-     * Beyond the span only who gathers moments of a tensor matters, and whether anybody reads it.
+     * Beyond the span only who accumulates moments of a tensor matters, and whether any reads it.
      */
     const readers = (tensor: number): string =>
       graph.readers[tensor]!.map((reader) => {
         if (from <= reader && reader < to) return reader - from
         const side = reader < from ? '<' : '>'
-        return gathersStatistics(graph.nodes[reader]!) ? `${side}${nodes[reader]!}` : side
+        return accumulatesStatistics(graph.nodes[reader]!) ? `${side}${nodes[reader]!}` : side
       }).join()
     const inputs = boundaryTensors(graph, span).inputs.map((tensor) => {
       const extents = tensor === 0 ? graph.input : graph.nodes[tensor - 1]!.output

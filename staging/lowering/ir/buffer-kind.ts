@@ -1,5 +1,5 @@
 import type { Graph } from '../../graph/graph'
-import type { BufferKind } from '../../program/program'
+import type { BufferKind } from '../../program/program-buffer'
 import type { BufferIdentity } from './buffer-identity'
 
 const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {

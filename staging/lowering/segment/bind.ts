@@ -1,5 +1,5 @@
 import { wholeIdentity } from '../ir/buffer-identity'
-import { gathersMoments } from '../../graph/statistics'
+import { accumulatesMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
 import { boundaryTensors } from '../../graph/boundary-tensors'
@@ -113,7 +113,7 @@ const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling,
     .flatMap((tensor) => {
       const held: IntervalOf = (run) => run.held.get(tensor)!
       const normalising = graph.readers[tensor]!.filter(
-        (reader) => reader >= segment.from && reader < segment.to && gathersMoments(graph.nodes[reader]!)
+        (reader) => reader >= segment.from && reader < segment.to && accumulatesMoments(graph.nodes[reader]!)
       )
       return [held, ...normalising.map((reader) => readIntervals(segment, reader, tensor))].map((intervalOf) => ({ tensor, intervalOf }))
     })

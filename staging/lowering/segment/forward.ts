@@ -7,7 +7,7 @@ import { accumulates, isSummedByTiles, sumTensor } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
 import { emitTileForward } from '../tile/forward'
 import { emitForwardAlone } from '../tile/op-alone'
-import { finishOverlaps, gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
+import { finishOverlaps, accumulateMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
 import { emitTiles } from './double-buffering'
 import { exchangeOutputs } from './exchange-rows'
 import { mergeStatistics } from './merge-statistics'
@@ -47,7 +47,7 @@ const completeOutputs = (scope: ModelScope, code: SegmentCode, pass: Pass, sums:
   exchangeOutputs(scope, code, pass.writes)
   for (const tensor of ends.outputs)
     if (isSummedByTiles(scope.graph, scope.graph.nodes[tensor - 1]!, segment))
-      gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
+      accumulateMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
   mergeStatistics(scope, segment, pass)
 }
 

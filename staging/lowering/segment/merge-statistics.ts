@@ -1,4 +1,4 @@
-import { gathersStatistics } from '../../graph/statistics'
+import { accumulatesStatistics } from '../../graph/statistics'
 import { shardOf } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
 import { doubleBytes, momentBytes } from '../../ops/moment-addresses'
@@ -6,7 +6,7 @@ import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
 import type { ModelScope } from '../scope/scope'
 import { reducesSpatially } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
-import { gatheringOf } from '../tile/moments'
+import { accumulatingOf } from '../tile/moments'
 
 /** What all ranks have gathered in a buffer, in their order; waits until it is there. */
 const gatherParts = (builder: Builder, { bytes, ...buffer }: Buffer, parts: number): Buffer => {
@@ -34,7 +34,7 @@ const madeBy = ({ from, to }: Segment): readonly number[] => Array.from({ length
 export const gatheredInRows = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
   madeBy(segment)
     .filter((tensor) => isGatheredInRows(scope, segment, tensor))
-    .flatMap((tensor) => scope.graph.readers[tensor]!.filter((reader) => gathersStatistics(scope.graph.nodes[reader]!)))
+    .flatMap((tensor) => scope.graph.readers[tensor]!.filter((reader) => accumulatesStatistics(scope.graph.nodes[reader]!)))
 
 /** Sums in double of which each rank has a part become those of all ranks, added in their order. */
 export const addSumsOfRanks = ({ builder, graph }: Pick<ModelScope, 'builder' | 'graph'>, buffer: Buffer): void => {
@@ -50,7 +50,7 @@ export const addSumsOfRanks = ({ builder, graph }: Pick<ModelScope, 'builder' | 
 export const mergeStatistics = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>): void => {
   const { builder, graph, moments } = scope
   for (const tensor of madeBy(segment).filter((one) => isGatheredInRows(scope, segment, one)))
-    for (const position of gatheringOf(scope, segment, pass, tensor)) {
+    for (const position of accumulatingOf(scope, segment, pass, tensor)) {
       const buffer = moments.get(position)!
       if (graph.nodes[position]!.overlaps) {
         addSumsOfRanks(scope, buffer)

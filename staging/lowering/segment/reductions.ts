@@ -42,7 +42,7 @@ const createSums = (backward: SegmentBackward, positions: readonly number[]): Re
     positions.flatMap((position) => {
       const node = nodeAt(backward, position)
       const { name, inputs, input, statistics } = node
-      const isWanted = trainableTensors(scope.parameters[position]).length > 0 || (statistics.gathered && scope.requiresGrad[inputs[0]!]!)
+      const isWanted = trainableTensors(scope.parameters[position]).length > 0 || (statistics.fromInput && scope.requiresGrad[inputs[0]!]!)
       return isWanted
         ? [[position, scope.builder.buffer(tileIdentity('sums', name), statisticsCount(node) * input[1] * sumBytes)] as const]
         : []

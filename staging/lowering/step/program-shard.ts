@@ -2,8 +2,9 @@ import { hasTarget } from '../../graph/graph'
 import { shardOf } from '../../graph/shard'
 import { ownedRows } from '../../graph/shared-tensor'
 import type { Segment } from '../../plans/plan'
-import type { ProgramShard, RowShare } from '../../program/program'
-import { gathersMoments } from '../../graph/statistics'
+import type { ProgramShard } from '../../program/program'
+import type { RowShare } from '../../program/program-buffer'
+import { accumulatesMoments } from '../../graph/statistics'
 import { bufferText, tileIdentity, type BufferIdentity } from '../ir/buffer-identity'
 import type { ModelScope } from '../scope/scope'
 import { gatheredInRows } from '../segment/merge-statistics'
@@ -32,18 +33,18 @@ const sumsMerged = ({ graph, requiresGrad }: ModelScope, segments: readonly Segm
   segments
     .filter((segment) => shardOf(graph, segment) !== undefined)
     .flatMap(({ from, to }) => graph.nodes.slice(from, to))
-    .filter((node) => gathersMoments(node) && requiresGrad[node.inputs[0]!]!)
+    .filter((node) => accumulatesMoments(node) && requiresGrad[node.inputs[0]!]!)
     .map(({ name }) => tileIdentity('sums', name))
 
 /** What the verifier is told of the rank whose Program is lowered. */
 export const programShard = (scope: ModelScope, segments: readonly Segment[]): ProgramShard => {
   const { graph, parameters } = scope
   const target = targetShare(scope, segments)
-  const alike = segments.filter((segment) => shardOf(graph, segment) === undefined)
+  const replicated = segments.filter((segment) => shardOf(graph, segment) === undefined)
   return {
     ...graph.shard!,
     ...(target && { target }),
-    alike: alike.flatMap(({ from, to }) => parameters.slice(from, to).flatMap(trainableTensors)).map(({ name }) => name),
+    replicated: replicated.flatMap(({ from, to }) => parameters.slice(from, to).flatMap(trainableTensors)).map(({ name }) => name),
     merged: [...momentsMerged(scope, segments), ...sumsMerged(scope, segments)].map(bufferText)
   }
 }

@@ -49,15 +49,15 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
 }
 
 /**
- * What every rank computes alike is the first one's: the others leave nothing of it to be added.
+ * What is replicated on every rank is the first one's: the others leave nothing of it to be added.
  */
 const leaveToFirstRank = ({ builder, stepIo, graph, parameters }: ModelScope, segments: readonly SegmentCode[]): void => {
   if (graph.shard === undefined || graph.shard.index === 0) return
-  const alike = segments.filter(({ segment }) => shardOf(graph, segment) === undefined)
-  for (const { segment } of alike)
+  const replicated = segments.filter(({ segment }) => shardOf(graph, segment) === undefined)
+  for (const { segment } of replicated)
     for (const { gradient } of parameters.slice(segment.from, segment.to).flatMap(trainableTensors))
       builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: arenaOperand(gradient!) })
-  if (alike.some(({ segment }) => segment.to === graph.nodes.length))
+  if (replicated.some(({ segment }) => segment.to === graph.nodes.length))
     builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
 }
 

@@ -8,7 +8,7 @@ import type { TileScope } from '../scope/scope'
 import type { HostTensor } from './bound-segment'
 import { copyRowsToDevice, copyRowsToHost } from './host-rows'
 import { createImageTile } from './image-tile'
-import { gatherMoments } from './moments'
+import { accumulateMoments } from './moments'
 import { inPlaceConsumerIn } from './output-buffers'
 import type { TilePass } from './tile-pass'
 
@@ -71,7 +71,7 @@ const tileOf = (tile: ForwardTile, tensor: number): TileTensor => {
   if (known !== undefined) return known
   const created = createInputTile(tile, tensor)
   tile.tiles.set(tensor, created)
-  if (tensor === 0) gatherMoments(tile, tensor, created)
+  if (tensor === 0) accumulateMoments(tile, tensor, created)
   return created
 }
 

@@ -9,7 +9,7 @@ import type { TileScope } from '../scope/scope'
 import { accumulate, accumulates, isSummedByTiles } from './accumulate'
 import { exportPrediction } from './export-prediction'
 import { operandTiles, storeOutput, type ForwardTile } from './forward-tile'
-import { gatherMoments } from './moments'
+import { accumulateMoments } from './moments'
 import { createOutputBuffers } from './output-buffers'
 import type { TilePass } from './tile-pass'
 
@@ -61,7 +61,7 @@ export const runStep = (tile: ForwardTile, step: Step): void => {
     if (accumulates(node)) accumulate(scope, step, pass)
     else runForward(scope, step)
   }
-  if (!isSummedByTiles(scope.graph, node, bound.segment)) gatherMoments(tile, tensor, destination)
+  if (!isSummedByTiles(scope.graph, node, bound.segment)) accumulateMoments(tile, tensor, destination)
   if (pass.writes(tensor)) storeOutput(tile, tensor, destination)
 }
 

@@ -3,8 +3,9 @@ import type { HostTensor } from './bound-segment'
 import { extentsOfTensor, type Graph } from '../../graph/graph'
 import type { Extents } from '../../graph/extents'
 import { channelBlock } from '../../kernels/layout'
-import { gathersMoments } from '../../graph/statistics'
-import type { BufferRole, Copy } from '../../program/program'
+import { accumulatesMoments } from '../../graph/statistics'
+import type { Copy } from '../../program/program'
+import type { BufferRole } from '../../program/program-buffer'
 import { readInterval, type Reading } from '../../graph/axis-access'
 import type { Interval } from '../../graph/interval'
 import type { TileRun } from '../../graph/tiling'
@@ -42,7 +43,7 @@ export const addPendingReductions = (scope: ModelScope, hostTensor: HostTensor |
   const { graph, builder } = scope
   if (hostTensor?.gradient === undefined) return
   hostTensor.isWritten = true
-  for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
+  for (const position of graph.readers[tensor]!.filter((reader) => accumulatesMoments(graph.nodes[reader]!))) {
     const node = graph.nodes[position]!
     const sums = arenaOperand(builder.buffer(tileIdentity('sums', node.name), node.input[1] * sumBytes, 'statistics'))
     hostTensor.pending.push({ position, dy: hostGradientOf(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })

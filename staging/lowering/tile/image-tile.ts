@@ -4,7 +4,7 @@ import { inExchange, originOf, regionExtents, tileFields } from '../scope/region
 import type { Region, TileTensor } from '../ir/tile-tensor'
 
 /**
- * A tile of the network's input: gathered from float values, or loaded from the images to where
+ * A tile of the network's input: packed from float values, or loaded from the images to where
  * `allocate` says or, while the tile before it is computed, to its turn's place; left empty unless
  * `wanted`.
  */

@@ -2,7 +2,7 @@ import { tileIdentity } from '../ir/buffer-identity'
 import { sharesMicroBatches } from '../../graph/objective'
 import type { Graph } from '../../graph/graph'
 import { shardOf } from '../../graph/shard'
-import { gathersStatistics, isWithinTile, updatesRunning, type Normalisation } from '../../graph/statistics'
+import { accumulatesStatistics, isWithinTile, updatesRunning, type Normalisation } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
@@ -17,28 +17,28 @@ import { momentBytes, momentsAt } from '../../ops/moment-addresses'
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })
 
-/** Positions of the ops that gather moments of a tensor that a span makes, or loads. */
-const gatheringFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] => {
+/** Positions of the ops that accumulate moments of a tensor that a span makes, or loads. */
+const accumulatingFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] => {
   const made = Array.from({ length: to - from }, (_, index) => from + 1 + index).flatMap((tensor) => graph.readers[tensor]!)
   const loading = graph.readers[0]!.filter((position) => from <= position && position < to)
-  return [...loading, ...made].filter((position) => gathersStatistics(graph.nodes[position]!)).sort((a, b) => a - b)
+  return [...loading, ...made].filter((position) => accumulatesStatistics(graph.nodes[position]!)).sort((a, b) => a - b)
 }
 
-/** Positions of a span's ops that gather maxima. */
+/** Positions of a span's ops that accumulate maxima. */
 const poolingIn = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] =>
-  Array.from({ length: to - from }, (_, index) => from + index).filter((position) => graph.nodes[position]!.gathersMaxima)
+  Array.from({ length: to - from }, (_, index) => from + index).filter((position) => graph.nodes[position]!.accumulatesMaxima)
 
 /** Before the tiles of a pass: what they add to starts at zero. */
 export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
-  [...gatheringFrom(scope, segment), ...poolingIn(scope, segment)].forEach((position) => {
+  [...accumulatingFrom(scope, segment), ...poolingIn(scope, segment)].forEach((position) => {
     const buffer = scope.moments.get(position)!
     zero(scope.builder, buffer, arenaOperand(buffer))
   })
 
 /**
- * The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are.
+ * The ops that accumulate moments of a tensor in this pass. Recomputation leaves them as they are.
  */
-export const gatheringOf = (
+export const accumulatingOf = (
   { graph }: ModelScope,
   { from, to }: Segment,
   { mode }: Pick<Pass, 'mode'>,
@@ -46,13 +46,15 @@ export const gatheringOf = (
 ): readonly number[] =>
   mode === 'recompute' || mode === 'rematerialize'
     ? []
-    : graph.readers[tensor]!.filter((reader) => gathersStatistics(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
+    : graph.readers[tensor]!.filter(
+        (reader) => accumulatesStatistics(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to))
+      )
 
 const addMoments = (scope: ModelScope, positions: readonly number[], source: TileTensor, region: Region): void => {
   for (const position of positions) {
     const read = scope.graph.nodes[position]!
     if (read.overlaps) {
-      loweringOf(read).overlaps!.gather(scope, { node: read as never, position, source, region })
+      loweringOf(read).overlaps!.accumulate(scope, { node: read as never, position, source, region })
       continue
     }
     const node = read as Normalisation
@@ -65,9 +67,9 @@ const addMoments = (scope: ModelScope, positions: readonly number[], source: Til
 }
 
 /** Adds what a tile owns of a tensor to the moments of all that normalise it. */
-export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: number, tile: TileTensor): void => {
+export const accumulateMoments = ({ scope, bound, body, pass }: TilePass, tensor: number, tile: TileTensor): void => {
   const { builder, activationBytes } = scope
-  const wanted = gatheringOf(scope, bound.segment, pass, tensor)
+  const wanted = accumulatingOf(scope, bound.segment, pass, tensor)
   if (wanted.length === 0) return
   const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
   let source = tile
@@ -83,8 +85,13 @@ export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: nu
 /**
  * Adds a tensor to which all tiles of a pass have added to the moments of all that normalise it.
  */
-export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>, tensor: number, sum: TileTensor): void =>
-  addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
+export const accumulateMomentsOfSum = (
+  scope: ModelScope,
+  segment: Segment,
+  pass: Pick<Pass, 'mode'>,
+  tensor: number,
+  sum: TileTensor
+): void => addMoments(scope, accumulatingOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
 /**
  * The running statistics of some channels of the op at a position, which has them, take in moments.
@@ -104,12 +111,12 @@ export const launchUpdateRunning = (
 }
 
 /**
- * After the tiles of a pass that gathered moments: running statistics take them in, once a step;
+ * After the tiles of a pass that accumulated moments: running statistics take them in, once a step;
  * where ranks share micro-batches, in the section `reduce` instead.
  */
 export const updateRunning = (scope: ModelScope, segment: Segment): void => {
   if (sharesMicroBatches(scope.graph.objective)) return
-  gatheringFrom(scope, segment).forEach((position) => {
+  accumulatingFrom(scope, segment).forEach((position) => {
     const node = scope.graph.nodes[position]!
     if (updatesRunning(node))
       launchUpdateRunning(scope, position, { first: 0, count: node.input[1] }, arenaOperand(scope.moments.get(position)!))
@@ -140,7 +147,7 @@ export const frozenMoments = (
   new Map(
     graph.nodes.slice(from, to).flatMap((node, index) => {
       const position = from + index
-      if (node.statistics === undefined || node.statistics.gathered || !runs(position)) return []
+      if (node.statistics === undefined || node.statistics.fromInput || !runs(position)) return []
       const moments = builder.buffer(tileIdentity('running-moments', node.name), node.input[1] * momentBytes)
       const { mean, variance } = parameters[position]!
       builder.launch<'momentsOfRunning'>(
@@ -156,4 +163,4 @@ export const frozenMoments = (
  * its moments go beyond a tile, or beyond this rank's rows.
  */
 export const isPending = (graph: Graph, segment: Segment, { statistics }: Normalisation): boolean =>
-  statistics.gathered && (!isWithinTile(statistics, segment.grid) || shardOf(graph, segment) !== undefined)
+  statistics.fromInput && (!isWithinTile(statistics, segment.grid) || shardOf(graph, segment) !== undefined)

@@ -28,7 +28,7 @@ const emitSourceGradient = (
   const { fields, operands } = normalisationKernel(scope, node, step.position, step.source, step.sourceRegion, step.slope)
   scope.builder.launch<'normaliseBackward'>(
     { kind: 'normaliseBackward', ...fields, add: 0 },
-    { ...operands, destinationGradient: destination.address, sums: node.statistics.gathered ? sums : noOperand, sourceGradient }
+    { ...operands, destinationGradient: destination.address, sums: node.statistics.fromInput ? sums : noOperand, sourceGradient }
   )
 }
 

@@ -4,7 +4,7 @@ import { createModelScope } from '../../lowering/segment/create-scope'
 import { segmentPasses } from '../../lowering/tile/pass'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
-import { gathersStatistics } from '../../graph/statistics'
+import { accumulatesStatistics } from '../../graph/statistics'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
@@ -60,7 +60,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     scope.parameters
       .slice(from, to)
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
-  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersStatistics(node) ? [position] : [])))
+  const statistics = new Set(graph.nodes.flatMap((node, position) => (accumulatesStatistics(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const segmentOptions = createSegmentOptions(search, positionsWithin(Infinity), {
     tensorBytes,

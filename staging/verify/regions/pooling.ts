@@ -17,7 +17,7 @@ const pool = (k: WindowFields & { readonly layout: number }, elementBytes: numbe
   destination: windowDestination(k, k.inChannels, k.layout, elementBytes)
 })
 
-/** Returns the maxima that a global max pool gathers, and where its tile begins. */
+/** Returns the maxima that a global max pool accumulates, and where its tile begins. */
 const maxima = (k: TileFields & Record<'fullHeight' | 'fullWidth', number>) => {
   const { rowOrigin, columnOrigin } = origin(k)
   return { maxima: contiguous(k.batch * k.channels * 2 * doubleBytes), rowOrigin, columnOrigin }

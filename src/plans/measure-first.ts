@@ -1,0 +1,93 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type ProfiledModel, deviceFileName } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { loadDeviceModel } from './device'
+import { type Round, type TimeLimit, measure } from './measure-kernels'
+import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
+import type { SetupGraph } from './plan-network'
+import type { RunnableSetup } from './setup'
+import { launchedKernels, measurableKernel } from './wanted-kernels'
+import type { Watching } from './watching'
+
+const noLimit: TimeLimit = { milliseconds: Infinity, longestLaunch: { convolution: Infinity, other: Infinity } }
+
+const sampleSeconds = 15
+
+/** A launch that is measured is repeated eight times: none takes much more than a second in all. */
+const sampleLimit: TimeLimit = { milliseconds: 1000 * sampleSeconds, longestLaunch: { convolution: 150, other: 20 } }
+
+/** The same without a budget, by the strategy that decides nothing. */
+const plainSetup = ({ budget: _, plan: _plan, hostBudget: _host, ...setup }: RunnableSetup): RunnableSetup => ({
+  ...setup,
+  strategy: 'plain'
+})
+
+/** Sizes are taken for known within a factor of four. */
+const [nearDistance, knownShare] = [Math.log(4), 0.8]
+
+/** Tells whether most time of the plain step is in kernels about whose sizes were measured. */
+const isKnown =
+  (wanted: PlansToMeasure) =>
+  (device: ProfiledModel): E.Either<Failure, boolean> =>
+    pipe(
+      launchedKernels(wanted, device),
+      E.map((launched) => {
+        const sums = { known: 0, all: 0 }
+        for (const { kernel, milliseconds } of launched) {
+          const near = measurableKernel(device, wanted.longestLaunch, kernel).every((one) => device.distanceOf(one) <= nearDistance)
+          sums.known += near ? milliseconds : 0
+          sums.all += milliseconds
+        }
+        return sums.known >= knownShare * sums.all
+      })
+    )
+
+/** Measures the most important kernels of the network, where most of it is unknown. */
+const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watching): Outcome<void> => {
+  const { longestLaunch } = sampleLimit
+  const plain: PlansToMeasure = { setups: [plainSetup(setup)], built, longestLaunch, ...watching }
+  const rounds: readonly Round[] = [
+    [missingSizesWithTiles(plain), 1],
+    [missingSizes({ ...plain, setups: [setup] }), 2]
+  ]
+  return pipe(
+    TE.fromEither(pipe(loadDeviceModel(setup), E.chain(isKnown(plain)))),
+    TE.chain((known) => {
+      if (known) return TE.right(undefined)
+      watching.onSample?.(sampleSeconds)
+      return pipe(
+        measure({ setup, rounds, limit: sampleLimit, ...watching }),
+        TE.map(() => undefined)
+      )
+    })
+  )
+}
+
+/**
+ * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
+ * for it: all of it, or a sample, which a device of a file and the reference device do without.
+ */
+export const measureFirst = (built: SetupGraph, watching: Watching): Outcome<void> => {
+  const { device, ...setup } = built.setup
+  if (setup.measure === undefined) return TE.right(undefined)
+  if (setup.measure === 'sample')
+    return typeof device !== 'string' || device === 'reference' ? TE.right(undefined) : measureSample({ ...setup, device }, built, watching)
+  if (typeof device !== 'string')
+    return TE.left(inputFailure(`--measure: ${deviceFileName(device)} is known from a file and cannot be measured here`))
+  const here: RunnableSetup = { ...setup, device }
+  const wanted: PlansToMeasure = { setups: [here], built, longestLaunch: noLimit.longestLaunch, ...watching }
+  return pipe(
+    measure({
+      setup: here,
+      rounds: [
+        [missingSizes(wanted), 3],
+        [missingKernels(wanted), 6]
+      ],
+      limit: noLimit,
+      ...watching
+    }),
+    TE.map(() => undefined)
+  )
+}
