@@ -75,7 +75,22 @@ TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow<T>& row, T* values, std::uint
       }
     }
     Vector::put(values + x * Block, held);
-    for (int lane = 0; lane < Block; ++lane) indices[x * Block + lane] = static_cast<std::uint8_t>(winner[lane]);
+    Vector::put(indices + x * Block, winner);
+  }
+}
+
+template <int Block, class T>
+TILEFOLD_INLINE void maxPoolGradientRowBlock(const PoolGradientRow<T>& row, T* gradient) {
+  using Vector = Lanes<Block>;
+  for (std::int64_t x = 0; x < row.columns.count; ++x) {
+    typename Vector::Floats sum = {};
+    for (const WindowPlace* y = row.firstRow; y != row.endRow; ++y)
+      for (const WindowPlace* at = row.columns.first(x); at != row.columns.end(x); ++at) {
+        const std::int64_t element = (y->output * row.outWidth + at->output) * Block;
+        const auto wins = Vector::at(row.indices + element) == static_cast<std::int32_t>(y->tap * row.kernelWidth + at->tap);
+        sum += wins ? typename Vector::Floats(Vector::at(row.received + element)) : typename Vector::Floats{};
+      }
+    Vector::put(gradient + x * Block, sum);
   }
 }
 
@@ -121,10 +136,21 @@ void maxPoolRow(const PoolRow<T>& row, T* values, std::uint8_t* indices, std::in
   });
 }
 
+template <class T>
+void maxPoolGradientRow(const PoolGradientRow<T>& row, T* gradient, std::int64_t block) {
+  forProcessor([=, &row]() TILEFOLD_INLINED {
+    if (block == 16)
+      maxPoolGradientRowBlock<16>(row, gradient);
+    else
+      maxPoolGradientRowBlock<8>(row, gradient);
+  });
+}
+
 #define TILEFOLD_INSTANTIATE(T) \
   template void copyLanes(const PixelsFrom<T>&, const PixelsTo<T>&, std::int64_t, std::int64_t, bool); \
   template void addPixels(const T*, double*, std::int64_t, std::int64_t); \
-  template void maxPoolRow(const PoolRow<T>&, T*, std::uint8_t*, std::int64_t);
+  template void maxPoolRow(const PoolRow<T>&, T*, std::uint8_t*, std::int64_t); \
+  template void maxPoolGradientRow(const PoolGradientRow<T>&, T*, std::int64_t);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

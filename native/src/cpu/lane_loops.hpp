@@ -40,4 +40,17 @@ struct PoolRow {
 template <class T>
 void maxPoolRow(const PoolRow<T>& row, T* values, std::uint8_t* indices, std::int64_t block);
 
+// One row of the gradient of a max pool's input: the sum of what the windows received in which an
+// element won, in the order of the windows, in float, rounded once.
+template <class T>
+struct PoolGradientRow {
+  const T* received;  // of the plane
+  const std::uint8_t* indices;
+  std::int64_t outWidth, kernelWidth;
+  const WindowPlace *firstRow, *endRow;  // the windows' rows that hold this one
+  WindowPlaces columns;
+};
+template <class T>
+void maxPoolGradientRow(const PoolGradientRow<T>& row, T* gradient, std::int64_t block);
+
 }  // namespace tilefold::cpu

@@ -11,7 +11,8 @@
 
 namespace tilefold::cpu {
 
-// Between 16 and 32 bits. (GCC 12 converts no vector whose type a template has yet to name.)
+// Between 8 or 16 bits and 32, in steps of twice the bits: GCC takes others element by element.
+// (GCC 12 converts no vector whose type a template has yet to name.)
 template <int Block>
 struct Halves;
 #define TILEFOLD_HALVES(Block)                                                                                     \
@@ -19,7 +20,10 @@ struct Halves;
   struct Halves<Block> {                                                                                           \
     typedef std::uint16_t Type __attribute__((vector_size(Block * sizeof(std::uint16_t))));                        \
     typedef std::uint32_t Wide __attribute__((vector_size(Block * sizeof(std::uint32_t))));                        \
+    typedef std::uint8_t Bytes __attribute__((vector_size(Block)));                                                \
     TILEFOLD_INLINE static Wide widened(const Type& halves) { return __builtin_convertvector(halves, Wide); }      \
+    TILEFOLD_INLINE static Wide widened(const Bytes& bytes) { return widened(__builtin_convertvector(bytes, Type)); } \
+    TILEFOLD_INLINE static Bytes lowBytes(const Wide& wide) { return __builtin_convertvector(narrowed(wide), Bytes); } \
     TILEFOLD_INLINE static Type narrowed(const Wide& wide) { return __builtin_convertvector(wide, Type); }         \
   };
 TILEFOLD_HALVES(8)
@@ -48,6 +52,15 @@ struct Lanes {
   TILEFOLD_INLINE static void put(float* address, const Type& value) { *reinterpret_cast<Type*>(address) = value; }
 #endif
   using Bits = typename Halves<Block>::Wide;
+  TILEFOLD_INLINE static Integers at(const std::uint8_t* address) {
+    typename Halves<Block>::Bytes bytes;
+    std::memcpy(&bytes, address, sizeof(bytes));
+    return reinterpret_cast<Integers>(Halves<Block>::widened(bytes));
+  }
+  TILEFOLD_INLINE static void put(std::uint8_t* address, const Integers& value) {
+    const typename Halves<Block>::Bytes bytes = Halves<Block>::lowBytes(reinterpret_cast<Bits>(value));
+    std::memcpy(address, &bytes, sizeof(bytes));
+  }
   TILEFOLD_INLINE static Floats at(const Bfloat16* address) {
     typename Halves<Block>::Type halves;
     std::memcpy(&halves, address, sizeof(halves));

@@ -4,7 +4,6 @@
 #include "../reference/pooling.hpp"
 #include "lane_loops.hpp"
 #include "parallel.hpp"
-#include "vector_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -33,69 +32,31 @@ void forward(const Pool& p, const T* source, T* destination, std::uint8_t* indic
   });
 }
 
-// A row of sums in float, stored as T at its end.
-template <class T>
-class RowSum {
- public:
-  RowSum(T* row, std::int64_t count) : row_(row), sums_(static_cast<std::size_t>(count), 0.0F) {}
-  ~RowSum() { convert(sums_.data(), row_, static_cast<std::int64_t>(sums_.size())); }
-  RowSum(const RowSum&) = delete;
-  RowSum& operator=(const RowSum&) = delete;
-  float* values() { return sums_.data(); }
-
- private:
-  T* row_;
-  std::vector<float> sums_;
-};
-template <>
-class RowSum<float> {
- public:
-  RowSum(float* row, std::int64_t count) : row_(row) { std::fill(row, row + count, 0.0F); }
-  float* values() { return row_; }
-
- private:
-  float* row_;
-};
-
 // By rows of the input, each gathering from the windows that hold it: no two threads add to one
 // element.
-template <int Block, class T>
-void backward(const Pool& p, const T* destinationGradient, const std::uint8_t* indices, T* sourceGradient) {
+template <class T>
+Launch backward(const Pool& p) {
   const Planes planes(p.layout, p.batch, p.inChannels);
-  parallelFor(planes.count * p.inHeight, [&](std::int64_t job) {
-    const std::int64_t plane = job / p.inHeight, row = job % p.inHeight;
-    // Where windows overlap the sum is rounded once.
-    RowSum<T> sum(sourceGradient + job * p.inWidth * Block, p.inWidth * Block);
-    float* gradient = sum.values();
-    for (std::int64_t ky = 0; ky < p.kernelHeight; ++ky) {
-      const std::int64_t start = row + p.padTop - ky * p.dilationHeight;
-      if (start < 0 || start % p.strideHeight != 0 || start / p.strideHeight >= p.outHeight) continue;
-      const std::int64_t outRow = (plane * p.outHeight + start / p.strideHeight) * p.outWidth;
-      for (std::int64_t x = 0; x < p.outWidth; ++x) {
-        const T* received = destinationGradient + (outRow + x) * Block;
-        const std::uint8_t* winner = indices + (outRow + x) * Block;
-        for (std::int64_t kx = 0; kx < p.kernelWidth; ++kx) {
-          const std::int64_t column = x * p.strideWidth + kx * p.dilationWidth - p.padLeft;
-          if (column < 0 || column >= p.inWidth) continue;
-          const std::int32_t place = static_cast<std::int32_t>(ky * p.kernelWidth + kx);
-          float* element = gradient + column * Block;
-#pragma omp simd
-          for (int lane = 0; lane < Block; ++lane) element[lane] += winner[lane] == place ? static_cast<float>(received[lane]) : 0.0f;
-        }
-      }
-    }
-  });
+  return [=, rows = WindowsOfInputs(rowsOf(p)), columns = WindowsOfInputs(columnsOf(p))](const std::vector<Operand>& operands,
+                                                                                       const StepParameters&) {
+    const T* received = elements<const T>(operands, 0);
+    const auto* indices = elements<const std::uint8_t>(operands, 1);
+    T* gradient = elements<T>(operands, 2);
+    parallelFor(planes.count * p.inHeight, [&](std::int64_t job) {
+      const std::int64_t plane = job / p.inHeight, row = job % p.inHeight, from = plane * p.outHeight * p.outWidth * planes.block;
+      maxPoolGradientRow<T>({received + from, indices + from, p.outWidth, p.kernelWidth, rows.all().first(row), rows.all().end(row), columns.all()},
+                            gradient + job * p.inWidth * planes.block, planes.block);
+    });
+  };
 }
 
-template <int Block, class T>
+template <class T>
 Launch compileBlocked(KernelKind kind, const Pool& p) {
   if (kind == KernelKind::maxPoolForward)
     return [p](const std::vector<Operand>& operands, const StepParameters&) {
       forward(p, elements<const T>(operands, 0), elements<T>(operands, 1), elements<std::uint8_t>(operands, 2));
     };
-  return [p](const std::vector<Operand>& operands, const StepParameters&) {
-    backward<Block>(p, elements<const T>(operands, 0), elements<const std::uint8_t>(operands, 1), elements<T>(operands, 2));
-  };
+  return backward<T>(p);
 }
 
 template <class T>
@@ -119,7 +80,7 @@ std::size_t maxPoolIndicesBytes(const Pool& p) {
 template <class T>
 Implementation compileMaxPool(KernelKind kind, const Pool& p) {
   if (!fits(p)) return {compileReference<T>(kind, p), "reference"};
-  return {channelBlock(p.layout) == 16 ? compileBlocked<16, T>(kind, p) : compileBlocked<8, T>(kind, p), "blocked loops"};
+  return {compileBlocked<T>(kind, p), "blocked loops"};
 }
 
 template Implementation compileMaxPool<float>(KernelKind, const Pool&);

@@ -1,10 +1,9 @@
 #include "pixel_loops.hpp"
 
-#include <math.h>
-
 #include <algorithm>
 
-#include "processor.hpp"
+#include "../kernels/exponential.hpp"
+#include "lanes.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -13,39 +12,31 @@ namespace {
 constexpr std::int64_t longest = 64;
 
 template <int Block, class T>
-TILEFOLD_INLINE void weightedSum(const T* pixels, const float* weights, std::int64_t count, float (&sum)[Block]) {
-#pragma omp simd
-  for (int lane = 0; lane < Block; ++lane) sum[lane] = weights[0] * static_cast<float>(pixels[lane]);
-  for (std::int64_t i = 1; i < count; ++i)
-#pragma omp simd
-    for (int lane = 0; lane < Block; ++lane) sum[lane] += weights[i] * static_cast<float>(pixels[i * Block + lane]);
+TILEFOLD_INLINE typename Lanes<Block>::Floats weightedSum(const T* pixels, const float* weights, std::int64_t count) {
+  typename Lanes<Block>::Floats sum = weights[0] * Lanes<Block>::at(pixels);
+  for (std::int64_t i = 1; i < count; ++i) sum += weights[i] * Lanes<Block>::at(pixels + i * Block);
+  return sum;
 }
 
 template <int Block, class T>
 TILEFOLD_INLINE void gatherRowBlock(const GatherRow<T>& row, T* result) {
+  using Floats = typename Lanes<Block>::Floats;
   for (std::int64_t x = 0; x < row.count; ++x) {
     const Terms& columns = row.columns[x];
     const T* operand = row.operand + (row.rows.begin * row.operandWidth + columns.begin) * Block;
-    float part[Block];
     if (row.rows.count * columns.count <= longest) {
-      float sum[Block] = {};
-      for (std::int64_t y = 0; columns.count > 0 && y < row.rows.count; ++y) {
-        weightedSum<Block, T>(operand + y * row.operandWidth * Block, columns.weights, columns.count, part);
-        const float weight = row.rows.weights[y];
-#pragma omp simd
-        for (int lane = 0; lane < Block; ++lane) sum[lane] += weight * part[lane];
-      }
-      for (int lane = 0; lane < Block; ++lane) result[x * Block + lane] = T(sum[lane]);
+      Floats sum = {};
+      for (std::int64_t y = 0; columns.count > 0 && y < row.rows.count; ++y)
+        sum += row.rows.weights[y] * weightedSum<Block, T>(operand + y * row.operandWidth * Block, columns.weights, columns.count);
+      Lanes<Block>::put(result + x * Block, sum);
       continue;
     }
     double sum[Block] = {};
     for (std::int64_t y = 0; y < row.rows.count; ++y)
       for (std::int64_t begin = 0; begin < columns.count; begin += longest) {
-        weightedSum<Block, T>(operand + (y * row.operandWidth + begin) * Block, columns.weights + begin,
-                           std::min(longest, columns.count - begin), part);
-        const double weight = static_cast<double>(row.rows.weights[y]);
-#pragma omp simd
-        for (int lane = 0; lane < Block; ++lane) sum[lane] += weight * static_cast<double>(part[lane]);
+        const Floats part = weightedSum<Block, T>(operand + (y * row.operandWidth + begin) * Block, columns.weights + begin,
+                                                  std::min(longest, columns.count - begin));
+        addLanes<Block>(row.rows.weights[y] * part, sum);
       }
     for (int lane = 0; lane < Block; ++lane) result[x * Block + lane] = T(sum[lane]);
   }
@@ -75,19 +66,17 @@ TILEFOLD_INLINE PixelSoftmax softmaxOfPixelBlock(const PixelScores& pixel, float
   for (std::int64_t b = 0; b < blocks; ++b) {
     const float* scores = pixel.scores + b * pixel.blockStride;
     const int lanes = static_cast<int>(std::min<std::int64_t>(Block, pixel.classes - b * Block));
-    double exponential[Block];
+    float values[Block];
 #pragma omp simd
     for (int lane = 0; lane < Block; ++lane) {
-      // The function of math.h, which has a vector form.
-      const double value = ::exp(static_cast<double>(scores[lane]) - static_cast<double>(largest));
-      exponential[lane] = lane < lanes ? value : 0;
-      sums[lane] += exponential[lane];
+      const float value = exponential(scores[lane] - largest);
+      values[lane] = lane < lanes ? value : 0;
     }
-    if (exponentials != nullptr)
-      for (int lane = 0; lane < Block; ++lane) exponentials[b * pixel.blockStride + lane] = static_cast<float>(exponential[lane]);
+    for (int lane = 0; lane < lanes; ++lane) sums[lane] += static_cast<double>(values[lane]);
+    if (exponentials != nullptr) std::copy_n(values, Block, exponentials + b * pixel.blockStride);
   }
   double sum = 0;
-  for (int lane = 0; lane < Block; ++lane) sum += sums[lane];
+  for (std::int64_t lane = 0; lane < std::min<std::int64_t>(Block, pixel.classes); ++lane) sum += sums[lane];
   return {static_cast<double>(largest), sum, best};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "../kernels/kernel_fields.hpp"
 
@@ -30,6 +31,36 @@ struct WindowAxis {
     const std::int64_t position = input + padBefore - tap * dilation;
     return position >= 0 && position % stride == 0 && position / stride < out ? std::optional(position / stride) : std::nullopt;
   }
+};
+
+// A window, and the place in it, counted in taps.
+struct WindowPlace {
+  std::int64_t output, tap;
+};
+
+// Of every input of an axis the windows that hold it. Belongs to a WindowsOfInputs.
+struct WindowPlaces {
+  const WindowPlace* places;
+  const std::size_t* ends;
+  std::int64_t count;  // of inputs
+  const WindowPlace* first(std::int64_t input) const { return places + (input == 0 ? 0 : ends[input - 1]); }
+  const WindowPlace* end(std::int64_t input) const { return places + ends[input]; }
+};
+
+class WindowsOfInputs {
+ public:
+  explicit WindowsOfInputs(const WindowAxis& axis) {
+    for (std::int64_t input = 0; input < axis.in; ++input) {
+      for (std::int64_t tap = axis.kernel - 1; tap >= 0; --tap)
+        if (const std::optional<std::int64_t> output = axis.output(input, tap)) places_.push_back({*output, tap});
+      ends_.push_back(places_.size());
+    }
+  }
+  WindowPlaces all() const { return {places_.data(), ends_.data(), static_cast<std::int64_t>(ends_.size())}; }
+
+ private:
+  std::vector<WindowPlace> places_;
+  std::vector<std::size_t> ends_;
 };
 
 inline WindowAxis rowsOf(const Window& w) { return {w.inHeight, w.outHeight, w.kernelHeight, w.strideHeight, w.dilationHeight, w.padTop}; }
