@@ -8,7 +8,7 @@ import { writeFileAtomic } from '../files/atomic-write'
 import type { Size } from '../options/sizes'
 import { deviceChoice, loadDeviceModel } from './device'
 import { type Measurements, type TimeLimit, measure } from './measure-kernels'
-import { type PlansToMeasure, missingKernels, missingSizes } from './missing-kernels'
+import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
 import { buildSetupGraph, imageSource } from './plan-network'
 import type { RunnableSetup } from './setup'
 import { launchedKernels } from './wanted-kernels'
@@ -68,6 +68,7 @@ export const measureModel = ({ setup, objective, out, isAnew, ...watching }: Mea
         measure({
           setup,
           rounds: [
+            ...(setup.plan === undefined ? [[missingSizesWithTiles({ ...wanted, setups: [plain] }), 1] as const] : []),
             [missingSizes({ ...wanted, setups: [...wanted.setups, ...sampled] }), 3],
             [missingKernels(wanted), 6]
           ],

@@ -62,7 +62,7 @@ const insideLongBlocks = (graph: Graph): ReadonlySet<number> => {
 }
 
 /** Graphs of at most so many nodes are searched in whole: that takes milliseconds. */
-const shortGraph = 24
+const shortGraph = 16
 
 /**
  * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op

@@ -1,5 +1,6 @@
 /**
- * The packed packages in an empty project, in short: without network, on each Node that there is.
+ * The packed packages in an empty project, in short: without network, on the oldest and the
+ * newest Node that there is.
  * All compilers and settings: test/systems/packages.test.ts.
  */
 import { readFileSync, readdirSync, renameSync } from 'node:fs'
@@ -23,6 +24,8 @@ import { root } from './command-line'
 const { project, said } = installed()
 const command = join(project, 'node_modules', '.bin', 'tilefold')
 const machines = nodes()
+/** All of them: test/systems/packages.test.ts. */
+const oldestAndNewest = [...new Set([machines[0]!, machines.at(-1)!])]
 const quiet = { NODE_NO_WARNINGS: '1' }
 const at = (...names: readonly string[]): string => join(project, ...names)
 
@@ -151,7 +154,7 @@ test('a Node that is too old, and a system without a compiler, are a sentence', 
   )
 })
 
-for (const { name, program } of machines)
+for (const { name, program } of oldestAndNewest)
   test(`programs, models and a training on ${name}`, () => {
     const runs = (folder: string, args: readonly string[], expected: string | RegExp): void =>
       prints(run(folder, program, args, quiet), expected, args.join(' '))
@@ -190,7 +193,7 @@ test('ts-node checks and runs ECMAScript modules', () => {
     'wrong.ts',
     /^wrong\.ts\(3,\d+\): error TS2322: .*"0: conv2d: the kernel 33x33 is larger than its padded input 32x32"/m
   ] as const
-  for (const [index, { name, program }] of machines.entries())
+  for (const [index, { name, program }] of oldestAndNewest.entries())
     for (const [file, expected] of [
       ['throwing.ts', /^Error: small\n +at .*throwing\.ts:6:/m] as const,
       // On each Node: test/systems/packages.test.ts.
@@ -224,7 +227,7 @@ test('TypeScript compiles what a strict project writes, our declarations include
   })
   borrow(folder, ['fp-ts'])
   prints(run(folder, process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']), '', 'tsc')
-  for (const { name, program } of machines) prints(run(folder, program, ['out/program.js'], quiet), printed, name)
+  for (const { name, program } of oldestAndNewest) prints(run(folder, program, ['out/program.js'], quiet), printed, name)
 })
 
 test.run()
