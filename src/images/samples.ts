@@ -46,7 +46,13 @@ export const asElements = (type: ElementType, bytes: Uint8Array): Elements => {
 export const asBytes = ({ buffer, byteOffset, byteLength }: Elements): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength)
 
 /** By bits and sample format of TIFF: unsigned, signed, floating-point. Signed bytes are widened. */
-const elementTypes: Readonly<Record<string, ElementType>> = { '8 1': 'uint8', '16 1': 'uint16', '16 2': 'int16', '8 2': 'int16', '32 3': 'float32' }
+const elementTypes: Readonly<Record<string, ElementType>> = {
+  '8 1': 'uint8',
+  '16 1': 'uint16',
+  '16 2': 'int16',
+  '8 2': 'int16',
+  '32 3': 'float32'
+}
 const formatNames: Readonly<Record<number, string>> = { 2: 'signed ', 3: 'floating-point ' }
 
 /** Channels of colours by photometric interpretation: grey, RGB, palette, CMYK, YCbCr. */

@@ -224,4 +224,54 @@ test('kernels of 3 channels start a network of n: their planes in turn, scaled b
   }
 })
 
+/** A big-endian TIFF of one band of uint16, whose list of strips is too long to stand by itself. */
+const writeBigEndian = (name: string, rows: number, columns: number): void => {
+  const [short, long] = [3, 4]
+  const bytes = 2 * columns
+  const tags: readonly (readonly [tag: number, type: number, count: number, value: number])[] = [
+    [256, long, 1, columns],
+    [257, long, 1, rows],
+    [258, short, 1, 16],
+    [259, short, 1, 1],
+    [262, short, 1, 1],
+    [273, long, rows, 134],
+    [277, short, 1, 1],
+    [278, short, 1, 1],
+    [279, long, rows, 134 + 4 * rows],
+    [339, short, 1, 1]
+  ]
+  const file = Buffer.alloc(134 + 8 * rows + rows * bytes)
+  file.write('MM', 'latin1')
+  file.writeUInt16BE(42, 2)
+  file.writeUInt32BE(8, 4)
+  file.writeUInt16BE(tags.length, 8)
+  tags.forEach(([tag, type, count, value], index) => {
+    const entry = 10 + 12 * index
+    file.writeUInt16BE(tag, entry)
+    file.writeUInt16BE(type, entry + 2)
+    file.writeUInt32BE(count, entry + 4)
+    if (type === short) file.writeUInt16BE(value, entry + 8)
+    else file.writeUInt32BE(value, entry + 8)
+  })
+  for (let row = 0; row < rows; row += 1) {
+    const strip = 134 + 8 * rows + row * bytes
+    file.writeUInt32BE(strip, 134 + 4 * row)
+    file.writeUInt32BE(bytes, 134 + 4 * (rows + row))
+    for (let column = 0; column < columns; column += 1) file.writeUInt16BE((row * columns + column) % 65536, strip + 2 * column)
+  }
+  writeFileSync(at(name), file)
+}
+
+test('a big-endian file of many strips is read as it is', async () => {
+  const [rows, columns] = [3000, 40]
+  writeBigEndian('big-endian.tif', rows, columns)
+  const { read, elementType } = await valueOf(openImage(at('big-endian.tif'), { level: 0 }))
+  assert.is(elementType, 'uint16')
+  for (const top of [0, 1500, rows - 2]) {
+    const window = await valueOf(read!({ top, left: 7, height: 2, width: 3 }))
+    const expected = [0, 1].flatMap((row) => [7, 8, 9].map((column) => ((top + row) * columns + column) % 65536))
+    assert.equal([...asElements('uint16', window)], expected, `${top}`)
+  }
+})
+
 test.run()

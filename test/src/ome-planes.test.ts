@@ -108,7 +108,10 @@ test('training and prediction read planes', async () => {
   const { pixels } = await valueOf(
     predict({ ...common, weights: at('planes.safetensors'), image: at('data.ome.tif'), out: at('found.tif') })
   )
-  assert.is(pixels?.reduce((sum, count) => sum + count), height * width)
+  assert.is(
+    pixels?.reduce((sum, count) => sum + count),
+    height * width
+  )
 })
 
 test.run()
