@@ -25,7 +25,7 @@ export interface ImageHeader extends Extent2 {
   readonly levels: readonly ImageLevel[]
   /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
   readonly pages: number
-  /** Of an OME-TIFF: that each channel is a page of its own, the first of several depths or times. */
+  /** Whether each channel is a page of an OME-TIFF, the first of its depths and times. */
   readonly hasPlanes?: boolean
   /** True if there is a channel beside the colours, which is dropped. */
   readonly hasAlpha: boolean

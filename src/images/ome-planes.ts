@@ -4,7 +4,7 @@ import { type Failure, inputFailure } from '../failure'
 import { extentText } from './resolution'
 import type { TiffDirectory } from './tiff-directories'
 
-/** Planes of the first image of an OME-TIFF, as its description tells: one a channel, depth, time. */
+/** Planes of the first image of an OME-TIFF: one for each channel, depth and time. */
 interface OmePixels {
   readonly order: string
   readonly sizes: Readonly<Record<'Z' | 'C' | 'T', number>>

@@ -45,7 +45,7 @@ export const asElements = (type: ElementType, bytes: Uint8Array): Elements => {
 
 export const asBytes = ({ buffer, byteOffset, byteLength }: Elements): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength)
 
-/** By bits and sample format of TIFF: unsigned, signed, floating-point. Signed bytes are widened. */
+/** By bits and sample format of TIFF: unsigned, signed, floating-point. */
 const elementTypes: Readonly<Record<string, ElementType>> = {
   '8 1': 'uint8',
   '16 1': 'uint16',
