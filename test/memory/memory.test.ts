@@ -68,9 +68,16 @@ const inPages = { allocator: 'virtual', pageBytes: 4096 } as const
 /** What a plan takes is how layers follow each other: a quarter of the channels shows it too. */
 const narrowed = inSystems ? 1 : 4
 
-const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [
+interface Case extends Wanted {
+  readonly tiled: boolean
+  readonly swaps?: true
+  /** In the long tests alone. */
+  readonly long?: true
+}
+
+const all: readonly Case[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
-  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', budget: 150e6, tiled: false, swaps: true },
+  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', budget: 150e6, tiled: false, swaps: true, long: true },
   { device: 'cpu', network: 'vgg19', input: [1, 3, 160, 128], strategy: 'dynprog', budget: 190e6, tiled: false, swaps: true },
   {
     device: 'reference',
@@ -88,10 +95,10 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
   },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, placement: inPages, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budget: 144e6, tiled: true },
-  { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false },
+  { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false, long: true },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, tiled: true },
   { device: 'reference', network: 'darknet19', narrowed, input: [2, 3, 65, 33], strategy: 'sft', segments: byHand, tiled: true },
-  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, tiled: true },
+  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, tiled: true, long: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', training: everything, tiled: false },
   { device: 'cpu', network: 'vgg16', input: [2, 3, 161, 127], strategy: 'sft', budget: 196e6, training: everything, tiled: true },
   {
@@ -101,17 +108,18 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
     strategy: 'sft',
     segments: byHand,
     training: { clipNorm: 1 },
-    tiled: true
+    tiled: true,
+    long: true
   },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'plain', tiled: false },
-  { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'vdnn', budget: 110e6, tiled: false, swaps: true },
-  { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'lms', budget: 112e6, tiled: false, swaps: true },
+  { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'vdnn', budget: 110e6, tiled: false, swaps: true, long: true },
+  { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'lms', budget: 112e6, tiled: false, swaps: true, long: true },
   {
     ...{ device: 'cpu', network: 'vgg11_bn', input: [1, 3, 321, 257], strategy: 'sft-offload', budget: 100e6, hostBudget: 70e6 },
     ...{ tiled: true, swaps: true }
   },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'chen-sqrt', training: resnetOptions, tiled: false },
-  { device: 'cpu', network: 'resnet18', input: [2, 3, 161, 127], strategy: 'sft', segments: atStatistics, tiled: true },
+  { device: 'cpu', network: 'resnet18', input: [2, 3, 161, 127], strategy: 'sft', segments: atStatistics, tiled: true, long: true },
   {
     device: 'cpu',
     network: 'resnet18',
@@ -124,6 +132,8 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
   { device: 'reference', network: 'resnet18', narrowed, input: [1, 3, 97, 97], strategy: 'sft', segments: atStatistics, tiled: true },
   { device: 'reference', network: 'resnet18', narrowed, input: [1, 3, 65, 65], strategy: 'plain', training: resnetOptions, tiled: false }
 ]
+
+const cases = all.filter(({ long }) => inSystems || long !== true)
 
 /** All in one process, whose start takes as long as many of them. */
 const answers: Answer[] = []

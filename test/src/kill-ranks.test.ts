@@ -10,7 +10,7 @@ import { writeImages } from './example-images'
 import { launch, newestStep, ranksWith, withLauncher } from './open-mpi'
 import { temporaryFolder } from './temporary-folder'
 
-const kills = inSystems ? 25 : 2
+const kills = inSystems ? 25 : 1
 const ranks = 2
 
 /** Milliseconds within which a rank is killed: after its start, and after the first new state. */
