@@ -1,6 +1,6 @@
 import { type SectionLoad, type SectionedBuffers, createSectionLoad } from './section-load'
 
-interface SearchResult {
+export interface SearchResult {
   /** `impossible` is proved; `limit` leaves it open. */
   readonly verdict: 'found' | 'impossible' | 'limit'
   /** Positions tried. */
