@@ -22,6 +22,9 @@ const createNoise = (): (() => number) => {
 /** The most by which noise makes a buffer more or less preferred. */
 const mostNoise = 0.3
 
+/** Whether sections that failed before come much sooner or somewhat: neither is always better. */
+const sharpnesses = [1, 1 / 2]
+
 /** Steps of the shortest search for each buffer. */
 const stepsForBuffer = 5
 
@@ -41,11 +44,12 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
   ]
   let steps = 0
   for (let round = 1; ; round++) {
+    const sharpness = sharpnesses[round % sharpnesses.length]!
     const most = round === 1 ? 0 : mostNoise * noise()
     for (const trait of traits) {
       const preference = Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * noise() - 1)))
       const limit = Math.min(stepsForBuffer * luby(round) * bytes.length, stepLimit - steps)
-      const { verdict, offsets, ...tried } = search(preference, limit)
+      const { verdict, offsets, ...tried } = search({ preference, sharpness, stepLimit: limit })
       steps += tried.steps
       if (verdict !== 'limit' || steps >= stepLimit) return { verdict, steps, offsets }
     }

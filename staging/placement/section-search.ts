@@ -23,8 +23,15 @@ interface Frame {
   placed: number
 }
 
-/** Searches with a preference for each buffer, higher ones first, for at most some steps. */
-export type SectionSearch = (preference: Float64Array, stepLimit: number) => SearchResult
+interface SearchOptions {
+  /** Of each buffer; the higher is tried first. */
+  readonly preference: Float64Array
+  /** The power of its failures by which a section is decided sooner. */
+  readonly sharpness: number
+  readonly stepLimit: number
+}
+
+export type SectionSearch = (options: SearchOptions) => SearchResult
 
 /**
  * Searches for offsets within a capacity, depth first, by sections: something that is left must lie
@@ -46,6 +53,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
   const floors = createSectionFloors(partial)
   const { floor, onFloor, above, lowestTop } = floors
   const failures = new Float64Array(sections).fill(1)
+  const weights = new Float64Array(sections)
   const load = new Float64Array(sections)
   /** What is left at each depth, by offset. */
   const lists: Int32Array[] = []
@@ -133,7 +141,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
       if (floor[section] === Infinity) continue
       const ways = onFloor[section]! + (mayRaise(section) ? 1 : 0)
       // Of equals the lowest floor.
-      const score = (ways - 1 + 0.001) / failures[section]! + (1e-9 * floor[section]!) / capacity
+      const score = (ways - 1 + 0.001) / weights[section]! + (1e-9 * floor[section]!) / capacity
       if (score >= least) continue
       if (floor[section]! > offsets[list[0]!]! && !candidatesOf(depth, section).every(isGrounded)) continue
       chosen = section
@@ -218,7 +226,9 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
     }
   }
 
-  return (preference, stepLimit) => {
+  return ({ preference, sharpness, stepLimit }) => {
+    const weigh = (section: number): void => void (weights[section] = failures[section]! ** sharpness)
+    failures.forEach((_, section) => weigh(section))
     partial.clear()
     frames.length = 0
     lists[0] = Int32Array.from(bytes, (_, buffer) => buffer)
@@ -238,6 +248,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
       const failed = tryNext(frame)
       if (failed !== -1) {
         failures[failed]!++
+        weigh(failed)
         undo(frame)
       } else if (counts[frames.length] === 0) return result('found')
       else frames.push(openFrame(frames.length, preference))
