@@ -1,5 +1,5 @@
-import { type Lifetime } from '../../staging'
-import { type Draw, drawsOf } from './random-nets'
+import { randomStream } from '../src/numbers/random'
+import type { Lifetime } from '../staging'
 
 /** A rectangle of time by units of memory. */
 interface Rectangle {
@@ -8,6 +8,9 @@ interface Rectangle {
   readonly low: number
   readonly high: number
 }
+
+/** A whole number from `from` to `to`, both included. */
+type Draw = (from: number, to: number) => number
 
 export interface CutInstance {
   readonly name: string
@@ -68,8 +71,10 @@ const cutPinwheel = ({ from, to, low, high }: Rectangle, draw: Draw): readonly R
  * until there is slack. The same options give the same instance.
  */
 export const cutInstance = ({ seed, buffers, moments, slack }: CutOptions): CutInstance => {
-  const draw = drawsOf(seed)
-  const chance = (share: number): boolean => draw(1, 1_000_000) <= 1_000_000 * share
+  const { uniform } = randomStream(seed, 'cuts')
+  let drawn = 0
+  const draw: Draw = (from, to) => from + Math.floor(uniform(drawn++) * (to - from + 1))
+  const chance = (share: number): boolean => uniform(drawn++) < share
   const units = capacity / unit
   /** Shares of time and of memory, so that both are cut as often. */
   const area = ({ from, to, low, high }: Rectangle): number => ((to - from) / moments) * ((high - low) / units)
