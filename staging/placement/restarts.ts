@@ -1,4 +1,4 @@
-import type { SearchResult } from './branch-and-bound'
+import { type SearchResult, branchAndBound } from './branch-and-bound'
 import type { SectionedBuffers } from './section-load'
 import { createSectionSearch } from './section-search'
 
@@ -28,10 +28,29 @@ const sharpnesses = [1, 1 / 2]
 /** Steps of the shortest search for each buffer. */
 const stepsForBuffer = 5
 
+/** Steps of branch-and-bound that take as long as one of a search by sections. */
+export const stepsOfSectionStep = 10
+
+/** Branch-and-bound by preference, the higher first. */
+const branchAndBoundBy = (buffers: SectionedBuffers, preference: Float64Array, capacity: number, stepLimit: number): SearchResult => {
+  const order = Int32Array.from(preference, (_, buffer) => buffer).sort((a, b) => preference[b]! - preference[a]! || a - b)
+  const ordered: SectionedBuffers = {
+    sections: buffers.sections,
+    from: order.map((buffer) => buffers.from[buffer]!),
+    to: order.map((buffer) => buffers.to[buffer]!),
+    bytes: Float64Array.from(order, (buffer) => buffers.bytes[buffer]!)
+  }
+  const found = branchAndBound(ordered, capacity, stepLimit)
+  const offsets = new Float64Array(order.length)
+  order.forEach((buffer, index) => (offsets[buffer] = found.offsets[index]!))
+  return { ...found, offsets }
+}
+
 /**
  * Searches for offsets within a capacity again and again, with other preferences: long lives, large
- * areas or many bytes first, with some noise. Some find in moments what others never would, so most
- * searches are short (Gomes 1998). Deterministic.
+ * areas or many bytes first, with some noise; by sections and by branch-and-bound in turn. Some find
+ * in moments what others never would, so most searches are short (Gomes 1998). Deterministic; steps
+ * are those of searches by sections.
  */
 export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, stepLimit: number): SearchResult => {
   const { from, to, bytes } = buffers
@@ -49,9 +68,13 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
     for (const trait of traits) {
       const preference = Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * noise() - 1)))
       const limit = Math.min(stepsForBuffer * luby(round) * bytes.length, stepLimit - steps)
-      const { verdict, offsets, ...tried } = search({ preference, sharpness, stepLimit: limit })
-      steps += tried.steps
-      if (verdict !== 'limit' || steps >= stepLimit) return { verdict, steps, offsets }
+      const bySections = search({ preference, sharpness, stepLimit: limit })
+      steps += bySections.steps
+      if (bySections.verdict !== 'limit' || steps >= stepLimit) return { ...bySections, steps }
+      const further = Math.min(limit, stepLimit - steps)
+      const byOffsets = branchAndBoundBy(buffers, preference, capacity, stepsOfSectionStep * further)
+      steps += Math.ceil(byOffsets.steps / stepsOfSectionStep)
+      if (byOffsets.verdict !== 'limit' || steps >= stepLimit) return { ...byOffsets, steps }
     }
   }
 }

@@ -105,8 +105,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
         const level = floors.crossingLevel(boundary)
         if (level <= floor[boundary - 1]! && level <= floor[boundary]!) continue
         if (level === Infinity) return boundary
-        for (const buffer of floors.crossingAt[boundary]!)
-          if (!partial.isPlaced[buffer] && offsets[buffer]! < level) raise(buffer, level)
+        for (const buffer of floors.crossingAt[boundary]!) if (!partial.isPlaced[buffer] && offsets[buffer]! < level) raise(buffer, level)
       }
       if (raised.to === 0) return -1
       for (let entry = 1; entry < count; entry++) settle(list, entry, list[entry]!)
@@ -134,8 +133,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
     const [list, count] = [lists[depth]!, counts[depth]!]
     let smallest = Infinity
     for (let entry = 0; entry < count; entry++) smallest = Math.min(smallest, bytes[list[entry]!]!)
-    const mayRaise = (section: number): boolean =>
-      Math.min(above[section]!, floor[section]! + smallest) + left[section]! <= capacity
+    const mayRaise = (section: number): boolean => Math.min(above[section]!, floor[section]! + smallest) + left[section]! <= capacity
     let [chosen, least] = [-1, Infinity]
     for (let section = 0; section < sections; section++) {
       if (floor[section] === Infinity) continue

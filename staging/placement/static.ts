@@ -1,7 +1,7 @@
 import { type SearchResult, branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround } from './first-fit'
 import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, placementOf } from './placement'
-import { searchWithRestarts } from './restarts'
+import { searchWithRestarts, stepsOfSectionStep } from './restarts'
 import type { SectionedBuffers } from './section-load'
 
 /** A buffer to search a place for, with what it is preferred by. */
@@ -32,9 +32,6 @@ const defaultStepLimit = (buffers: number): number => Math.ceil(4e9 / Math.max(b
  * Steps that a search gets before restarts are tried: with fewer, as for Programs, there are none.
  */
 const stepsBeforeRestarts = (buffers: number): number => Math.max(5000, 40 * buffers)
-
-/** What a step of a search by sections takes, in steps of branch-and-bound. */
-const stepsOfSectionStep = 10
 
 /** The share of the further steps that restarts get; branch-and-bound, which proves more, has the rest. */
 const restartShare = 7 / 8
@@ -110,8 +107,11 @@ const createAttempts = (sought: readonly Sought[], sections: number): ((capacity
   }
 }
 
-/** Shares of the steps: for the most that is live at once, for large buffers alone, for other heights. */
-const share = { bound: 1 / 2, large: 1 / 4, other: 1 / 8 }
+/**
+ * Shares of the steps: for the most that is live at once or for a capacity above it, for large
+ * buffers alone, for any other height.
+ */
+const share = { bound: 1 / 2, capacity: 3 / 4, large: 1 / 4, other: 1 / 8 }
 
 /** Large buffers alone are placed in few steps or in none. */
 const maxStepsForLarge = 200_000
@@ -192,7 +192,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     const around = firstFitAround(lifetimes, new Map(fixed), alignment)
     if (offsets.size > 0 && around.peakBytes < best.peakBytes) best = around
   }
-  if (best.peakBytes > enough) seek(enough, capacity > bound ? 1 : share.bound)
+  if (best.peakBytes > enough) seek(enough, capacity > bound ? share.capacity : share.bound)
   while (best.peakBytes > enough && steps < stepLimit && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
     const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment
     seek(Math.max(middle, missed + alignment), share.other)
