@@ -75,7 +75,7 @@ export interface PlannedPrediction {
 /** Sides are rounded down to multiples of this at most, to find some that a network keeps. */
 const mostStride = 128
 
-/** What scores read, at the largest sides, no larger than these, of which a network makes scores. */
+/** What scores read, at the largest sides that are no larger and that a network makes scores of. */
 const fieldsWithin = (network: Pick<WindowedNetwork, 'graphAt'>, { height, width }: Extent2): ReceptiveFields | undefined => {
   for (let stride = 1; stride <= Math.min(mostStride, height, width); stride += 1) {
     const fields = fieldsAt(network, { height: height - (height % stride), width: width - (width % stride) })
