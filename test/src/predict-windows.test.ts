@@ -78,7 +78,10 @@ test('probabilities, polygons and the mask of a .tif are of the same pixels', as
   const { report } = await predicted({ image: at('1.png'), out: at('probabilities.tif'), probabilities: 'float32' })
   const mask = await classesIn(at('mask.tif'))
   const file = await fromFile(at('probabilities.tif'))
-  const values = (await (await file.getImage()).readRasters({ interleave: true })) as unknown as Float32Array & { readonly height: number; readonly width: number }
+  const values = (await (await file.getImage()).readRasters({ interleave: true })) as unknown as Float32Array & {
+    readonly height: number
+    readonly width: number
+  }
   file.close()
   assert.equal([values.height, values.width, values.length], [height, width, height * width * classes])
   const highest = Uint8Array.from({ length: height * width }, (_, pixel) => {
