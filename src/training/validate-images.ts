@@ -154,7 +154,7 @@ const validateGroup = (
 
 /** A small picture of the middle of an image, beside the classes that are predicted there. */
 const pictureMiddle = (
-  { loader, crop, measure }: WholeValidation,
+  { loader, crop }: WholeValidation,
   { example }: ValidatedImage,
   predicted: Uint8Array
 ): Outcome<readonly SeenCrop[]> => {
@@ -164,8 +164,8 @@ const pictureMiddle = (
     TE.bindTo('image'),
     TE.bind('target', () => (isMask(label) ? loader.classes(example, label, place) : TE.right(new Uint8Array(0)))),
     TE.chainTaskK(({ image, target }: { readonly image: Image; readonly target: Uint8Array }) => async () => {
-      const pictured = await pictureCrops({ images: [image], target }, [example], [0], crop, measure.classes)
-      return pictured({ view: () => predicted }, 'mask')
+      const pictured = await pictureCrops({ images: [image], target }, [example], [0], crop)
+      return pictured({ view: () => predicted }, undefined)
     })
   )
 }
