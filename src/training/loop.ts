@@ -225,6 +225,8 @@ export interface TrainedRecord extends TrainingRecord {
   readonly skippedCrops?: number
   /** The images that these were of. */
   readonly skippedCropsOf?: readonly string[]
+  /** Tiles of one colour that were not computed; absent where all were. */
+  readonly repeatedTiles?: number
   /** Images that could not be read and were left out of validations, where that was asked for. */
   readonly skippedImages?: readonly string[]
   /** What it started from, where a weights file was read. */

@@ -162,6 +162,7 @@ const trainOn =
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
       ...trained,
+      ...(network.repeatedTiles() > 0 && { repeatedTiles: network.repeatedTiles() }),
       ...present({ weights: network.startingWeights, ...skipped.counts() })
     }))
     if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
