@@ -189,7 +189,7 @@ export const predictOptions = {
     otherwise: 'what the weights say, or cross-entropy'
   }),
   /** Path of an image, of any size that the model takes. */
-  image: optional(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input', { conflicts: ['data'] }),
+  image: optional(path('file'), 'PNG, JPEG, TIFF, WebP or a slide; its size is the input', { conflicts: ['data'] }),
   /** Instead of `image`: a folder of images, or a CSV file with a column `path`. */
   data: optional(path('path'), 'instead of --image: a folder of images, or a CSV with a column path', { conflicts: ['image'] }),
   ...resolutionOptions,
