@@ -58,12 +58,12 @@ const headerFailure =
   (path: string, { directories, start }: Start) =>
   (thrown: unknown): Failure => {
     if (!noHeader.test(reasonOf(thrown)) || directories.length > 0) return readFailure(path)(thrown)
+    const fail = (fault: string): Failure => inputFailure(`the image ${path} cannot be read: ${fault}, or leave it out`)
     const format = formatOf(start)
-    if (start === '') return inputFailure(`the image ${path} is empty: store it anew, or leave it out`)
-    if (format !== undefined)
-      return inputFailure(`the image ${path} is cut or damaged: it begins as a ${format}, but its header cannot be read; store it anew, or leave it out`)
-    const remedy = isDicom(start) ? 'DICOM is read by OpenSlide 4, so install that' : 'store it as one that is (docs/images.md)'
-    return inputFailure(`the image ${path} is of no format that is read: ${remedy}, or leave it out`)
+    if (start === '') return fail('it is empty; store it anew')
+    if (format !== undefined) return fail(`it begins as a ${format}, but is cut or damaged in its header; store it anew`)
+    if (isDicom(start)) return fail('it is DICOM, which OpenSlide 4 reads; install that')
+    return fail('it is of no format that is read (docs/images.md); store it as one that is')
   }
 
 /** Channels of colours by colour space. */
@@ -159,10 +159,7 @@ const storedHeaderOf = (
 
 const decodedHeader = (path: string, found: Start, reading: Reading): Outcome<ImageHeader> =>
   pipe(
-    TE.tryCatch(
-      async () => loadSharp()(path, sharpOptions).metadata(),
-      headerFailure(path, found)
-    ),
+    TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), headerFailure(path, found)),
     TE.chainFirstEitherK((metadata) => checkSamples(path, metadata)),
     TE.chainEitherK((metadata) => headerOf(path, { metadata, directories: found.directories }, reading))
   )
