@@ -6,6 +6,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Slide, openSlide } from '../../native'
+import { associatedImages } from './associated-images'
 import { formatOf, isDicom, isMirax, isSlide, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
@@ -25,6 +26,8 @@ export interface ImageHeader extends Extent2 {
   readonly levels: readonly ImageLevel[]
   /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
   readonly pages: number
+  /** What some of these pages are called: a slide's thumbnail, its label and macro. */
+  readonly associated?: readonly string[]
   /** Whether each channel is a page of an OME-TIFF, the first of its depths and times. */
   readonly hasPlanes?: boolean
   /** True if there is a channel beside the colours, which is dropped. */
@@ -118,6 +121,7 @@ const headerOf = (path: string, { metadata, directories }: Found, reading: Readi
       samples: stored ?? colours,
       levels,
       pages: Math.max(1, pages - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
+      associated: associatedImages(directories),
       hasAlpha: stored === undefined && (hasAlpha || channels > (coloursOf[space] ?? channels)),
       orientation,
       colourSpace: space,
@@ -149,6 +153,7 @@ const storedHeaderOf = (
       samples,
       levels,
       pages: directories.filter(({ subDirectory }) => subDirectory === undefined).length - pagesRead + 1,
+      associated: associatedImages(directories),
       ...(planes.length > 0 && { hasPlanes: true }),
       hasAlpha: false,
       orientation: 1,

@@ -10,7 +10,7 @@ import type { Input } from './input'
 
 type Code = Program['step']['code']
 
-/** The parts that code loads of an image that is all of the input, not flipped, in its order. */
+/** The parts that code loads of its input, in its order. */
 function* loadedParts(code: Code, kernels: Program['kernels'], tile: readonly number[] = [0, 0, 0]): Generator<ImageWindow> {
   for (const instruction of code)
     if (instruction.kind === 'loop')
@@ -53,9 +53,23 @@ export const splitPart = (part: ImageWindow, tile: Extent2, mostPixels: number):
   )
 }
 
-/** The windows that a step asks for of an image of the input's size, in order. */
-export function* windowsOfStep(program: Program, { windowBytes, tile }: ReadPixels, bytesOfPixel: number): Generator<ImageWindow> {
-  for (const part of loadedParts(program.step.code, program.kernels)) yield* splitPart(part, tile, windowBytes / bytesOfPixel)
+/** Where in an image the input begins, which is not flipped. */
+export interface Corner {
+  readonly top: number
+  readonly left: number
+}
+
+const corner: Corner = { top: 0, left: 0 }
+
+/** The windows that a step asks for of an image, in order. */
+export function* windowsOfStep(
+  program: Program,
+  { windowBytes, tile }: ReadPixels,
+  bytesOfPixel: number,
+  { top, left }: Corner = corner
+): Generator<ImageWindow> {
+  for (const part of loadedParts(program.step.code, program.kernels))
+    yield* splitPart({ ...part, top: part.top + top, left: part.left + left }, tile, windowBytes / bytesOfPixel)
 }
 
 const isSame = (one: ImageWindow, other: ImageWindow): boolean =>
@@ -107,14 +121,14 @@ export const readAhead = (read: ReadWindow, expected: Iterator<ImageWindow>): Ah
 }
 
 /**
- * Hands `use` the image with its windows read ahead of a step of the program that takes all of it,
- * and frees what is left of them, whether `use` fails or not.
+ * Hands `use` the image with its windows read ahead of a step of the program that takes it from
+ * `from` on, and frees what is left of them, whether `use` fails or not.
  */
-export const withReadAhead = <A>(input: Input, program: Program, use: (input: Input) => Outcome<A>): Outcome<A> => {
+export const withReadAhead = <A>(input: Input, program: Program, use: (input: Input) => Outcome<A>, from?: Corner): Outcome<A> => {
   const { pixels, channels, elementType = 'uint8' } = input
   if (!('readWindow' in pixels)) return use(input)
   const { readWindow } = pixels
-  const open = TE.fromIO(() => readAhead(readWindow, windowsOfStep(program, pixels, pixelBytes({ channels, elementType }))))
+  const open = TE.fromIO(() => readAhead(readWindow, windowsOfStep(program, pixels, pixelBytes({ channels, elementType }), from)))
   return withResource(
     open,
     (ahead) => use({ ...input, pixels: { ...pixels, readWindow: ahead.readWindow } }),

@@ -15,7 +15,7 @@ import type { CropPlacement } from './crop-mask'
 import type { ImageLoader } from './image-loader'
 import type { Quality } from '../metrics/quality'
 import { pictureCrops, shownPlaces } from './seen-crops'
-import { type WindowSpan, windowSpans } from './window-spans'
+import { type WindowSpan, windowSpans } from '../running/window-spans'
 import { type PixelCounts, type PixelMeasure, qualityOf, sumCounts, tallyImage } from '../metrics/pixel-tally'
 import type { ValidatedImage, ValidationGroup } from './plan-validation'
 import { type ScoreCounts, areasUnderCurves, emptyScoreCounts } from '../metrics/score-areas'
@@ -154,7 +154,7 @@ const validateGroup = (
 
 /** A small picture of the middle of an image, beside the classes that are predicted there. */
 const pictureMiddle = (
-  { loader, crop, measure }: WholeValidation,
+  { loader, crop }: WholeValidation,
   { example }: ValidatedImage,
   predicted: Uint8Array
 ): Outcome<readonly SeenCrop[]> => {
@@ -164,8 +164,8 @@ const pictureMiddle = (
     TE.bindTo('image'),
     TE.bind('target', () => (isMask(label) ? loader.classes(example, label, place) : TE.right(new Uint8Array(0)))),
     TE.chainTaskK(({ image, target }: { readonly image: Image; readonly target: Uint8Array }) => async () => {
-      const pictured = await pictureCrops({ images: [image], target }, [example], [0], crop, measure.classes)
-      return pictured({ view: () => predicted }, 'mask')
+      const pictured = await pictureCrops({ images: [image], target }, [example], [0], crop)
+      return pictured({ view: () => predicted }, undefined)
     })
   )
 }

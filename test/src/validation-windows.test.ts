@@ -23,7 +23,7 @@ import {
 import { frozenModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import { withNetwork } from '../../src/running/running-network'
-import { windowExtent, windowSpans } from '../../src/training/window-spans'
+import { windowExtent, windowSpans } from '../../src/running/window-spans'
 import { buildGraph, receptiveField, type ReceptiveField } from '../../staging'
 import { must } from '../must'
 import { propertyRuns } from '../property-runs'
@@ -49,6 +49,15 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
     }),
     propertyRuns(500)
   )
+})
+
+test('of a side that is no multiple of the stride the same outputs are moved, whatever the windows', () => {
+  const field: ReceptiveField = { stride: 4, before: 8, after: 12 }
+  /** Where the window begins, beside a multiple of the stride, that each output is taken of. */
+  const phases = (extent: number): readonly number[] =>
+    windowSpans(101, extent, field).flatMap(({ start, from, to }) => new Array<number>(to - from).fill(start % 4))
+  const wanted = Array.from({ length: 101 }, (_, at) => (at < 100 - 12 ? 0 : 1))
+  for (const extent of [24, 28, 60, 96, 100]) assert.equal(phases(extent), wanted, `windows of ${extent}`)
 })
 
 test('windows that are no larger than what lies around an output cover the side that they are, and no longer one', () => {

@@ -15,15 +15,19 @@ export interface ReceptiveFields {
 
 /**
  * Windows of `extent` along a side of `length`, in turn, which together take each output once. Each
- * takes what it makes as the whole image does; the last one ends where the image ends. `extent` is
- * `length`, or larger than what lies before and after an output; all else throws.
+ * takes what it makes as the whole image does. A side that is no multiple of the network's stride
+ * has a last one which ends where the image ends, and of which no more is taken than what others
+ * cannot make; so outputs are the same whatever `extent` is. It is `length`, or a multiple of the
+ * stride and larger than what lies before and after an output; all else throws.
  */
 export const windowSpans = (length: number, extent: number, field: ReceptiveField | undefined): readonly WindowSpan[] => {
   if (extent === length || field === undefined) return [{ start: 0, from: 0, to: length }]
   const { stride, before, after } = field
+  const lastAligned = Math.floor((length - extent) / stride) * stride
   const spans: WindowSpan[] = []
   for (let from = 0; from < length;) {
-    const start = Math.min(Math.max(0, Math.floor((from - before) / stride) * stride), length - extent)
+    const aligned = Math.min(Math.max(0, Math.floor((from - before) / stride) * stride), lastAligned)
+    const start = from < lastAligned + extent - after ? aligned : length - extent
     const to = start + extent === length ? length : start + extent - after
     if (to <= from) throw new Error(`windows of ${extent} pixels never cover ${length}: ${before} lie before their outputs, ${after} after`)
     spans.push({ start, from, to })

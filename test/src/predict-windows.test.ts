@@ -1,0 +1,145 @@
+/**
+ * Images of sides that a network does not keep are predicted by windows, as a validation counts
+ * them: in masks, probabilities and polygons, of one image and of lists.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { fromFile } from 'geotiff'
+import sharp from 'sharp'
+import { type Model, convTranspose2d, maxPool2d } from '../../dsl'
+import { type Planned, type PredictOptions, predict } from '../../src'
+import { noise, writeColours } from './example-images'
+import { at, classes, extents, maskOf, skipping, trained, writeMaskedImages } from './masked-images'
+import { failureOf, valueOf } from './outcome'
+
+const common = { model: skipping, device: 'reference', precision: 'float64', threads: 1, weights: at('w.safetensors') } as const
+const { height, width } = extents[1]
+const halving: Model = { name: 'halving', layers: [maxPool2d({ k: 4 }), convTranspose2d({ out: classes, k: 4, s: 4 })] }
+
+const predicted = async (options: Partial<PredictOptions>) => {
+  const [notices, plans]: [string[], Planned[]] = [[], []]
+  const report = await valueOf(
+    predict({ ...common, ...options, onNotice: (sentence) => notices.push(sentence), onPlan: (planned) => plans.push(planned) })
+  )
+  return { report, notices, plans }
+}
+
+const classesIn = (path: string): Promise<Buffer> => sharp(path).extractChannel(0).raw().toBuffer()
+
+const assertSame = (one: Uint8Array, other: Uint8Array, what: string): void =>
+  assert.is(Buffer.compare(one, other), 0, `${what}: ${one.filter((value, at) => value !== other[at]).length} pixels differ`)
+
+test.before(async () => {
+  await writeMaskedImages()
+  await trained({ save: at('w.safetensors') })
+})
+
+test('the mask has of each pixel what a validation counts, which is what the whole image makes where it is cut', async () => {
+  writeFileSync(at('odd.csv'), 'path,mask\n1.png,1.mask.png\n')
+  const again = at('again.safetensors')
+  const { report } = await trained({ validation: at('odd.csv'), save: again })
+  const { report: found, notices } = await predicted({ weights: again, image: at('1.png'), out: at('odd.png') })
+  assert.equal(notices, [
+    'skipping does not keep the sides of images of 101x94: they are predicted by windows of 76x72, as a validation does'
+  ])
+  const mask = await classesIn(at('odd.png'))
+  assert.is(mask.length, height * width)
+  const counts = Array.from({ length: classes }, () => new Array<number>(classes).fill(0))
+  const pixels = new Array<number>(classes).fill(0)
+  maskOf(1).forEach((label, index) => {
+    pixels[mask[index]!]! += 1
+    if (label !== 255) counts[label]![mask[index]!]! += 1
+  })
+  assert.equal(report.validations!.at(-1)!.confusion, counts)
+  assert.equal(found.pixels, pixels)
+  // The same image without its last row and columns is predicted at once.
+  await sharp(at('1.png')).extract({ left: 0, top: 0, height: 100, width: 92 }).toFile(at('cut.png'))
+  await predicted({ weights: again, image: at('cut.png'), out: at('cut.mask.png') })
+  const cut = await classesIn(at('cut.mask.png'))
+  const reach = 12
+  for (let row = 0; row < 100 - reach; row += 1)
+    assertSame(mask.subarray(row * width, row * width + 92 - reach), cut.subarray(row * 92, (row + 1) * 92 - reach), `row ${row}`)
+})
+
+test('a smaller budget has smaller windows, and tiles are read window by window: the same mask', async () => {
+  await predicted({ image: at('1.png'), out: at('large.png') })
+  await sharp(at('1.png')).tiff({ tile: true, tileWidth: 16, tileHeight: 16, compression: 'deflate' }).toFile(at('tiled.tif'))
+  const { plans, report } = await predicted({ image: at('tiled.tif'), out: at('small.png'), budget: '300KB' })
+  assert.ok(report.peakDeviceBytes <= 300_000)
+  assert.ok(report.windowBytes! > 0)
+  assert.is(plans.length, 1)
+  assertSame(await classesIn(at('small.png')), await classesIn(at('large.png')), 'the budget')
+})
+
+test('probabilities, polygons and the mask of a .tif are of the same pixels', async () => {
+  await predicted({ image: at('1.png'), out: at('mask.tif') })
+  await predicted({ image: at('1.png'), out: at('polygons.geojson') })
+  const { report } = await predicted({ image: at('1.png'), out: at('probabilities.tif'), probabilities: 'float32' })
+  const mask = await classesIn(at('mask.tif'))
+  const file = await fromFile(at('probabilities.tif'))
+  const values = (await (await file.getImage()).readRasters({ interleave: true })) as unknown as Float32Array & {
+    readonly height: number
+    readonly width: number
+  }
+  file.close()
+  assert.equal([values.height, values.width, values.length], [height, width, height * width * classes])
+  const highest = Uint8Array.from({ length: height * width }, (_, pixel) => {
+    const of = values.subarray(pixel * classes, (pixel + 1) * classes)
+    assert.ok(Math.abs(of.reduce((sum, one) => sum + one, 0) - 1) < 1e-6)
+    return of.indexOf(Math.max(...of))
+  })
+  assertSame(highest, mask, 'the highest')
+  const counted = new Array<number>(classes).fill(0)
+  mask.forEach((one) => (counted[one]! += 1))
+  assert.equal(report.pixels, counted)
+  const areas = new Array<number>(classes).fill(0)
+  const { features } = JSON.parse(readFileSync(at('polygons.geojson'), 'utf8')) as {
+    readonly features: readonly {
+      readonly geometry: { readonly coordinates: readonly (readonly (readonly [number, number])[])[] }
+      readonly properties: { readonly classification: { readonly name: string } }
+    }[]
+  }
+  const areaOf = (ring: readonly (readonly [number, number])[]): number =>
+    Math.abs(ring.slice(1).reduce((sum, [x, y], index) => sum + ring[index]![0] * y - x * ring[index]![1], 0)) / 2
+  for (const { geometry, properties } of features) {
+    const [outer, ...holes] = geometry.coordinates.map(areaOf)
+    areas[Number(properties.classification.name)]! += holes.reduce((rest, hole) => rest - hole, outer!)
+  }
+  assert.equal(areas, counted)
+})
+
+test('of a folder each image is as it is alone, whether its sides are kept or not, and a sentence says it once', async () => {
+  mkdirSync(at('folder'))
+  for (const [name, from] of [
+    ['a', 0],
+    ['b', 1],
+    ['c', 1]
+  ] as const)
+    await sharp(at(`${from}.png`))
+      .negate(name === 'c')
+      .toFile(at(`folder/${name}.png`))
+  await writeColours(at('folder/d.png'), noise(3 * 90 * 77, 3), { height: 90, width: 77 })
+  const { report, notices } = await predicted({ data: at('folder'), out: at('masks'), formats: ['png'] })
+  assert.is(report.images!.length, 4)
+  assert.is(notices.length, 1)
+  for (const name of ['a', 'b', 'c', 'd']) {
+    const alone = await predicted({ image: at(`folder/${name}.png`), out: at('alone.png') })
+    assertSame(readFileSync(at(`masks/${name}.png`)), readFileSync(at('alone.png')), name)
+    assert.equal(alone.report.pixels, report.images!.find(({ path }) => path.endsWith(`${name}.png`))!.pixels)
+  }
+})
+
+test('what is smaller than a score reads has no exact windows, and neither has a budget that no window fits', async () => {
+  await writeColours(at('small-image.png'), noise(3 * 26 * 26, 3), { height: 26, width: 26 })
+  const { code, message } = await failureOf(predict({ ...common, image: at('small-image.png'), out: at('x.png') }))
+  assert.is(code, 'input')
+  assert.match(message, /; images of 26x26 cannot be predicted by windows \(they are smaller than the 28x28 pixels that a score reads\)$/)
+  await trained({ model: halving, steps: 1, save: at('halving.safetensors') })
+  const tight = { ...common, model: halving, weights: at('halving.safetensors'), image: at('1.png'), out: at('x.png'), budget: '1KB' }
+  const failure = await failureOf(predict(tight))
+  assert.is(failure.code, 'budget')
+  assert.match(failure.message, /; images of 101x94 cannot be predicted by windows \(.* needs? /)
+})
+
+test.run()
