@@ -75,7 +75,7 @@ interface Updates {
 }
 
 /**
- * Which micro-batches of an update a rank runs: every so manyth; all of them, its part of each, where
+ * Which micro-batches of an update a rank runs: every so manyth; all, its part of each, where
  * ranks share rows.
  */
 export const shareOf = ({ options, ranks }: TrainingRequest): Pick<Ranks, 'rank' | 'size'> =>
