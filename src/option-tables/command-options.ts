@@ -25,8 +25,6 @@ import {
   runTraceOption,
   seedOption,
   setupOptions,
-  searchingOption,
-  signalOption,
   watchingOptions
 } from './setup-options'
 import { type Size, parseSize } from '../options/sizes'
@@ -108,9 +106,10 @@ export const compareOptions = {
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),
   /** The strategies to compare; all where absent. */
   strategies: withDefault(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
+  /** Kernels are measured, where they are, of the plan without a budget. */
+  ...measureOption,
   ...reportOption,
-  ...searchingOption,
-  ...signalOption
+  ...watchingOptions
 }
 
 export interface CompareOptions extends OptionsOf<typeof compareOptions>, ModelOptions {}
