@@ -25,8 +25,6 @@ export interface DecodedImage {
   readonly elementType: ElementType
 }
 
-export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.svs', '.webp']
-
 /** Larger images are unpacked on disk. */
 export const maxBytesInMemory = 2 ** 30
 

@@ -219,6 +219,40 @@ test('other formats under these names are refused by name', async () => {
     assert.match((await failureOf(decodeImage(at(name!), one))).message, new RegExp(`is of the format ${format}: store it as PNG, JPEG`))
 })
 
+test('a header that is cut, an empty file, and another format have a sentence each', async () => {
+  const whole = sharp(Buffer.alloc(3 * 64 * 64, 7), { raw: { height: 64, width: 64, channels: 3 } })
+  for (const [format, kept] of [
+    ['PNG', 20],
+    ['JPEG', 40],
+    ['WebP', 18],
+    ['TIFF', 6]
+  ] as const) {
+    const file = at(`header.${format}`)
+    const bytes = await whole
+      .clone()
+      .toFormat(format.toLowerCase() as 'png')
+      .toBuffer()
+    writeFileSync(file, bytes.subarray(0, kept))
+    assert.is(
+      (await failureOf(readHeader(file))).message,
+      `the image ${file} cannot be read: it begins as a ${format}, but is cut or damaged in its header; store it anew, or leave it out`
+    )
+  }
+  const sentenceOf = async (bytes: string): Promise<string> => {
+    writeFileSync(at('start'), bytes, 'latin1')
+    return (await failureOf(readHeader(at('start')))).message
+  }
+  assert.is(await sentenceOf(''), `the image ${at('start')} cannot be read: it is empty; store it anew, or leave it out`)
+  assert.is(
+    await sentenceOf('neither\0this nor that'),
+    `the image ${at('start')} cannot be read: it is of no format that is read (docs/images.md); store it as one that is, or leave it out`
+  )
+  assert.match(
+    await sentenceOf(`${'\0'.repeat(128)}DICM`),
+    /start cannot be read: it is DICOM, which OpenSlide 4 reads; install that, or leave it out$/
+  )
+})
+
 test('what is no ordinary file is refused without opening it', async () => {
   execFileSync('mkfifo', [at('pipe.png')])
   for (const path of [at('pipe.png'), folder, '/dev/zero']) {
