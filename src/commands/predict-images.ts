@@ -14,7 +14,7 @@ import { sourceFor } from '../predicting/input-channels'
 import type { ImagePrediction } from '../option-tables/command-options'
 import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
-import { heldBytes } from '../predicting/input'
+import { heldBytesOf } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
 import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
 import { countClasses, pixelScoresOf } from '../predicting/pixel-scores'
@@ -101,7 +101,7 @@ const record =
       TE.traverseSeqArray(write)(files),
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
-        const held = heldBytes(input)
+        const held = heldBytesOf(input)
         const before = progress.used
         progress.images[at] = predicted
         progress.used = {

@@ -7,7 +7,7 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Slide, openSlide } from '../../native'
 import { associatedImages } from './associated-images'
-import { formatOf, isDicom, isMirax, isSlide, startBytes } from './slide-format'
+import { formatOf, isDicom, isMirax, isSlide, otherFormatOf, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
 import { type GroundTransform, groundAt } from './ground-transform'
@@ -42,10 +42,19 @@ export interface ImageHeader extends Extent2 {
   readonly ground?: GroundTransform
 }
 
-export const readFailure =
+const readFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
     inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
+
+/** Of pixels that a decoder stops at, though the header could be read. */
+export const decodeFailure =
+  (path: string) =>
+  (thrown: unknown): Failure => {
+    const failure = readFailure(path)(thrown)
+    const isGone = /is missing/.test(reasonOf(thrown))
+    return isGone ? failure : inputFailure(`${failure.message}; it is cut or damaged, so store it anew or leave it out`)
+  }
 
 interface Start {
   readonly directories: readonly TiffDirectory[]
@@ -66,7 +75,9 @@ const headerFailure =
     if (start === '') return fail('it is empty; store it anew')
     if (format !== undefined) return fail(`it begins as a ${format}, but is cut or damaged in its header; store it anew`)
     if (isDicom(start)) return fail('it is DICOM, which OpenSlide 4 reads; install that')
-    return fail('it is of no format that is read (docs/images.md); store it as one that is')
+    const other = otherFormatOf(start)
+    const fault = other === undefined ? 'it is of no format that is read' : `it is ${other}, which is not read`
+    return fail(`${fault} (docs/images.md); store it as PNG, JPEG, TIFF or WebP`)
   }
 
 /** Channels of colours by colour space. */

@@ -13,11 +13,32 @@ const marks: readonly (readonly [format: string, mark: string])[] = [
   ['BigTIFF', 'MM\0+']
 ]
 
+/** First bytes of formats that are told by name where nothing reads them. */
+const otherMarks: readonly (readonly [format: string, mark: string])[] = [
+  ['a BMP', 'BM'],
+  ['JPEG 2000', '\0\0\0\x0cjP  '],
+  ['JPEG 2000', '\xff\x4f\xff\x51'],
+  ['JPEG XL', '\0\0\0\x0cJXL '],
+  ['JPEG XL', '\xff\x0a'],
+  ['a CZI of Zeiss', 'ZISRAWFILE'],
+  ['an ND2 of Nikon', '\xda\xce\xbe\x0a'],
+  ['a LIF of Leica', '\x70\0\0\0'],
+  ['a FITS', 'SIMPLE  ='],
+  ['a PSD', '8BPS'],
+  ['an OpenEXR', 'v/1\x01'],
+  ['HDF5', '\x89HDF'],
+  ['a ZIP archive', 'PK\x03\x04'],
+  ['a PDF', '%PDF']
+]
+
 /** Of the first bytes of a file, as many as tell what it is. */
 export const startBytes = 132
 
 /** What a file begins as, of its first bytes as letters; undefined of other formats. */
 export const formatOf = (start: string): string | undefined => marks.find(([, mark]) => start.startsWith(mark))?.[0]
+
+/** The format, with its article, of what begins as no image that is read; undefined of others. */
+export const otherFormatOf = (start: string): string | undefined => otherMarks.find(([, mark]) => start.startsWith(mark))?.[0]
 
 /** Tells a file of DICOM by its first bytes. */
 export const isDicom = (start: string): boolean => start.slice(128, startBytes) === 'DICM'

@@ -14,7 +14,6 @@ import { type Input, readInput } from './input'
 import { type JoinedOutputs, joinWindows } from './join-windows'
 import type { Outputs } from './outputs'
 import type { Prediction } from './prediction'
-import { withReadAhead } from './read-ahead'
 
 const notFlipped = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
 
@@ -53,22 +52,12 @@ const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
 
 /** The step of one window; milliseconds that it took. */
 const runWindow = <S>(
-  { windows: { planned }, signal }: ImageRun<S>,
+  { signal }: ImageRun<S>,
   network: RunningNetwork,
   input: Input,
   { start: top }: WindowSpan,
   { start: left }: WindowSpan
-): Outcome<number> =>
-  withAbort(
-    signal,
-    network,
-    withReadAhead(
-      input,
-      planned.staged.program,
-      (ahead) => network.step(noUpdate, [{ ...ahead, ...notFlipped, cropTop: top, cropLeft: left }]),
-      { top, left }
-    )
-  )
+): Outcome<number> => withAbort(signal, network, network.step(noUpdate, [{ ...input, ...notFlipped, cropTop: top, cropLeft: left }]))
 
 /** An image's outputs, and milliseconds of its steps. */
 interface Computed {

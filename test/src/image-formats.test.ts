@@ -11,6 +11,7 @@ import { readHeader } from '../../src/images/image-header'
 import { imageNotices } from '../../src/images/image-notices'
 import { decodeMask } from '../../src/images/masks'
 import type { Extent2 } from '../../src/images/resolution'
+import { noise } from './example-images'
 import { type PngOptions, type TiffOptions, chunk, greyProfile, profileChunk, writePng, writeTiff } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -245,11 +246,28 @@ test('a header that is cut, an empty file, and another format have a sentence ea
   assert.is(await sentenceOf(''), `the image ${at('start')} cannot be read: it is empty; store it anew, or leave it out`)
   assert.is(
     await sentenceOf('neither\0this nor that'),
-    `the image ${at('start')} cannot be read: it is of no format that is read (docs/images.md); store it as one that is, or leave it out`
+    `the image ${at('start')} cannot be read: it is of no format that is read (docs/images.md); store it as PNG, JPEG, TIFF or WebP, or leave it out`
   )
+  for (const [start, format] of [
+    ['BM\x36\0\x0c\0', 'a BMP'],
+    ['\0\0\0\x0cjP  \r\n', 'JPEG 2000'],
+    ['ZISRAWFILE', 'a CZI of Zeiss']
+  ] as const)
+    assert.match(await sentenceOf(start), new RegExp(`start cannot be read: it is ${format}, which is not read `))
   assert.match(
     await sentenceOf(`${'\0'.repeat(128)}DICM`),
     /start cannot be read: it is DICOM, which OpenSlide 4 reads; install that, or leave it out$/
+  )
+})
+
+test('an image that is cut behind its header says so, and what to do', async () => {
+  const bytes = await sharp(noise(3 * 64 * 64, 1), { raw: { height: 64, width: 64, channels: 3 } })
+    .png()
+    .toBuffer()
+  writeFileSync(at('cut.png'), bytes.subarray(0, bytes.length / 2))
+  assert.match(
+    (await failureOf(decodeImage(at('cut.png'), one))).message,
+    /^the image .*cut\.png cannot be read: [^;]+; it is cut or damaged, so store it anew or leave it out$/
   )
 })
 
