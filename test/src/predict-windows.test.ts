@@ -136,10 +136,18 @@ test('what is smaller than a score reads has no exact windows, and neither has a
   assert.is(code, 'input')
   assert.match(message, /; images of 26x26 cannot be predicted by windows \(they are smaller than the 28x28 pixels that a score reads\)$/)
   await trained({ model: halving, steps: 1, save: at('halving.safetensors') })
-  const tight = { ...common, model: halving, weights: at('halving.safetensors'), image: at('1.png'), out: at('x.png'), budget: '1KB' }
+  const tight = {
+    ...common,
+    model: halving,
+    weights: at('halving.safetensors'),
+    image: at('small-image.png'),
+    out: at('x.png'),
+    budget: '1KB',
+    strategy: 'plain'
+  } as const
   const failure = await failureOf(predict(tight))
   assert.is(failure.code, 'budget')
-  assert.match(failure.message, /; images of 101x94 cannot be predicted by windows \(.* needs? /)
+  assert.match(failure.message, /; images of 26x26 cannot be predicted by windows \(.* needs? /)
 })
 
 test.run()
