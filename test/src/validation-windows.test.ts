@@ -44,8 +44,13 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
         assert.ok(start >= 0 && start + extent <= length && from < to)
         if (index > 0) assert.is(from, spans[index - 1]!.to)
         assert.ok(start === 0 || from >= start + given.before, 'too near to its beginning')
-        assert.ok(start + extent === length || (to <= start + extent - given.after && start % step === 0), 'too near to its end')
+        assert.ok(start + extent === length || to <= start + extent - given.after, 'too near to its end')
+        // Once they are moved to end where the image ends, they stay so.
+        assert.ok(start % step === 0 || start % step === length % step)
+        assert.ok(index === 0 || start % step !== 0 || spans[index - 1]!.start % step === 0)
       })
+      const last = spans.at(-1)!
+      assert.is(last.start + extent, length)
     }),
     propertyRuns(500)
   )
@@ -54,10 +59,22 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
 test('of a side that is no multiple of the stride the same outputs are moved, whatever the windows', () => {
   const field: ReceptiveField = { stride: 4, before: 8, after: 12 }
   /** Where the window begins, beside a multiple of the stride, that each output is taken of. */
-  const phases = (extent: number): readonly number[] =>
-    windowSpans(101, extent, field).flatMap(({ start, from, to }) => new Array<number>(to - from).fill(start % 4))
-  const wanted = Array.from({ length: 101 }, (_, at) => (at < 100 - 12 ? 0 : 1))
-  for (const extent of [24, 28, 60, 96, 100]) assert.equal(phases(extent), wanted, `windows of ${extent}`)
+  const phases = (length: number, extent: number): readonly number[] =>
+    windowSpans(length, extent, field).flatMap(({ start, from, to }) => new Array<number>(to - from).fill(start % 4))
+  for (const extent of [24, 28, 60, 96, 100])
+    assert.equal(
+      phases(101, extent),
+      Array.from({ length: 101 }, (_, at) => (at < 50 ? 0 : 1)),
+      `windows of ${extent}`
+    )
+  // As many as of a side that is one.
+  assert.is(windowSpans(101, 76, field).length, 2)
+  // Where outputs read far to one side the seam is not in the middle.
+  const oneSided: ReceptiveField = { stride: 4, before: 0, after: 40 }
+  assert.equal(windowSpans(51, 48, oneSided), [
+    { start: 0, from: 0, to: 8 },
+    { start: 3, from: 8, to: 51 }
+  ])
 })
 
 test('windows that are no larger than what lies around an output cover the side that they are, and no longer one', () => {
