@@ -58,8 +58,8 @@ const bufferedBytes = ({ crop, batch, pixelBytes: each = pixelBytes(colours) }: 
 }
 
 /**
- * Host memory that crops take which are read by window: those of two steps, or the windows of one and
- * the one behind them.
+ * Host memory that crops take which are read by window: those of two steps, or the windows of one
+ * and the one behind them.
  */
 export const cropCacheBytes = (options: CropBytes): number => bufferedBytes(options) ?? heldBytes
 
