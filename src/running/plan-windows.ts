@@ -62,10 +62,6 @@ const sidesOf = (extents: readonly Extent2[], choose: (a: number, b: number) => 
   width: extents.map(({ width }) => width).reduce((a, b) => choose(a, b))
 })
 
-/** What a score reads, and the outputs that are one place of the network's stride. */
-const readText = ({ H, W }: ReceptiveFields): string =>
-  extentText({ height: H.before + H.stride + H.after, width: W.before + W.stride + W.after })
-
 /**
  * The largest windows that fit, of which some cover an image of each extent: the longer side is
  * halved until they do. `whole`: why an image at once is none, where that was tried.
@@ -95,7 +91,7 @@ export const planWindows = (
   }
   const parts = (length: number, stride: number): number => (length % stride === 0 ? 1 : 2)
   const tooSmall = inputFailure(
-    `${whole === undefined ? '' : `${whole.message}; `}they are smaller than the ${readText(fields)} pixels that a score reads`
+    `${whole === undefined ? '' : `${whole.message}; `}they are smaller than ${extentText({ height: high, width: wide })}, the network's stride`
   )
   return attempt({ height: parts(least.height, high), width: parts(least.width, wide) }, whole?.code === 'budget' ? whole : tooSmall)
 }

@@ -9,6 +9,10 @@ import { fromFile } from 'geotiff'
 import sharp from 'sharp'
 import { type Model, convTranspose2d, maxPool2d } from '../../dsl'
 import { type Planned, type PredictOptions, predict } from '../../src'
+import { joinWindows } from '../../src/predicting/join-windows'
+import { pixelScoresOf } from '../../src/predicting/pixel-scores'
+import { windowSpans } from '../../src/running/window-spans'
+import type { ReceptiveField } from '../../staging'
 import { noise, writeColours } from './example-images'
 import { at, classes, extents, maskOf, skipping, trained, writeMaskedImages } from './masked-images'
 import { failureOf, valueOf } from './outcome'
@@ -147,22 +151,44 @@ test('of a folder each image is as it is alone, whether its sides are kept or no
   }
 })
 
-test('what is smaller than a score reads has no exact windows, and neither has a budget that no window fits', async () => {
+for (const extent of [
+  { height: 40, width: 31 },
+  { height: 1500, width: 1501 }
+])
+  test(`scores of windows are joined to those of ${extent.height}x${extent.width}, in memory or in a file`, async () => {
+    const [high, wide] = [Math.ceil(extent.height / 2) + 3, Math.ceil(extent.width / 3) + 5]
+    const entry = { name: 'scores', type: 'float32', shape: [1, 2, high, wide], offset: 64 } as const
+    const joined = await valueOf(joinWindows({ step: { code: [], exchangeBytes: 0, stepIo: [entry] } }, extent))
+    const field: ReceptiveField = { stride: 1, before: 2, after: 2 }
+    const valueAt = (channel: number, row: number, column: number): number => (channel * extent.height + row) * extent.width + column
+    for (const rows of windowSpans(extent.height, high, field))
+      for (const columns of windowSpans(extent.width, wide, field)) {
+        const scores = Float32Array.from({ length: 2 * high * wide }, (_, index) => {
+          const [row, column] = [Math.floor(index / wide) % high, index % wide]
+          const isTaken = row + rows.start >= rows.from && row + rows.start < rows.to
+          return isTaken ? valueAt(Math.floor(index / wide / high), row + rows.start, column + columns.start) : NaN
+        })
+        joined.add({ view: () => scores, leaveToFile: () => undefined }, rows, columns)
+      }
+    const { classes: channels, rows, height, width } = pixelScoresOf(joined)
+    assert.equal({ channels, height, width }, { channels: 2, ...extent })
+    for (const channel of [0, 1]) {
+      const wrong = rows(channel, 0, height).findIndex((value, index) => value !== Math.fround(channel * height * width + index))
+      assert.is(wrong, -1)
+    }
+  })
+
+test('an image that is smaller than what a score reads is predicted too, and none where no budget has room for a window', async () => {
   await writeColours(at('small-image.png'), noise(3 * 26 * 26, 3), { height: 26, width: 26 })
-  const { code, message } = await failureOf(predict({ ...common, image: at('small-image.png'), out: at('x.png') }))
-  assert.is(code, 'input')
-  assert.match(message, /; images of 26x26 cannot be predicted by windows \(they are smaller than the 28x28 pixels that a score reads\)$/)
+  const { report, notices } = await predicted({ image: at('small-image.png'), out: at('x.png') })
+  assert.is(
+    report.pixels!.reduce((sum, count) => sum + count, 0),
+    26 * 26
+  )
+  assert.match(notices[0]!, /by windows of 24x24, /)
   await trained({ model: halving, steps: 1, save: at('halving.safetensors') })
-  const tight = {
-    ...common,
-    model: halving,
-    weights: at('halving.safetensors'),
-    image: at('small-image.png'),
-    out: at('x.png'),
-    budget: '1KB',
-    strategy: 'plain'
-  } as const
-  const failure = await failureOf(predict(tight))
+  const of = { ...common, model: halving, weights: at('halving.safetensors'), image: at('small-image.png') } as const
+  const failure = await failureOf(predict({ ...of, out: at('x.png'), budget: '1KB', strategy: 'plain' }))
   assert.is(failure.code, 'budget')
   assert.match(failure.message, /; images of 26x26 cannot be predicted by windows \(.* needs? /)
 })

@@ -43,14 +43,15 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
       spans.forEach(({ start, from, to }, index) => {
         assert.ok(start >= 0 && start + extent <= length && from < to)
         if (index > 0) assert.is(from, spans[index - 1]!.to)
-        assert.ok(start === 0 || from >= start + given.before, 'too near to its beginning')
-        assert.ok(start + extent === length || to <= start + extent - given.after, 'too near to its end')
-        // Once they are moved to end where the image ends, they stay so.
-        assert.ok(start % step === 0 || start % step === length % step)
-        assert.ok(index === 0 || start % step !== 0 || spans[index - 1]!.start % step === 0)
+        // One half is without what is over at the end, the other at the beginning.
+        const over = length % step
+        const isMoved = over > 0 && from >= Math.floor(length / 2)
+        const [first, end] = isMoved ? [over, length] : [0, length - over]
+        assert.is((start - first) % step, 0)
+        assert.ok(first <= start && start + extent <= end)
+        assert.ok(start === first || from >= start + given.before, 'too near to its beginning')
+        assert.ok(start + extent === end || to <= start + extent - given.after, 'too near to its end')
       })
-      const last = spans.at(-1)!
-      assert.is(last.start + extent, length)
     }),
     propertyRuns(500)
   )
@@ -69,11 +70,13 @@ test('of a side that is no multiple of the stride the same outputs are moved, wh
     )
   // As many as of a side that is one.
   assert.is(windowSpans(101, 76, field).length, 2)
-  // Where outputs read far to one side the seam is not in the middle.
-  const oneSided: ReceptiveField = { stride: 4, before: 0, after: 40 }
-  assert.equal(windowSpans(51, 48, oneSided), [
-    { start: 0, from: 0, to: 8 },
-    { start: 3, from: 8, to: 51 }
+  // Smaller than what an output reads: two of all but what is over.
+  const large: ReceptiveField = { stride: 16, before: 96, after: 96 }
+  assert.is(windowExtent(100, 2, large), 96)
+  assert.is(windowExtent(100, 4, large), undefined)
+  assert.equal(windowSpans(100, 96, large), [
+    { start: 0, from: 0, to: 50 },
+    { start: 4, from: 50, to: 100 }
   ])
 })
 
