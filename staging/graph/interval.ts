@@ -21,7 +21,7 @@ export const intersect = (a: Interval, b: Interval): Interval | undefined => {
  */
 export const effectiveTileCount = (extent: number, tiles: number): number => Math.ceil(extent / Math.ceil(extent / tiles))
 
-/** The owned parts of a dimension, each coordinate in one; each is computed when it is asked for. */
+/** The owned parts of a dimension, each coordinate in one; computed when they are asked for. */
 export interface Partition {
   readonly extent: number
   readonly count: number

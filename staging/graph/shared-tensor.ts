@@ -39,7 +39,7 @@ export const ownedRows = (graph: Graph, segment: TiledSpan, tensor: number, shar
 /** A span with its grid, as segments have it. */
 type TiledSpan = Span & { readonly grid: Grid }
 
-/** By tensor and rank, the rows that its tiles of a segment make or sum, and those that they read. */
+/** By tensor and rank, the rows that its tiles of a segment make or sum, and that they read. */
 interface RowsOfRanks {
   readonly owned: ReadonlyMap<number, readonly Interval[]>
   readonly held: ReadonlyMap<number, readonly Interval[]>
