@@ -106,8 +106,6 @@ const environment = {
   // By what is in the files: right from one run to the next.
   TILEFOLD_KEPT: join(kept, 'compiler'),
   TILEFOLD_TEST_NAME: options.name,
-  // Plans must not depend on how fast this machine is now.
-  TILEFOLD_NO_MEASURE: '1',
   ...(options.systems && { TILEFOLD_SYSTEMS: '1' }),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that
   // work.
@@ -174,13 +172,20 @@ const suite = (file) => ({
 
 const files = testFiles(join(root, 'test')).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 
-const cached = (name) => ['--cache', '--cache-location', join(kept, name)]
-
 const quick = [
   check('types', ...types('-p', '.', '--incremental', '--tsBuildInfoFile', join(kept, 'types.tsbuildinfo'))),
   check('types of pages', ...types('-p', 'src/reports/page.tsconfig.json')),
-  check('lint', program('eslint'), ['.', '--max-warnings', '0', '--cache-strategy', 'content', ...cached('lint')]),
-  check('format', program('prettier'), ['--check', '--log-level', 'warn', '--cache-strategy', 'content', ...cached('format'), '.'])
+  check('lint', program('eslint'), [
+    '.',
+    '--max-warnings',
+    '0',
+    '--cache',
+    '--cache-strategy',
+    'content',
+    '--cache-location',
+    join(kept, 'lint')
+  ]),
+  check('format', program('oxfmt'), ['--list-different', '.'])
 ]
 
 /** Of `npm run test:systems` alone, and those that do more there. */

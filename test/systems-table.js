@@ -38,7 +38,6 @@ exports.write = async (results) => {
   const [before, last = ''] = readFileSync(path, 'utf8').split(heading)
   const rows = [...new Map([...rowsOf(last), ...results.map(row)])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
   const text = ['`npm run test:systems`, or `node test/run.js --systems NAME`, whose rows alone are new:', '', ...head, ...rows].join('\n')
-  const prettier = require('prettier')
-  const options = await prettier.resolveConfig(path)
-  writeFileSync(path, await prettier.format(`${before}${heading}\n\n${text}\n`, { ...options, filepath: path }))
+  writeFileSync(path, `${before}${heading}\n\n${text}\n`)
+  execFileSync(join(__dirname, '..', 'node_modules', '.bin', 'oxfmt'), [path])
 }

@@ -118,7 +118,10 @@ export type ResizeShape<S extends Shape, A, Start extends Shape> = S extends rea
 type IsOne<T, All = T> = [T] extends [never] ? false : T extends unknown ? ([All] extends [T] ? true : false) : never
 
 type Scaled<B extends number, C extends number, In extends readonly [number, number], Scale> = `${Height<Scale>} ${Width<Scale>}` extends
-  `-${string}` | `${string} -${string}` | `0 ${string}` | `${string} 0`
+  | `-${string}`
+  | `${string} -${string}`
+  | `0 ${string}`
+  | `${string} 0`
   ? 'resize: scales must be above 0'
   : readonly [B, C, Multiple<In[0], Height<Scale>>, Multiple<In[1], Width<Scale>>]
 type Multiple<Extent extends number, Scale extends number> = `${Scale}` extends `${string}.${string}` | `${string}e${string}`

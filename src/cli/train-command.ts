@@ -52,6 +52,7 @@ const reportText = (report: TrainReport): string => {
     peakDeviceBytes,
     predictedPeakBytes,
     cropBytes,
+    repeatedTiles,
     skippedCrops,
     skippedCropsOf = [],
     skippedImages = []
@@ -65,6 +66,7 @@ const reportText = (report: TrainReport): string => {
     ...validated,
     peak,
     ...(cropBytes === undefined ? [] : [`crops read into ${formatBytes(cropBytes)} of host memory`]),
+    ...(repeatedTiles === undefined ? [] : [`${repeatedTiles} tiles of one colour taken from the one before`]),
     ...(skippedCrops === undefined
       ? []
       : [

@@ -8,6 +8,7 @@ import { type CompareOptions, compareOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import type { Size } from '../options/sizes'
 import { checkAddonToPlan } from '../plans/check-addon'
+import { measureFirst } from '../plans/measure-first'
 import { onRanks } from '../plans/mesh'
 import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
@@ -103,7 +104,7 @@ const compareRows = (
   )
 
 /**
- * Every strategy within every budget, by the simulator; runs nothing. A described device has no
+ * Every strategy within every budget, by the simulator; runs no step. A described device has no
  * more than its memory, whatever the budget. Fails with code `input` where an option or the model
  * is wrong, or `interrupted`.
  */
@@ -119,6 +120,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
       TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
+      TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
       TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
       TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),

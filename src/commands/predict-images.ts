@@ -3,21 +3,20 @@ import * as E from 'fp-ts/Either'
 import { groupBy } from 'fp-ts/NonEmptyArray'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
 import { checkDiskSpace } from '../images/mapped-image-file'
 import { mostMaskBytes } from '../images/masks'
-import { extentText } from '../images/resolution'
+import { type Extent2, extentText } from '../images/resolution'
 import { sourceFor } from '../predicting/input-channels'
 import type { ImagePrediction } from '../option-tables/command-options'
 import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
-import { heldBytes } from '../predicting/input'
+import { heldBytesOf } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
-import { forwardGraph, planForward, planScores } from '../predicting/plan-images'
+import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
 import { countClasses, pixelScoresOf } from '../predicting/pixel-scores'
 import { type PredictedKind, predictedKind, predictionOf } from '../predicting/prediction'
 import { type Wanted, checkFormats, checkKind, checkResultPaths, resultFilesOf } from '../predicting/result-files'
@@ -26,7 +25,7 @@ import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { writeProbabilities } from '../results/probability-map'
 import { writeTableOf } from '../results/scores-csv'
-import { checkScoreExtent } from '../running/pixel-loss'
+import type { PlannedWindows } from '../running/plan-windows'
 import { tap } from '../tasks/tap'
 import type { PredictReport } from './predict-report'
 import { type DecodedPredictOptions, type PreparedPrediction, preparePrediction } from './prepare-prediction'
@@ -43,6 +42,7 @@ interface Progress {
   readonly skipped: { path: string; message: string }[]
   /** What was said of the place on the ground. */
   readonly told: Set<string>
+  saidWindows?: boolean
   firstFailure?: Failure
   kind?: PredictedKind & { readonly names: readonly string[] }
   used?: Pick<PredictReport, 'strategy' | 'milliseconds' | 'peakDeviceBytes' | 'predictedPeakBytes' | 'windowBytes' | 'repeatedTiles'>
@@ -74,7 +74,7 @@ const classesOf = ({ classNames, background }: DecodedPredictOptions, classes: n
 
 const record =
   (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes, { scores }: PredictedKind) =>
-  ({ image, input, prediction, milliseconds, repeatedTiles, network }: PredictedImage<Job>): Outcome<void> => {
+  ({ image, input, prediction, milliseconds, repeatedTiles, network, outputs }: PredictedImage<Job>): Outcome<void> => {
     const { path, files, at } = image
     const { height, width } = input
     const { probabilities } = options
@@ -87,21 +87,21 @@ const record =
       probabilities === undefined
         ? writeClasses(file, {
             ...{ ...classes, header, onNotice, hasPalette: options.palette },
-            parts: network.io.parts('classes'),
-            leave: network.io.leaveToFile
+            parts: outputs.io.parts('classes'),
+            leave: outputs.io.leaveToFile
           })
         : writeProbabilities(file, {
             header,
             onNotice,
             softmax: scores === 'softmax',
             elementType: probabilities,
-            scores: pixelScoresOf(planned, network)
+            scores: pixelScoresOf(outputs)
           })
     return pipe(
       TE.traverseSeqArray(write)(files),
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
-        const held = heldBytes(input)
+        const held = heldBytesOf(input)
         const before = progress.used
         progress.images[at] = predicted
         progress.used = {
@@ -125,16 +125,25 @@ const checkRoom = ({ files, source: { header } }: Job): Outcome<unknown> => {
   return png !== undefined && bytes > mostMaskBytes ? checkDiskSpace(`the mask ${png}`, bytes) : TE.right(undefined)
 }
 
+/** Tells, of the first images alone, that they are predicted by windows. */
+const sayWindows = (
+  { onNotice }: DecodedPredictOptions,
+  progress: Progress,
+  model: string,
+  extent: Extent2,
+  { window, fields }: PlannedWindows
+): void => {
+  if (fields === undefined || progress.saidWindows === true) return
+  progress.saidWindows = true
+  onNotice?.(
+    `${model} does not keep the sides of images of ${extentText(extent)}: they are predicted by windows of ${extentText(window)}, as a validation does`
+  )
+}
+
 interface Run extends PreparedPrediction {
   readonly options: DecodedPredictOptions
   readonly wanted: Wanted
   readonly progress: Progress
-}
-
-/** A plan, and the graph of what the model predicts: a plan of probabilities ends otherwise. */
-interface PlannedForward {
-  readonly planned: Planned
-  readonly graph: Graph
 }
 
 /** Images of one extent, by one plan. */
@@ -150,19 +159,17 @@ const predictAlike = (
   return pipe(
     TE.fromEither(sourceFor(options, trained, first)),
     TE.bindTo('source'),
-    TE.bind('planned', ({ source }) => (hasProbabilities ? planScores : planForward)(setup, extent, source, pickWatching(options))),
-    TE.bind('graph', ({ source, planned }) =>
-      hasProbabilities ? TE.fromEither(forwardGraph(setup, extent, source)) : TE.right(planned.staged.graph)
-    ),
-    TE.chainFirstEitherK(({ graph }) => checkScoreExtent(graph)),
-    TE.map((found): E.Either<Failure, PlannedForward> => E.right(found)),
+    TE.chain(({ source }) => planPrediction(hasProbabilities ? planScores : planForward, setup, extent, source, pickWatching(options))),
+    TE.map((found): E.Either<Failure, PlannedPrediction> => E.right(found)),
     TE.orElse((failure) =>
-      TE.map((): E.Either<Failure, PlannedForward> => E.left(failure))(TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images))
+      TE.map((): E.Either<Failure, PlannedPrediction> => E.left(failure))(
+        TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images)
+      )
     ),
     TE.chain(
       E.fold(
         () => TE.right<Failure, unknown>(undefined),
-        ({ planned, graph }) =>
+        ({ windows, graph }) =>
           pipe(
             TE.fromEither(predictedKind(graph, loss)),
             TE.chainFirstEitherK((kind) => checkKind(wanted, graph.model, kind)),
@@ -170,21 +177,20 @@ const predictAlike = (
             TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
             tap(({ kind, classes: { names } }) => {
               progress.kind = { ...kind, names }
-              options.onPlan?.(planned)
+              sayWindows(options, progress, graph.model, extent, windows)
+              options.onPlan?.(windows.planned)
             }),
             TE.chainFirst(() => TE.traverseSeqArray(checkRoom)(images)),
             TE.chain(({ kind, classes }) =>
               runImages<Job>({
-                planned,
+                windows,
                 device: setup.device,
                 weights,
                 images,
                 reading,
-                predictionOf: hasProbabilities
-                  ? (_, __, network) => countClasses(pixelScoresOf(planned, network))
-                  : predictionOf(kind.scores),
+                predictionOf: hasProbabilities ? (_, __, outputs) => countClasses(pixelScoresOf(outputs)) : predictionOf(kind.scores),
                 signal: options.signal,
-                onPredicted: record(options, progress, planned, classes, kind),
+                onPredicted: record(options, progress, windows.planned, classes, kind),
                 onFailure: skipOne
               })
             )

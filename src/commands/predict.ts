@@ -14,9 +14,10 @@ import type { PredictReport } from './predict-report'
  * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
  * memory stays within the budget. Images of one extent have one plan. An image in tiles is read
  * window by window as the device needs it; any other of up to a gibibyte is in host memory. A large
- * mask lies in a file meanwhile. A model that scores pixels writes the class of each to `out`,
- * *.tif (in tiles) or *.png, 8-bit grey, or with `data` a file each into that folder; one that
- * scores images answers with `scores`, and with `data` writes a CSV. Fails with code `input`,
+ * mask lies in a file meanwhile. Images whose sides a network that scores pixels does not keep are
+ * predicted by windows, as a validation does. A model that scores pixels writes the class of each
+ * to `out`, *.tif (in tiles) or *.png, 8-bit grey, or with `data` a file each into that folder; one
+ * that scores images answers with `scores`, and with `data` writes a CSV. Fails with code `input`,
  * `budget`, `loss` (not finite) or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) =>

@@ -66,6 +66,8 @@ export interface TrainReport {
    * image is in tiles.
    */
   readonly cropBytes?: number
+  /** Tiles of one colour that followed such a tile, and so were not computed again in this run. */
+  readonly repeatedTiles?: number
   /** What the training started from, where a weights file was read. */
   readonly weights?: StartingWeights
   /** With `skipBad`: crops that could not be read and were drawn anew. */
@@ -150,7 +152,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, weights } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, weights, repeatedTiles } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -158,7 +160,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ weights, cropBytes, skippedCrops, skippedCropsOf, skippedImages }),
+    ...present({ weights, cropBytes, repeatedTiles, skippedCrops, skippedCropsOf, skippedImages }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

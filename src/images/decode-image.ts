@@ -4,7 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { ElementType, MappedPixels } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type ImageHeader, readFailure, readHeader } from './image-header'
+import { type ImageHeader, decodeFailure, readHeader } from './image-header'
 import { levelOptions, sharpOptions } from './sharp-options'
 import { windowReader } from './image-windows'
 import { loadSharp } from './load-sharp'
@@ -24,8 +24,6 @@ export interface DecodedImage {
   readonly channels: number
   readonly elementType: ElementType
 }
-
-export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.svs', '.webp']
 
 /** Larger images are unpacked on disk. */
 export const maxBytesInMemory = 2 ** 30
@@ -77,7 +75,7 @@ const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcom
         .pipelineColourspace(colourSpace)
         .toColourspace(colourSpace)
       return stored.raw({ depth: elementType === 'uint16' ? 'ushort' : 'uchar' }).toBuffer({ resolveWithObject: true })
-    }, readFailure(path)),
+    }, decodeFailure(path)),
     TE.map(({ data, info }): DecodedImage => {
       const stored = asElements(elementType, ownPixels(data))
       const chosen = newElements(elementType, height * width * channels)
@@ -112,7 +110,7 @@ export const decodeImage = (
     return loadSharp()(data, { ...sharpOptions, raw: info }).resize(size)
   }
   const decode = <A>(stored: ImageHeader, wanted: Extent2, to: (image: Sharp.Sharp) => Promise<A>, sequential = false): Outcome<A> =>
-    TE.tryCatch(() => open(stored, wanted, sequential).then(to), readFailure(path))
+    TE.tryCatch(() => open(stored, wanted, sequential).then(to), decodeFailure(path))
   const checkChannels = ({ channels }: Sharp.OutputInfo): E.Either<Failure, void> =>
     channels === 3
       ? E.right(undefined)

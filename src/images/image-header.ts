@@ -1,12 +1,13 @@
 import { open, stat } from 'node:fs/promises'
-import { extname } from 'node:path'
+import { basename, extname } from 'node:path'
 import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Slide, openSlide } from '../../native'
-import { isSlide } from './slide-format'
+import { associatedImages } from './associated-images'
+import { formatOf, isDicom, isMirax, isSlide, otherFormatOf, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
 import { type GroundTransform, groundAt } from './ground-transform'
@@ -25,6 +26,8 @@ export interface ImageHeader extends Extent2 {
   readonly levels: readonly ImageLevel[]
   /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
   readonly pages: number
+  /** What some of these pages are called: a slide's thumbnail, its label and macro. */
+  readonly associated?: readonly string[]
   /** Whether each channel is a page of an OME-TIFF, the first of its depths and times. */
   readonly hasPlanes?: boolean
   /** True if there is a channel beside the colours, which is dropped. */
@@ -39,16 +42,42 @@ export interface ImageHeader extends Extent2 {
   readonly ground?: GroundTransform
 }
 
-/** What sharp says of a file that it finds no image in. */
-const unsupported = /unsupported image format/
+const readFailure =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
 
-export const readFailure =
+/** Of pixels that a decoder stops at, though the header could be read. */
+export const decodeFailure =
   (path: string) =>
   (thrown: unknown): Failure => {
-    const reason = reasonOf(thrown)
-    return inputFailure(
-      `the image ${path} cannot be read: ${unsupported.test(reason) ? 'it is cut, or of no format that is read (docs/images.md); store it anew, or leave it out' : reason}`
-    )
+    const failure = readFailure(path)(thrown)
+    const isGone = /is missing/.test(reasonOf(thrown))
+    return isGone ? failure : inputFailure(`${failure.message}; it is cut or damaged, so store it anew or leave it out`)
+  }
+
+interface Start {
+  readonly directories: readonly TiffDirectory[]
+  /** The first bytes of the file, as letters. */
+  readonly start: string
+}
+
+/** What sharp says of a file in which it finds no image. */
+const noHeader = /^Input file (?:contains unsupported|has corrupt)/
+
+/** A file whose header the decoder cannot read, by what its first bytes say that it is. */
+const headerFailure =
+  (path: string, { directories, start }: Start) =>
+  (thrown: unknown): Failure => {
+    if (!noHeader.test(reasonOf(thrown)) || directories.length > 0) return readFailure(path)(thrown)
+    const fail = (fault: string): Failure => inputFailure(`the image ${path} cannot be read: ${fault}, or leave it out`)
+    const format = formatOf(start)
+    if (start === '') return fail('it is empty; store it anew')
+    if (format !== undefined) return fail(`it begins as a ${format}, but is cut or damaged in its header; store it anew`)
+    if (isDicom(start)) return fail('it is DICOM, which OpenSlide 4 reads; install that')
+    const other = otherFormatOf(start)
+    const fault = other === undefined ? 'it is of no format that is read' : `it is ${other}, which is not read`
+    return fail(`${fault} (docs/images.md); store it as PNG, JPEG, TIFF or WebP`)
   }
 
 /** Channels of colours by colour space. */
@@ -103,6 +132,7 @@ const headerOf = (path: string, { metadata, directories }: Found, reading: Readi
       samples: stored ?? colours,
       levels,
       pages: Math.max(1, pages - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
+      associated: associatedImages(directories),
       hasAlpha: stored === undefined && (hasAlpha || channels > (coloursOf[space] ?? channels)),
       orientation,
       colourSpace: space,
@@ -134,6 +164,7 @@ const storedHeaderOf = (
       samples,
       levels,
       pages: directories.filter(({ subDirectory }) => subDirectory === undefined).length - pagesRead + 1,
+      associated: associatedImages(directories),
       ...(planes.length > 0 && { hasPlanes: true }),
       hasAlpha: false,
       orientation: 1,
@@ -142,11 +173,11 @@ const storedHeaderOf = (
   )
 }
 
-const decodedHeader = (path: string, directories: readonly TiffDirectory[], reading: Reading): Outcome<ImageHeader> =>
+const decodedHeader = (path: string, found: Start, reading: Reading): Outcome<ImageHeader> =>
   pipe(
-    TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), readFailure(path)),
+    TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), headerFailure(path, found)),
     TE.chainFirstEitherK((metadata) => checkSamples(path, metadata)),
-    TE.chainEitherK((metadata) => headerOf(path, { metadata, directories }, reading))
+    TE.chainEitherK((metadata) => headerOf(path, { metadata, directories: found.directories }, reading))
   )
 
 /** The header of a slide that OpenSlide reads, with its levels. */
@@ -174,21 +205,18 @@ const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHea
     })
   )
 
-/** The first bytes of a file, as letters. */
 const startOf = async (path: string): Promise<string> => {
   const file = await open(path, 'r')
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0)
     return buffer.toString('latin1', 0, bytesRead)
   } finally {
     await file.close()
   }
 }
 
-interface Start {
-  readonly directories: readonly TiffDirectory[]
-  readonly start: string
-}
+const miraxFault = (path: string): string =>
+  `the image ${path} is of a MIRAX slide, whose data are not beside it: put its folder ${basename(path, extname(path))} there, or leave it out`
 
 /** What OpenSlide does not know either is left to the decoder, whose sentence names its format. */
 const headerBy = (path: string, { directories, start }: Start, reading: Reading): Outcome<ImageHeader> => {
@@ -200,7 +228,7 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
       TE.chain((planes) =>
         first !== undefined && (planes.length > 0 || isStoredTiff(first, reading))
           ? TE.fromEither(storedHeaderOf(path, { directories, planes }, reading))
-          : decodedHeader(path, directories, reading)
+          : decodedHeader(path, { directories, start }, reading)
       )
     )
   if (!isSlide(path, directories, start)) return other()
@@ -211,9 +239,11 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
   // Without the library it is not known whether another file than a TIFF is one.
   const isMissing = /which is not installed/.test(message)
   const isUnknown = isMissing
-    ? first === undefined && extname(path).toLowerCase() !== '.mrxs'
+    ? first === undefined && !isMirax(path)
     : /is no slide that OpenSlide knows/.test(message) || (first !== undefined && findColourFault(first) !== undefined)
-  return isUnknown ? other() : TE.left(opened.left)
+  if (!isUnknown) return TE.left(opened.left)
+  // What has that name is a JPEG of the slide's thumbnail, too.
+  return isMirax(path) ? TE.left(inputFailure(miraxFault(path))) : other()
 }
 
 /**

@@ -5,19 +5,29 @@ export interface SeenImage {
   readonly header: ImageHeader
 }
 
-const kinds: readonly (readonly [is: (header: ImageHeader) => boolean, text: string])[] = [
-  [({ pages, hasPlanes }) => pages > 1 && hasPlanes !== true, 'several pages or frames, of which the first is read'],
-  [({ pages, hasPlanes }) => pages > 1 && hasPlanes === true, 'several depths or times, of which the first is read'],
-  [({ hasAlpha }) => hasAlpha, 'a channel beside the colours, such as transparency, which is dropped'],
-  [({ orientation }) => orientation !== 1, 'an orientation tag, which is not applied']
+/** Pages that are neither levels of the image nor known by a name. */
+const unnamedPages = ({ pages, associated = [] }: ImageHeader): number => pages - 1 - associated.length
+
+const associatedText = (headers: readonly ImageHeader[]): string =>
+  `pages beside the slide (${[...new Set(headers.flatMap(({ associated = [] }) => associated))].join(', ')}), which are not read`
+
+type Kind = readonly [is: (header: ImageHeader) => boolean, text: (found: readonly ImageHeader[]) => string]
+
+const kinds: readonly Kind[] = [
+  [({ associated = [] }) => associated.length > 0, associatedText],
+  [(header) => unnamedPages(header) > 0 && header.hasPlanes !== true, () => 'several pages or frames, of which the first is read'],
+  [(header) => unnamedPages(header) > 0 && header.hasPlanes === true, () => 'several depths or times, of which the first is read'],
+  [({ hasAlpha }) => hasAlpha, () => 'a channel beside the colours, such as transparency, which is dropped'],
+  [({ orientation }) => orientation !== 1, () => 'an orientation tag, which is not applied']
 ]
 
 /** A sentence on each thing that images have and that is not read. */
 export const imageNotices = (images: readonly SeenImage[]): readonly string[] =>
-  kinds.flatMap(([is, text]) => {
+  kinds.flatMap(([is, textOf]) => {
     const found = images.filter(({ header }) => is(header))
     const [first] = found
     if (first === undefined) return []
+    const text = textOf(found.map(({ header }) => header))
     const who = images.length === 1 ? `the image ${first.path} has` : `${found.length} of ${images.length} images have`
     return [images.length === 1 ? `${who} ${text}` : `${who} ${text}: ${first.path}${found.length > 1 ? ', …' : ''}`]
   })

@@ -1,8 +1,10 @@
 import { extname, join } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { entriesOf, isHidden, isImage } from './class-folders'
+import { entriesOf } from './class-folders'
 import { type CsvExample, maskExtensions } from './dataset-csv'
+import { isHidden } from './image-names'
+import { wholeImages } from './slide-parts'
 
 /** What folders of images, and of their masks, are called, in small letters. */
 const imageFolders: readonly string[] = ['images', 'image', 'imgs', 'img', 'jpegimages', 'img_dir']
@@ -74,7 +76,10 @@ export const readMaskFolders = (path: string): Outcome<readonly CsvExample[] | u
         const pair = findPair(path, (await entriesOf(path)).folders)
         if (pair === undefined || typeof pair === 'string') return pair
         const [{ files: images }, { files: masks }] = [await entriesOf(join(path, pair.images)), await entriesOf(join(path, pair.masks))]
-        const imageNames = images.filter((name) => !isHidden(name) && isImage(name))
+        const imageNames = await wholeImages(
+          join(path, pair.images),
+          images.filter((name) => !isHidden(name))
+        )
         return imageNames.length === 0 ? [] : pairUp(path, pair, imageNames, masks.filter(isMaskName))
       },
       (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)

@@ -2,16 +2,66 @@ import { extname } from 'node:path'
 import { findColourFault } from './tiff-colours'
 import type { TiffDirectory } from './tiff-directories'
 
-/** Of PNG, JPEG and of RIFF, in which WebP lies; what the other decoder reads. */
-const known: readonly string[] = ['\x89PNG', '\xff\xd8\xff', 'RIFF']
+/** First bytes of what the other decoders read; WebP lies in RIFF. */
+const marks: readonly (readonly [format: string, mark: string])[] = [
+  ['PNG', '\x89PNG'],
+  ['JPEG', '\xff\xd8\xff'],
+  ['WebP', 'RIFF'],
+  ['TIFF', 'II*\0'],
+  ['TIFF', 'MM\0*'],
+  ['BigTIFF', 'II+\0'],
+  ['BigTIFF', 'MM\0+']
+]
+
+/** First bytes of formats that are told by name where nothing reads them. */
+const otherMarks: readonly (readonly [format: string, mark: string])[] = [
+  ['a BMP', 'BM'],
+  ['JPEG 2000', '\0\0\0\x0cjP  '],
+  ['JPEG 2000', '\xff\x4f\xff\x51'],
+  ['JPEG XL', '\0\0\0\x0cJXL '],
+  ['JPEG XL', '\xff\x0a'],
+  ['a CZI of Zeiss', 'ZISRAWFILE'],
+  ['an ND2 of Nikon', '\xda\xce\xbe\x0a'],
+  ['a LIF of Leica', '\x70\0\0\0'],
+  ['a FITS', 'SIMPLE  ='],
+  ['a PSD', '8BPS'],
+  ['an OpenEXR', 'v/1\x01'],
+  ['HDF5', '\x89HDF'],
+  ['a ZIP archive', 'PK\x03\x04'],
+  ['a PDF', '%PDF']
+]
+
+/** Of the first bytes of a file, as many as tell what it is. */
+export const startBytes = 132
+
+/** What a file begins as, of its first bytes as letters; undefined of other formats. */
+export const formatOf = (start: string): string | undefined => marks.find(([, mark]) => start.startsWith(mark))?.[0]
+
+/** The format, with its article, of what begins as no image that is read; undefined of others. */
+export const otherFormatOf = (start: string): string | undefined => otherMarks.find(([, mark]) => start.startsWith(mark))?.[0]
+
+/** Tells a file of DICOM by its first bytes. */
+export const isDicom = (start: string): boolean => start.slice(128, startBytes) === 'DICM'
+
+/** Tells the file of a MIRAX slide, which begins as the JPEG that it is too, by its name. */
+export const isMirax = (path: string): boolean => extname(path).toLowerCase() === '.mrxs'
+
+/** Whether a page tells what makers write whose tiles overlap or are left out: Ventana, Philips. */
+const isOfOtherMaker = ({ description }: TiffDirectory): boolean =>
+  /\blevel=\d+ mag=/.test(description) || description.includes('DPUfsImport')
 
 /**
- * Tells by what is in a file whether OpenSlide is what reads it: NDPI, SCN and JPEG 2000 among
- * TIFFs, and what is neither TIFF, PNG, JPEG nor WebP. MRXS begins as a JPEG does, and its name
- * alone tells them apart.
+ * Tells by what is in a file whether OpenSlide is what reads it: NDPI, SCN, BIF, Philips's and JPEG
+ * 2000 among TIFFs, and what is neither TIFF, PNG, JPEG nor WebP. MRXS begins as a JPEG does, and
+ * its name alone tells them apart.
  */
-export const isSlide = (path: string, [first]: readonly TiffDirectory[], start: string): boolean => {
-  if (first !== undefined)
-    return first.isHamamatsu || first.description.includes('leica-microsystems.com/scn') || /JPEG 2000/.test(findColourFault(first) ?? '')
-  return extname(path).toLowerCase() === '.mrxs' || !known.some((mark) => start.startsWith(mark))
+export const isSlide = (path: string, directories: readonly TiffDirectory[], start: string): boolean => {
+  const [first] = directories
+  if (first === undefined) return isMirax(path) || formatOf(start) === undefined
+  return (
+    first.isHamamatsu ||
+    first.description.includes('leica-microsystems.com/scn') ||
+    /JPEG 2000/.test(findColourFault(first) ?? '') ||
+    directories.some(isOfOtherMaker)
+  )
 }

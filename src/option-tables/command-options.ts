@@ -25,8 +25,6 @@ import {
   runTraceOption,
   seedOption,
   setupOptions,
-  searchingOption,
-  signalOption,
   watchingOptions
 } from './setup-options'
 import { type Size, parseSize } from '../options/sizes'
@@ -108,9 +106,10 @@ export const compareOptions = {
   budgets: required(budgets, 'sizes as of --budget, such as 10%,20%,1GiB'),
   /** The strategies to compare; all where absent. */
   strategies: withDefault(strategies, `some of ${strategyNames.join(',')}`, strategyNames, { otherwise: 'all' }),
+  /** Kernels are measured, where they are, of the plan without a budget. */
+  ...measureOption,
   ...reportOption,
-  ...searchingOption,
-  ...signalOption
+  ...watchingOptions
 }
 
 export interface CompareOptions extends OptionsOf<typeof compareOptions>, ModelOptions {}
@@ -189,7 +188,7 @@ export const predictOptions = {
     otherwise: 'what the weights say, or cross-entropy'
   }),
   /** Path of an image, of any size that the model takes. */
-  image: optional(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input', { conflicts: ['data'] }),
+  image: optional(path('file'), 'PNG, JPEG, TIFF, WebP or a slide; its size is the input', { conflicts: ['data'] }),
   /** Instead of `image`: a folder of images, or a CSV file with a column `path`. */
   data: optional(path('path'), 'instead of --image: a folder of images, or a CSV with a column path', { conflicts: ['image'] }),
   ...resolutionOptions,

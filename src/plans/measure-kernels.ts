@@ -153,16 +153,13 @@ const measureAgain = async (
   return again.failure === undefined ? E.map(() => corrected)(written) : E.left(again.failure)
 }
 
-/**
- * Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that
- * matter, then every kernel.
- */
-const measureRounds = async (
+/** Adds what is missing to a profile, round by round until a time, and keeps it after each. */
+const measureMissing = async (
   meter: KernelTimer,
-  { setup, rounds, limit, ...watching }: MeasurementRequest,
-  start: Profile
+  { setup, rounds, limit: _, ...watching }: MeasurementRequest,
+  start: Profile,
+  until: number
 ): Promise<E.Either<Failure, Pick<Measured, 'profile' | 'isComplete'>>> => {
-  const until = performance.now() + limit.milliseconds
   const refused = new Set<string>()
   let [profile, isComplete] = [start, true]
   for (const [missing, most] of rounds)
@@ -188,12 +185,39 @@ const measureRounds = async (
       if (E.isLeft(written)) return written
       measured.refused.forEach((kernel) => refused.add(keyOfKernel(kernel)))
     }
-  if (limit.milliseconds === Infinity || profile.kernels.length === start.kernels.length) return E.right({ profile, isComplete })
+  return E.right({ profile, isComplete })
+}
+
+/**
+ * Adds what is missing to a profile: first the sizes that matter, then every kernel; where the time
+ * is limited each once more, and what plans by the corrected times lack.
+ */
+const measureRounds = (
+  meter: KernelTimer,
+  request: MeasurementRequest,
+  start: Profile
+): Outcome<Pick<Measured, 'profile' | 'isComplete'>> => {
+  const { setup, limit, ...watching } = request
+  const until = performance.now() + limit.milliseconds
+  const isOnce = (profile: Profile): boolean => limit.milliseconds === Infinity || profile.kernels.length === start.kernels.length
   return pipe(
-    TE.fromEither(loadDeviceModel(setup, profile)),
-    TE.chain((device) => () => measureAgain(meter, profile, start.kernels.length, { device, until, ...pickWatching(watching) })),
-    TE.map((again) => ({ profile: again, isComplete }))
-  )()
+    () => measureMissing(meter, request, start, until),
+    TE.chain((first) =>
+      isOnce(first.profile)
+        ? TE.right(first)
+        : pipe(
+            TE.fromEither(loadDeviceModel(setup, first.profile)),
+            TE.chain(
+              (device) => () => measureAgain(meter, first.profile, start.kernels.length, { device, until, ...pickWatching(watching) })
+            ),
+            TE.chain((corrected) =>
+              first.isComplete
+                ? () => measureMissing(meter, request, corrected, until)
+                : TE.right({ profile: corrected, isComplete: false })
+            )
+          )
+    )
+  )
 }
 
 /**
@@ -224,12 +248,7 @@ export const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
     ),
     // The link's rate is new, whether or not any kernel is.
     TE.chainFirst(({ before }) => writeProfile(before)),
-    TE.bind(
-      'after',
-      ({ meter, before }) =>
-        () =>
-          measureRounds(meter, wanted, before)
-    ),
+    TE.bind('after', ({ meter, before }) => measureRounds(meter, wanted, before)),
     TE.map(({ after: { profile, isComplete }, before }) => ({
       profile,
       path: profilePath(profile),

@@ -102,10 +102,9 @@ const withoutLoss = (layers: Layers): Layers => {
   const end = layers.at(-1)
   if (end === undefined) return layers
   const { layers: held } = end.args as Holder
-  if (isLoss(opOf(end) as Op)) return layers.slice(0, -1)
-  return held === undefined
-    ? layers
-    : [...layers.slice(0, -1), { op: end.op, args: { ...end.args, layers: withoutLoss(held) } as AnyLayer['args'] }]
+  // A container is no op that could be asked.
+  if (held === undefined) return isLoss(opOf(end) as Op) ? layers.slice(0, -1) : layers
+  return [...layers.slice(0, -1), { op: end.op, args: { ...end.args, layers: withoutLoss(held) } as AnyLayer['args'] }]
 }
 
 /** The model whose output are the scores of pixels, where it has a loss over pixels at its end. */

@@ -14,10 +14,9 @@ import { type RunningNetwork, withAbort, withNetwork } from '../running/running-
 import { centreCrop } from '../training/batches'
 import type { WeightSource } from '../weights/weights'
 import { activationModel, scoreModel, weightsOfClass } from './class-models'
-import { type Input, heldBytes } from './input'
+import { type Input, heldBytesOf } from './input'
 import { evaluation, planSetup, setupFor } from './plan-images'
 import { type ReadRows, fillNormalised } from './normalised-input'
-import { withReadAhead } from './read-ahead'
 
 /** Whose heat map is asked for. */
 export interface HeatMapRequest {
@@ -67,7 +66,7 @@ const activationOf = (
   network: RunningNetwork
 ): Outcome<readonly [HeatMap, number]> =>
   pipe(
-    withReadAhead(input, planned.staged.program, (ahead) => network.step(noUpdate, [{ ...ahead, ...centreCrop(input)(input) }])),
+    network.step(noUpdate, [{ ...input, ...centreCrop(input)(input) }]),
     (step) => withAbort(signal, network, step),
     TE.map((milliseconds) => {
       const [, , height, width] = planned.staged.graph.nodes.at(-1)!.input
@@ -126,7 +125,7 @@ const runOfClass = (request: HeatMapRequest, scoring: Graph, classIndex: number)
         pipe(
           isActivation ? activationOf(request, planned, network) : saliencyOf(request, network),
           TE.map(([map, milliseconds]): ComputedHeatMap => {
-            const held = isActivation ? heldBytes(input) : undefined
+            const held = isActivation ? heldBytesOf(input) : undefined
             return {
               ...map,
               classIndex,

@@ -5,7 +5,7 @@ import { decodeImage } from '../images/decode-image'
 import type { ImageSource } from '../images/image-source'
 import { readPixels } from '../images/image-windows'
 import type { Reading } from '../images/samples'
-import { windowBytes } from '../images/tile-windows'
+import { heldBytes } from '../running/read-ahead'
 
 /** An image as a step takes it. */
 export type Input = Pick<Image, 'pixels' | 'height' | 'width' | 'channels' | 'elementType'>
@@ -16,8 +16,5 @@ export const readInput = ({ path, header, channels, elementType, read }: ImageSo
     ? decodeImage(path, { height: 1, width: 1 }, undefined, reading)
     : TE.right({ pixels: readPixels(header, read), height: header.height, width: header.width, channels, elementType })
 
-/** A window that is read ahead, one that was, and its copy that a kernel loads. */
-const heldWindows = 3
-
 /** Bytes of host memory of the windows that are read; undefined of what is decoded whole. */
-export const heldBytes = ({ pixels }: Input): number | undefined => ('readWindow' in pixels ? heldWindows * windowBytes : undefined)
+export const heldBytesOf = ({ pixels }: Input): number | undefined => ('readWindow' in pixels ? heldBytes : undefined)

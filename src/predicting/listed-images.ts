@@ -1,11 +1,12 @@
 import { readdir, stat } from 'node:fs/promises'
-import { basename, dirname, extname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Row, readCsvRows } from '../files/csv'
-import { imageExtensions } from '../images/decode-image'
+import { imageExtensions, isImage } from '../images/image-names'
+import { wholeImages } from '../images/slide-parts'
 
 /** An image that is to be predicted. */
 export interface ListedImage {
@@ -21,11 +22,19 @@ const listed = (folder: string, path: string): ListedImage => {
 
 const isHidden = (name: string): boolean => name.split(/[\\/]/).some((part) => part.startsWith('.'))
 
-const imagesOfFolder = async (folder: string): Promise<readonly string[]> =>
-  (await readdir(folder, { recursive: true }))
-    .filter((name) => imageExtensions.includes(extname(name).toLowerCase()) && !isHidden(name))
-    .sort()
-    .map((name) => join(folder, name))
+const imagesOfFolder = async (folder: string): Promise<readonly string[]> => {
+  const byFolder = new Map<string, string[]>()
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (!isImage(name) || isHidden(name)) continue
+    const beside = byFolder.get(dirname(name))
+    if (beside === undefined) byFolder.set(dirname(name), [basename(name)])
+    else beside.push(basename(name))
+  }
+  const found: string[] = []
+  for (const [below, names] of byFolder)
+    for (const name of await wholeImages(join(folder, below), names.sort())) found.push(join(below, name))
+  return found.sort().map((name) => join(folder, name))
+}
 
 const pathsOfCsv = (csv: string, rows: readonly Row[]): E.Either<string, readonly string[]> => {
   const [first] = rows

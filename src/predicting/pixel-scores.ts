@@ -1,9 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { type Failure } from '../failure'
 import type { Extent2 } from '../images/resolution'
-import type { Planned } from '../plans/plan-network'
-import type { RunningNetwork } from '../running/running-network'
 import { partBytes } from '../running/step-io'
+import type { Outputs } from './outputs'
 import { type Prediction, notFinite } from './prediction'
 
 /** Scores of classes before softmax, [classes, height, width], which may lie in a file. */
@@ -20,9 +19,9 @@ export interface PixelScores extends Extent2 {
 /** Bytes of scores that are in memory meanwhile. */
 const bytesAtOnce = 2 ** 22
 
-/** What a step of `pixelScoresModel` has left. */
-export const pixelScoresOf = ({ staged }: Planned, { io }: RunningNetwork): PixelScores => {
-  const { shape, type } = staged.program.step.stepIo.find(({ name }) => name === 'scores')!
+/** What `pixelScoresModel` makes of an image. */
+export const pixelScoresOf = ({ entries, io }: Outputs): PixelScores => {
+  const { shape, type } = entries.find(({ name }) => name === 'scores')!
   const [, classes, height, width] = shape as readonly [number, number, number, number]
   const parts = io.parts('scores')
   const Numbers = type === 'float64' ? Float64Array : Float32Array

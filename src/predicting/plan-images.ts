@@ -4,11 +4,15 @@ import { pipe } from 'fp-ts/function'
 import type { Model, PlanFile } from '../../dsl'
 import { type Graph, type Objective, type Source, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Extent2, extentText } from '../images/resolution'
 import { frozenModel } from '../model/model-layers'
 import { measureFirst } from '../plans/measure-first'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
+import { checkScoreExtent } from '../running/pixel-loss'
+import { type PlannedWindows, type WindowedNetwork, fieldsAt, planWindows } from '../running/plan-windows'
+import type { ReceptiveFields } from '../running/window-spans'
 import { pixelScoresModel } from './class-models'
 import type { Input } from './input'
 
@@ -61,3 +65,58 @@ export const planScores = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, 
 /** The graph of a forward pass over such an image, which says what the model predicts. */
 export const forwardGraph = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source): E.Either<Failure, Graph> =>
   E.map(({ graph }: { readonly graph: Graph }) => graph)(buildSetupGraph(setupFor(setup, extent), evaluation, source))
+
+/** What predicts images of one extent, and the graph of what the model predicts of them. */
+export interface PlannedPrediction {
+  readonly windows: PlannedWindows
+  readonly graph: Graph
+}
+
+/** Sides are rounded down to multiples of this at most, to find some that a network keeps. */
+const mostStride = 128
+
+/** What scores read, at the largest sides that are no larger and that a network makes scores of. */
+const fieldsWithin = (network: Pick<WindowedNetwork, 'graphAt'>, { height, width }: Extent2): ReceptiveFields | undefined => {
+  for (let stride = 1; stride <= Math.min(mostStride, height, width); stride += 1) {
+    const fields = fieldsAt(network, { height: height - (height % stride), width: width - (width % stride) })
+    if (fields !== undefined) return fields
+  }
+  return undefined
+}
+
+/**
+ * Plans the prediction of images of one extent by `planAt`: of an image at once, or, where a
+ * network that scores pixels does not keep its sides, by exact windows, as a validation does.
+ * Fails as the plan at once does where there are none: where pixels read the whole image, or a
+ * given plan is of one extent.
+ */
+export const planPrediction = (
+  planAt: typeof planForward,
+  setup: RunnableSetup,
+  { channels, ...extent }: Omit<Input, 'pixels'>,
+  source: Source,
+  watching: Watching
+): Outcome<PlannedPrediction> => {
+  const graphAt = (at: Extent2): E.Either<Failure, Graph> => forwardGraph(setup, { ...at, channels }, source)
+  const planOf = (at: Extent2): Outcome<Planned> => planAt(setup, { ...at, channels }, source, watching)
+  const byWindows = (whole: Failure): Outcome<PlannedPrediction> => {
+    const fields = setup.plan === undefined ? fieldsWithin({ graphAt }, extent) : undefined
+    if (fields === undefined) return TE.left(whole)
+    const refuse = (least: Extent2, reason: Failure): Failure => ({
+      ...reason,
+      message: `${whole.message}; images of ${extentText(least)} cannot be predicted by windows (${reason.message})`
+    })
+    return pipe(
+      planWindows({ graphAt, planAt: planOf, refuse }, [extent], fields),
+      TE.bindTo('windows'),
+      TE.bind('graph', ({ windows }) => TE.fromEither(graphAt(windows.window)))
+    )
+  }
+  return pipe(
+    graphAt(extent),
+    E.chainFirst(checkScoreExtent),
+    E.fold(byWindows, (graph) =>
+      TE.map((planned: Planned): PlannedPrediction => ({ windows: { planned, window: extent, fields: undefined }, graph }))(planOf(extent))
+    )
+  )
+}

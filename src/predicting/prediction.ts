@@ -5,8 +5,8 @@ import type { Extent2 } from '../images/resolution'
 import { largest } from '../numbers/extremes'
 import type { Planned } from '../plans/plan-network'
 import { findPixelLoss } from '../running/pixel-loss'
-import type { RunningNetwork } from '../running/running-network'
 import { type ScoreKind, formulaOf, scoreKindOf, scoreKindOfFormula } from '../running/score-kind'
+import type { Outputs } from './outputs'
 
 /** What a model says of an image: its scores, or how many of its pixels are of each class. */
 export type Prediction =
@@ -58,8 +58,8 @@ export const predictedKind = ({ model, nodes }: Graph, trained: string | undefin
 export const notFinite = (what: string): E.Either<Failure, never> =>
   E.left({ code: 'loss', message: `${what} not finite: look at the weights, or compute in float32` })
 
-const scoresOf = (network: RunningNetwork, kind: ScoreKind): E.Either<Failure, Prediction> => {
-  const scores = Array.from(network.io.view('scores'))
+const scoresOf = ({ io }: Outputs, kind: ScoreKind): E.Either<Failure, Prediction> => {
+  const scores = Array.from(io.view('scores'))
   const wrong = scores.findIndex((score) => !Number.isFinite(score))
   if (wrong !== -1) return notFinite(`the ${kind === 'value' ? 'value' : 'score of class'} ${wrong} is ${scores[wrong]}, which is`)
   if (kind === 'value') return E.right({ values: scores })
@@ -73,18 +73,18 @@ const scoresOf = (network: RunningNetwork, kind: ScoreKind): E.Either<Failure, P
 /** Bytes, which are in memory meanwhile. */
 const countedAtOnce = 2 ** 24
 
-/** What a step has left of the image, once it is known to be finite. */
+/** What was predicted of an image, once it is known to be finite. */
 export const predictionOf =
   (kind: ScoreKind) =>
-  ({ height, width }: Extent2, planned: Planned, network: RunningNetwork): E.Either<Failure, Prediction> => {
+  ({ height, width }: Extent2, planned: Planned, outputs: Outputs): E.Either<Failure, Prediction> => {
     const loss = findPixelLoss(planned)
-    if (loss === undefined) return scoresOf(network, kind)
+    if (loss === undefined) return scoresOf(outputs, kind)
     const counted = new Array<number>(noClass + 1).fill(0)
-    for (const part of network.io.parts('classes'))
+    for (const part of outputs.io.parts('classes'))
       for (let from = 0; from < part.length; from += countedAtOnce) {
         const to = Math.min(part.length, from + countedAtOnce)
         for (let at = from; at < to; at += 1) counted[part[at]!]! += 1
-        network.io.leaveToFile()
+        outputs.io.leaveToFile()
       }
     return counted[noClass]! > 0
       ? notFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`)

@@ -8,10 +8,14 @@ import type { Reading } from '../images/samples'
 import type { Planned } from '../plans/plan-network'
 import { runInTurn } from '../running/run-in-turn'
 import { type NetworkOptions, type RunningNetwork, withAbort } from '../running/running-network'
-import { centreCrop } from '../training/batches'
+import type { PlannedWindows } from '../running/plan-windows'
+import { type WindowSpan, windowSpans } from '../running/window-spans'
 import { type Input, readInput } from './input'
+import { type JoinedOutputs, joinWindows } from './join-windows'
+import type { Outputs } from './outputs'
 import type { Prediction } from './prediction'
-import { withReadAhead } from './read-ahead'
+
+const notFlipped = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
 
 /** An image whose prediction is there, on a network that still holds it. */
 export interface PredictedImage<S> {
@@ -22,13 +26,16 @@ export interface PredictedImage<S> {
   /** Tiles that were not computed, since the one before served. */
   readonly repeatedTiles: number
   readonly network: RunningNetwork
+  readonly outputs: Outputs
 }
 
-export interface ImageRun<S> extends Pick<NetworkOptions, 'planned' | 'device' | 'weights'> {
+export interface ImageRun<S> extends Pick<NetworkOptions, 'device' | 'weights'> {
+  /** By how many windows, of what extent, an image is predicted. */
+  readonly windows: PlannedWindows
   readonly images: readonly S[]
   readonly reading: Reading
-  /** What a step has left, once it is known to be finite. */
-  readonly predictionOf: (extent: Extent2, planned: Planned, network: RunningNetwork) => E.Either<Failure, Prediction>
+  /** What was predicted, once it is known to be finite. */
+  readonly predictionOf: (extent: Extent2, planned: Planned, outputs: Outputs) => E.Either<Failure, Prediction>
   readonly signal?: AbortSignal | undefined
   /** Takes what it needs before the next image. */
   readonly onPredicted: (predicted: PredictedImage<S>) => Outcome<unknown>
@@ -41,39 +48,85 @@ export interface Opened {
   readonly source: ImageSource
 }
 
-const predictImage = <S extends Opened>(
-  { planned, reading, signal, predictionOf }: ImageRun<S>,
+const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
+
+/** The step of one window; milliseconds that it took. */
+const runWindow = <S>(
+  { signal }: ImageRun<S>,
   network: RunningNetwork,
-  image: S
-): Outcome<PredictedImage<S>> =>
+  input: Input,
+  { start: top }: WindowSpan,
+  { start: left }: WindowSpan
+): Outcome<number> => withAbort(signal, network, network.step(noUpdate, [{ ...input, ...notFlipped, cropTop: top, cropLeft: left }]))
+
+/** An image's outputs, and milliseconds of its steps. */
+interface Computed {
+  readonly outputs: Outputs
+  readonly milliseconds: number
+}
+
+type Join = typeof joinWindows
+
+/** Images of one extent are joined in one place, each after what was made of the last is taken. */
+const joinInOnePlace = (): Join => {
+  let joined: JoinedOutputs | undefined
+  return (program, extent) =>
+    joined === undefined ? TE.map((made: JoinedOutputs) => (joined = made))(joinWindows(program, extent)) : TE.right(joined)
+}
+
+/** Runs the windows of an image one after the other, and takes of each what the others leave. */
+const computeOutputs = <S>(run: ImageRun<S>, network: RunningNetwork, input: Input, join: Join): Outcome<Computed> => {
+  const { planned, window, fields } = run.windows
+  const { program } = planned.staged
+  const [rows, columns] = [windowSpans(input.height, window.height, fields?.H), windowSpans(input.width, window.width, fields?.W)]
+  if (rows.length * columns.length === 1)
+    return TE.map((milliseconds: number): Computed => ({ outputs: { entries: program.step.stepIo, io: network.io }, milliseconds }))(
+      runWindow(run, network, input, rows[0]!, columns[0]!)
+    )
+  const cut = rows.flatMap((row) => columns.map((column) => [row, column] as const))
+  return pipe(
+    join(program, input),
+    TE.chain((outputs) =>
+      pipe(
+        cut,
+        TE.traverseSeqArray(([row, column]) =>
+          TE.map((milliseconds: number) => (outputs.add(network.io, row, column), milliseconds))(
+            runWindow(run, network, input, row, column)
+          )
+        ),
+        TE.map((each): Computed => ({ outputs, milliseconds: each.reduce((sum, one) => sum + one, 0) }))
+      )
+    )
+  )
+}
+
+const predictImage = <S extends Opened>(run: ImageRun<S>, network: RunningNetwork, image: S, join: Join): Outcome<PredictedImage<S>> =>
   pipe(
-    readInput(image.source, reading),
+    readInput(image.source, run.reading),
     TE.bindTo('input'),
     TE.let('before', () => network.repeatedTiles()),
-    TE.bind('milliseconds', ({ input }) =>
-      withAbort(
-        signal,
-        network,
-        withReadAhead(input, planned.staged.program, (ahead) =>
-          network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...ahead, ...centreCrop(input)(input) }])
-        )
-      )
-    ),
-    TE.bind('prediction', ({ input }) => TE.fromEither(predictionOf(input, planned, network))),
-    TE.map(({ before, ...rest }) => ({ image, network, ...rest, repeatedTiles: network.repeatedTiles() - before }))
+    TE.bind('computed', ({ input }) => computeOutputs(run, network, input, join)),
+    TE.bind('prediction', ({ input, computed: { outputs } }) => TE.fromEither(run.predictionOf(input, run.windows.planned, outputs))),
+    TE.map(({ before, computed, ...rest }) => ({
+      ...{ image, network, ...rest, ...computed },
+      repeatedTiles: network.repeatedTiles() - before
+    }))
   )
 
 /** Predicts images of one extent, one after the other. */
-export const runImages = <S extends Opened>(run: ImageRun<S>): Outcome<void> =>
-  runInTurn({
+export const runImages = <S extends Opened>(run: ImageRun<S>): Outcome<void> => {
+  const join = joinInOnePlace()
+  return runInTurn({
     ...run,
+    planned: run.windows.planned,
     what: 'what is predicted',
     run: (network, image) =>
       pipe(
-        predictImage(run, network, image),
+        predictImage(run, network, image, join),
         TE.foldW(
           (failure) => TE.right<Failure, Failure | undefined>(failure),
           (predicted) => TE.map(() => undefined)(run.onPredicted(predicted))
         )
       )
   })
+}

@@ -141,3 +141,15 @@ export const allGatherNumbers = (
     TE.map((all) => all.map((bytes) => [...new Float64Array(bytes.slice().buffer)]))
   )()
 }
+
+/**
+ * Values of every rank, by rank, as JSON keeps them; that of the only process where there are no
+ * ranks.
+ */
+export const allGatherJson = <A>(ranks: Ranks | undefined, given: E.Either<Failure, A>): Promise<E.Either<Failure, readonly A[]>> => {
+  if (ranks === undefined) return Promise.resolve(E.map((value: A) => [value])(given))
+  return pipe(
+    ranks.allGather(E.map(encodeJson)(given)),
+    TE.map((all) => all.map((bytes) => decodeJson(bytes) as A))
+  )()
+}

@@ -34,11 +34,13 @@ const runUntilFailure =
 /** Bytes of what a step hands out that are in memory whole. */
 const mostInMemory = 2 ** 24
 
-/** A place on disk for what is handed out of large images; a GPU hands it out from memory. */
-const stepBufferOf = <S>({ planned, device, what }: InTurn<S>): Outcome<DiskBuffer | undefined> => {
-  const bytes = planned.staged.program.step.exchangeBytes
-  return device === 'cuda' || bytes <= mostInMemory ? TE.right(undefined) : diskBuffer(what, bytes)
-}
+/** A place on disk for so many bytes of what is handed out; absent of few, which memory holds. */
+export const outputBuffer = (what: string, bytes: number): Outcome<DiskBuffer | undefined> =>
+  bytes <= mostInMemory ? TE.right(undefined) : diskBuffer(what, bytes)
+
+/** That of what steps hand out of large images; a GPU hands it out from memory. */
+const stepBufferOf = <S>({ planned, device, what }: InTurn<S>): Outcome<DiskBuffer | undefined> =>
+  device === 'cuda' ? TE.right(undefined) : outputBuffer(what, planned.staged.program.step.exchangeBytes)
 
 /**
  * Runs images one after the other, on one network; after a failure that is gone over, on a new one.

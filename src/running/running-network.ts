@@ -14,6 +14,7 @@ import {
 } from '../../native'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
+import { withReadAhead } from './read-ahead'
 import { type MemoryStepIo, type StepIo, copyTensors, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { drawParameters } from '../weights/initialise'
@@ -210,6 +211,8 @@ const toRunningNetwork = (
   const { recorder, stepBuffer } = opening
   const { program } = opening.planned.staged
   const { step, reduce, update } = program
+  const [, , height, width] = program.input
+  const input = { kernels: program.kernels, extent: { height, width }, takesWhole: opening.device === 'cuda' }
   let session: Session | undefined = opened
   /** Weights and optimizer state while the device is given back. */
   let saved: StepIo | undefined
@@ -218,7 +221,9 @@ const toRunningNetwork = (
   let millisecondsBefore: readonly number[] = []
   const run = (section: SectionName, io: StepIo, values: StepParameters, images: readonly Image[]): Outcome<number> => {
     const running = session
-    return running === undefined ? TE.left(givenBack) : runSection(running)(section, io, values, images)
+    if (running === undefined) return TE.left(givenBack)
+    const loading = { ...input, code: program[section]?.code ?? [] }
+    return withReadAhead(loading, images, (ahead) => runSection(running)(section, io, values, ahead))
   }
   const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
     TE.map((milliseconds: number) => {

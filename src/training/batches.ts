@@ -3,13 +3,13 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Cells, cornerInCells } from '../images/cells'
+import { type CropPlacement, extentInImage } from '../images/crop-placement'
 import { isMask, kindOf, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
 import { type Draw, cropCorner, createSampler, drawReplacement } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
-import { type CropPlacement, extentInImage } from './crop-mask'
 import type { CropRegions } from './crop-regions'
 import type { ImageLoader, Place } from './image-loader'
 import { readThrough } from './read-through'
@@ -31,6 +31,29 @@ export interface Batches {
   readonly examples: (microStep: number) => Outcome<readonly Example[]>
   /** Its labels, without its images. */
   readonly target: (microStep: number) => Outcome<Batch['target']>
+  /** Where crops that cannot be read are drawn anew. */
+  readonly redraws?: Redraws
+}
+
+/** How often each row of a micro-step was drawn anew, since its crop could not be read. */
+export type Attempts = readonly number[]
+
+/** Draws in place of crops that cannot be read. */
+export interface Redraws {
+  /**
+   * Reads a micro-step until all of it can be read, each row drawn anew at least as often as
+   * `least` says; what is known of it is not read again.
+   */
+  readonly find: (microStep: number, least: Attempts) => Outcome<Attempts>
+  /** Takes what another rank has found. */
+  readonly adopt: (microStep: number, attempts: Attempts) => void
+}
+
+/** Which crop of a row could not be read: that of the micro-step, or the so manyth after it. */
+export interface SkippedDraw {
+  readonly microStep: number
+  readonly row: number
+  readonly attempt: number
 }
 
 interface BatchOptions {
@@ -47,7 +70,7 @@ interface BatchOptions {
   readonly loader: ImageLoader
   readonly regions: CropRegions
   /** Told what cannot be read of which image; another crop is drawn. */
-  readonly onSkipped?: (failure: Failure, image: string) => void
+  readonly onSkipped?: (failure: Failure, image: string, draw: SkippedDraw) => void
 }
 
 /** One row of a batch: an example, and where its crop lies. */
@@ -96,7 +119,7 @@ const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) =
   const draws = createSampler(sampling)
   const augmentations = createAugmenter(options)
   const stainDraws = options.stainJitter && createStainDraws(options.seed, options.batch, options.stainJitter)
-  return (microStep: number, attempts: readonly number[]): readonly Row[] => {
+  return (microStep: number, attempts: Attempts): readonly Row[] => {
     const augmented = augmentations(microStep)
     const stains = stainDraws?.(microStep)
     return draws(microStep).map((first, row) => {
@@ -156,15 +179,15 @@ export const createBatches = (options: BatchOptions): Batches => {
       (microStep) => TE.right(drawn(microStep))
     )
 
-  const settled = new Map<number, readonly number[]>()
-  const settle = (microStep: number, attempts: readonly number[]): void => {
+  const settled = new Map<number, Attempts>()
+  const settle = (microStep: number, attempts: Attempts): void => {
     settled.set(microStep, attempts)
     const [first] = settled.keys()
     if (settled.size > maxSettled) settled.delete(first!)
   }
   /** Row by row, each drawn anew until it can be read. */
-  const loadAndSettle = (microStep: number) => async (): Promise<E.Either<Failure, Batch>> => {
-    const attempts = new Array<number>(options.batch).fill(0)
+  const loadAndSettle = async (microStep: number, least: Attempts): Promise<E.Either<Failure, Batch>> => {
+    const attempts = Array.from({ length: options.batch }, (_, row) => least[row] ?? 0)
     const [images, labels]: [Image[], number[]] = [[], []]
     for (let row = 0; row < options.batch;) {
       const drawn = rowsOf(microStep, attempts)[row]!
@@ -178,21 +201,40 @@ export const createBatches = (options: BatchOptions): Batches => {
         row += 1
         continue
       }
-      attempts[row]! += 1
-      if (loaded.left.code !== 'input' || attempts[row]! > maxAttempts) return loaded
-      onSkipped(loaded.left, drawn.example.path)
+      const attempt = attempts[row]!
+      attempts[row] = attempt + 1
+      if (loaded.left.code !== 'input' || attempt >= maxAttempts) return loaded
+      onSkipped(loaded.left, drawn.example.path, { microStep, row, attempt })
     }
     settle(microStep, attempts)
     return E.right({ images, target: labels })
   }
-  const load = (microStep: number): Outcome<Batch> => {
-    const attempts = settled.get(microStep)
-    return attempts === undefined ? loadAndSettle(microStep) : loadRows(rowsOf(microStep, attempts))
+  const loading = new Map<number, Promise<E.Either<Failure, Batch>>>()
+  /** What is being loaded ahead is not loaded, and counted, a second time. */
+  const loadOnce = (microStep: number): Promise<E.Either<Failure, Batch>> => {
+    const running = loading.get(microStep) ?? loadAndSettle(microStep, []).finally(() => loading.delete(microStep))
+    loading.set(microStep, running)
+    return running
   }
-  const settledRows = (microStep: number): readonly Row[] => rowsOf(microStep, settled.get(microStep)!)
-  return createWith(load, (microStep) =>
-    settled.has(microStep) ? TE.right(settledRows(microStep)) : TE.map(() => settledRows(microStep))(load(microStep))
-  )
+  const load =
+    (microStep: number): Outcome<Batch> =>
+    () => {
+      const attempts = settled.get(microStep)
+      return attempts === undefined ? loadOnce(microStep) : loadRows(rowsOf(microStep, attempts))()
+    }
+  const find =
+    (microStep: number, least: Attempts): Outcome<Attempts> =>
+    async () => {
+      const attempts = settled.get(microStep)
+      const wanted = attempts?.map((count, row) => Math.max(count, least[row] ?? 0))
+      if (attempts !== undefined && wanted?.every((count, row) => count === attempts[row])) return E.right(attempts)
+      const loaded = await (wanted === undefined ? loadOnce(microStep) : loadAndSettle(microStep, wanted))
+      return E.map(() => settled.get(microStep)!)(loaded)
+    }
+  return {
+    ...createWith(load, (microStep) => TE.map((attempts: Attempts) => rowsOf(microStep, attempts))(find(microStep, []))),
+    redraws: { find, adopt: settle }
+  }
 }
 
 /** The middle of an image. */

@@ -35,11 +35,22 @@ const classNotices = (names: readonly string[], labels: readonly number[]): read
       ]
 }
 
+/** Weights that would change a mean, of images that are validated. */
+const weightNotices = ({ examples }: Dataset): readonly string[] => {
+  const { length } = examples.filter(({ weight = 1 }) => weight !== 1)
+  return length === 0
+    ? []
+    : [
+        `the weights of ${length} of ${examples.length} validation images are left out: they are of the loss that is trained, and a validation counts each image once`
+      ]
+}
+
 const datasetNotices = (name: 'training' | 'validation', dataset: Dataset | undefined): readonly string[] => {
   if (dataset === undefined) return []
   const labels = imageLabels(dataset)
   return [
     ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
+    ...(name === 'validation' ? weightNotices(dataset) : []),
     ...(name === 'training' && labelKind(dataset) === 'mask' ? maskNotices(masksOf(dataset)) : []),
     ...(labels === undefined ? [] : labelNotices(name, labels)),
     ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : classNotices(dataset.names, labels))

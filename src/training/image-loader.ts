@@ -5,6 +5,7 @@ import type { Image, ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DecodedImage, upscaledExtent } from '../images/decode-image'
 import type { Example } from '../images/dataset'
+import { type CropPlacement, extentInImage } from '../images/crop-placement'
 import { annotationCache, imageCache, maskCache } from '../images/image-cache'
 import type { ImageHeader } from '../images/image-header'
 import { type ImageSource, openImage } from '../images/image-source'
@@ -17,8 +18,8 @@ import { type PolygonMap, paintWindow } from '../images/paint-polygons'
 import { ownPixels } from '../images/raw-pixels'
 import { type Extent2, extentText } from '../images/resolution'
 import { type Reading, colours, pixelBytes } from '../images/samples'
-import { windowBytes } from '../images/tile-windows'
-import { type CropPlacement, cropMask, extentInImage } from './crop-mask'
+import { heldBytes } from '../running/read-ahead'
+import { cropMask } from './crop-mask'
 
 /** Where the crop of an image of some extent lies. */
 export type Place = (image: Extent2) => CropPlacement
@@ -57,9 +58,10 @@ const bufferedBytes = ({ crop, batch, pixelBytes: each = pixelBytes(colours) }: 
 }
 
 /**
- * Host memory that crops take which are read by window: those of two steps, or the windows of one.
+ * Host memory that crops take which are read by window: those of two steps, or the windows of one
+ * and the one behind them.
  */
-export const cropCacheBytes = (options: CropBytes): number => bufferedBytes(options) ?? 2 * windowBytes
+export const cropCacheBytes = (options: CropBytes): number => bufferedBytes(options) ?? heldBytes
 
 const changedFailure = (what: string, mask: Mask): Failure =>
   inputFailure(`${what} is not of the size ${extentText(mask)} any more: leave files as they are while they are trained on`)

@@ -2,7 +2,9 @@ import * as E from 'fp-ts/Either'
 
 /** A schedule of the learning rate over the steps. */
 export type LearningRateSchedule =
-  { readonly kind: 'constant' } | { readonly kind: 'step'; readonly every: number; readonly factor: number } | { readonly kind: 'cosine' }
+  | { readonly kind: 'constant' }
+  | { readonly kind: 'step'; readonly every: number; readonly factor: number }
+  | { readonly kind: 'cosine' }
 
 /** The schedule as it is written. */
 export const scheduleText = (schedule: LearningRateSchedule): string =>

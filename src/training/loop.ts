@@ -4,7 +4,7 @@ import { learningRate } from './learning-rate'
 import { present } from '../options/present'
 import { isPaceDue } from '../running/pace-notice'
 import type { RunningNetwork } from '../running/running-network'
-import { failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
+import { type Ranks, failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
 import type { BestBy } from './best'
@@ -19,7 +19,7 @@ import type { ValidateOn } from './validate-on'
 import type { StartingWeights } from '../weights/weights'
 
 /** All that steps need, made ready. */
-interface TrainingRun {
+export interface TrainingRun {
   readonly request: TrainingRequest
   readonly network: RunningNetwork
   readonly batches: Batches
@@ -31,6 +31,8 @@ interface TrainingRun {
   /** Times through the data after so many steps. */
   readonly epochs: (steps: number) => number
   readonly weights: LossWeights
+  /** Of ranks that draw crops anew: agrees on them before an update (`agreeOnDraws`). */
+  readonly agreeOnDraws: ((microSteps: readonly number[]) => Outcome<boolean>) | undefined
   readonly validate: Outcome<Quality> | undefined
   /** A sentence on the pace of the steps of this run so far, where there is one to say. */
   readonly paceOf: (stepMilliseconds: readonly number[]) => string | undefined
@@ -73,14 +75,22 @@ interface Updates {
 }
 
 /**
+ * Which micro-batches of an update a rank runs: every so manyth; all, its part of each, where
+ * ranks share rows.
+ */
+export const shareOf = ({ options, ranks }: TrainingRequest): Pick<Ranks, 'rank' | 'size'> =>
+  ranks === undefined || options.shardRows ? { rank: 0, size: 1 } : ranks
+
+/**
  * Runs update after update; the next micro-batch is decoded while the current one runs. Of ranks
  * each runs every so manyth micro-batch, and losses are added in the order of micro-batches; of
  * ranks that share rows each runs all of them, and losses are added in the order of rows.
  */
-const createUpdates = ({ request: { options, ranks }, network, batches, steps, weights, record }: TrainingRun): Updates => {
+const createUpdates = (training: TrainingRun): Updates => {
+  const { request, network, batches, steps, weights, record, agreeOnDraws } = training
+  const { options, ranks } = request
   const { seed, clipNorm, accumulate } = options
-  // Ranks that share rows run every micro-batch, each its part of it.
-  const { rank, size } = ranks === undefined || options.shardRows ? { rank: 0, size: 1 } : ranks
+  const { rank, size } = shareOf(request)
   // Ranks end together: what each was asked is told to all in the end of a step.
   const signal = ranks === undefined ? options.signal : undefined
   let [isBetweenSteps, isStopped] = [true, false]
@@ -108,6 +118,9 @@ const createUpdates = ({ request: { options, ranks }, network, batches, steps, w
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
     const parameters = { learningRate: rate, seed }
     const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
+    const agreed = agreeOnDraws === undefined ? E.right(false) : await agreeOnDraws(microSteps)()
+    if (E.isLeft(agreed)) return agreed
+    if (agreed.right) next = batches.load(step * accumulate + rank)()
     const weighted = await unlessAborted(signal, weights(microSteps)())
     let [loss, milliseconds] = [0, 0]
     for (let index = rank; index < accumulate; index += size) {
@@ -225,6 +238,8 @@ export interface TrainedRecord extends TrainingRecord {
   readonly skippedCrops?: number
   /** The images that these were of. */
   readonly skippedCropsOf?: readonly string[]
+  /** Tiles of one colour that were not computed; absent where all were. */
+  readonly repeatedTiles?: number
   /** Images that could not be read and were left out of validations, where that was asked for. */
   readonly skippedImages?: readonly string[]
   /** What it started from, where a weights file was read. */

@@ -89,7 +89,10 @@ const planWholeImages = (
       if (failure.code !== 'budget' && failure.code !== 'input') return TE.left(failure)
       // Crops have neither a table nor areas under curves.
       if (validateOn === 'image' || perImage !== undefined || bestBy === 'auc') return TE.left({ ...failure, code: 'input' })
-      const remedy = failure.code === 'budget' ? 'a larger --budget, or --validate-on crop' : '--validate-on crop, or larger images'
+      const remedy =
+        failure.code === 'budget'
+          ? 'a larger --budget, or --validate-on crop'
+          : '--validate-on crop, or images of sides that the network keeps'
       notify(`${failure.message}: the crop in the middle of each is validated in its place; give ${remedy}`)
       return TE.right(undefined)
     })

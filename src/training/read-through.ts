@@ -5,7 +5,7 @@ import { type Outcome, inputFailure } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { colours, pixelBytes } from '../images/samples'
 import { forEachTileWindow } from '../images/tile-windows'
-import { extentInImage } from './crop-mask'
+import { extentInImage } from '../images/crop-placement'
 
 /**
  * Reads all of a crop that a step reads while it runs, and lets it go, so that what is damaged is

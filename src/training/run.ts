@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Failure, Outcome } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { isNormalised } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
@@ -9,6 +9,7 @@ import { paceNotice } from '../running/pace-notice'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
+import { type UnreadCrop, agreeOnDraws } from './agree-on-draws'
 import { type Batches, createBatches } from './batches'
 import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
@@ -16,7 +17,7 @@ import { trainedChannels } from './input-channels'
 import { channelMetadata } from '../weights/channel-metadata'
 import { lossMetadata } from '../weights/loss-metadata'
 import { formulaOf } from '../running/score-kind'
-import { type TrainedRecord, runUpdates } from './loop'
+import { type TrainedRecord, type TrainingRun, runUpdates, shareOf } from './loop'
 import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
@@ -30,6 +31,29 @@ import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
 import { pixelMeasureOf } from '../metrics/pixel-tally'
 import { busiestMilliseconds, validateImages } from './validate-images'
+
+type BatchChoices = Omit<Parameters<typeof createBatches>[0], 'onSkipped'>
+
+/** Batches, and how ranks agree on what is drawn anew; they tell of it then. */
+const createAgreedBatches = (
+  { request }: PreparedTraining,
+  choices: BatchChoices,
+  { onSkipped }: Skipped
+): Pick<TrainingRun, 'batches' | 'agreeOnDraws'> => {
+  const { ranks } = request
+  if (onSkipped === undefined) return { batches: createBatches(choices), agreeOnDraws: undefined }
+  if (ranks === undefined) return { batches: createBatches({ ...choices, onSkipped }), agreeOnDraws: undefined }
+  const unread: UnreadCrop[] = []
+  const batches = createBatches({ ...choices, onSkipped: ({ message }, image, draw) => void unread.push({ ...draw, image, message }) })
+  const { rank, size } = shareOf(request)
+  const agreement = {
+    ranks,
+    isOwn: (index: number) => index % size === rank,
+    takeUnread: () => unread.splice(0),
+    onUnread: ({ message, image }: UnreadCrop) => onSkipped(inputFailure(message), image)
+  }
+  return { batches, agreeOnDraws: batches.redraws && agreeOnDraws({ ...agreement, redraws: batches.redraws }) }
+}
 
 /** Returns the weights of rows, or of pixels, in the loss. */
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
@@ -111,20 +135,9 @@ const trainOn =
     const rows = rowsOfUpdate(planned, request)
     const crop = cropExtent(program)
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
-    const batches = createBatches({
-      dataset: training,
-      classes,
-      seed,
-      batch,
-      crop,
-      flip,
-      rotate,
-      colourJitter,
-      stainJitter,
-      loader,
-      regions: prepared.regions,
-      ...(skipped.onSkipped && { onSkipped: skipped.onSkipped })
-    })
+    const { regions } = prepared
+    const drawn = { dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, stainJitter, loader, regions }
+    const { batches, agreeOnDraws: agree } = createAgreedBatches(prepared, drawn, skipped)
     const stop = () => network.interrupt()
     // Ranks end together, after a step.
     if (request.ranks === undefined) signal?.addEventListener('abort', stop)
@@ -140,6 +153,7 @@ const trainOn =
       pixels: rows * crop.height * crop.width,
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
+      agreeOnDraws: agree,
       validate: validationOf(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
       // Of ranks each step waits for the slowest.
       paceOf: (stepMs) => (request.ranks === undefined ? paceNotice(planned, stepMs) : undefined),
@@ -162,6 +176,7 @@ const trainOn =
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({
       ...trained,
+      ...(network.repeatedTiles() > 0 && { repeatedTiles: network.repeatedTiles() }),
       ...present({ weights: network.startingWeights, ...skipped.counts() })
     }))
     if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)

@@ -3,6 +3,7 @@ import { type Image, freePixels } from '../../native'
 import type { Example } from '../images/dataset'
 import type { SeenCrop } from '../images/seen-crop'
 import type { StepIo } from '../running/step-io'
+import type { Answer } from './seen-answers'
 
 /** Crops that are shown, and the longest side of each. */
 const [maxCrops, maxExtent] = [4, 192]
@@ -51,17 +52,6 @@ const smallClasses = (classes: ArrayLike<number>, row: number, height: number, w
   return Uint8Array.from(sampled(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
 }
 
-/**
- * The class with the highest score, and in words beside the truth with its probability (softmax).
- */
-const answerOf = (label: number, scores: ArrayLike<number>, row: number, classes: number): Pick<SeenCrop, 'text' | 'predictedClass'> => {
-  const own = Array.from({ length: classes }, (_, index) => scores[row * classes + index]!)
-  const highest = Math.max(...own)
-  const probability = 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0)
-  const predictedClass = own.indexOf(highest)
-  return { text: `class ${label}; predicted ${predictedClass}, probability ${probability.toFixed(2)}`, predictedClass }
-}
-
 interface SeenBatch {
   readonly images: readonly Image[]
   readonly target: ArrayLike<number>
@@ -75,23 +65,23 @@ export const shownPlaces = (places: readonly number[]): ReadonlySet<number> => {
 
 /**
  * Takes small pictures of some rows of a batch, before it runs: its pixels may be freed then.
- * What comes back is told, once it has run, the I/O buffer with the network's answer.
+ * What comes back is told, once it has run, the I/O buffer with the network's scores, and how they
+ * answer; that is absent where they are classes of pixels.
  */
 export const pictureCrops = async (
   { images, target }: SeenBatch,
   examples: readonly Example[],
   rows: readonly number[],
-  { height, width }: { readonly height: number; readonly width: number },
-  classes: number
-): Promise<(io: Pick<StepIo, 'view'>, kind: 'mask' | 'class') => readonly SeenCrop[]> => {
+  { height, width }: { readonly height: number; readonly width: number }
+): Promise<(io: Pick<StepIo, 'view'>, answer: Answer | undefined) => readonly SeenCrop[]> => {
   const thumbnails: (Thumbnail | undefined)[] = []
   for (const row of rows) thumbnails.push(await thumbnailOf(images[row]!, height, width))
-  return (io, kind) =>
+  return (io, answer) =>
     rows.flatMap((row, place): readonly SeenCrop[] => {
       const thumbnail = thumbnails[place]
       if (thumbnail === undefined) return []
       const name = examples[row]!.path
-      if (kind === 'class') return [{ name, ...thumbnail, ...answerOf(target[row]!, io.view('scores'), row, classes) }]
+      if (answer !== undefined) return [{ name, ...thumbnail, ...answer(target, io.view('scores'), row) }]
       const small = (of: ArrayLike<number>): Uint8Array => smallClasses(of, row, height, width)
       return [{ name, ...thumbnail, target: small(target), predicted: small(io.view('classes')) }]
     })

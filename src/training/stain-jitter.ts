@@ -4,7 +4,7 @@ import type { Image, ImageWindow } from '../../native'
 import { type Failure, inputFailure } from '../failure'
 import { randomStream } from '../numbers/random'
 import type { Extent2 } from '../images/resolution'
-import { type CropPlacement, extentInImage } from './crop-mask'
+import { type CropPlacement, extentInImage } from '../images/crop-placement'
 
 /**
  * Limits of stain jitter: the amount of each of three stains is multiplied by a factor from

@@ -17,7 +17,7 @@ const reasonAgainstRows = ({ validation, hostBudget, precision }: DecodedTrainOp
 
 /** Checks that options go with ranks; one sentence where they do not. */
 export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
-  const { accumulate, device, skipBad, shardRows } = options
+  const { accumulate, device, shardRows } = options
   const reason = shardRows ? reasonAgainstRows(options) : undefined
   if (reason !== undefined) return E.left(inputFailure(reason))
   if (!shardRows && accumulate % size !== 0)
@@ -26,9 +26,8 @@ export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Eit
         `${size} ranks share the micro-batches of an update: give --accumulate ${size}, or a multiple of it, in place of ${accumulate}`
       )
     )
-  if (device === 'cuda') return E.left(inputFailure('ranks train on processors alone: give --device cpu, or start one process'))
-  return skipBad
-    ? E.left(inputFailure('--skip-bad is not for ranks, which would draw each for itself: find the damaged images with --check-data first'))
+  return device === 'cuda'
+    ? E.left(inputFailure('ranks train on processors alone: give --device cpu, or start one process'))
     : E.right(undefined)
 }
 

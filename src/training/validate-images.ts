@@ -6,16 +6,16 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { isMask } from '../images/labels'
 import type { Extent2 } from '../images/resolution'
 import type { SeenCrop } from '../images/seen-crop'
-import { type Ranks, allGatherNumbers, failOnAllRanks } from '../ranks/ranks'
+import { type Ranks, allGatherJson, allGatherNumbers, failOnAllRanks } from '../ranks/ranks'
 import { runInTurn } from '../running/run-in-turn'
 import { type RunningNetwork, withAbort } from '../running/running-network'
 import { type StepIo, copyTensors } from '../running/step-io'
 import { centreCrop } from './batches'
-import type { CropPlacement } from './crop-mask'
+import type { CropPlacement } from '../images/crop-placement'
 import type { ImageLoader } from './image-loader'
 import type { Quality } from '../metrics/quality'
 import { pictureCrops, shownPlaces } from './seen-crops'
-import { type WindowSpan, windowSpans } from './window-spans'
+import { type WindowSpan, windowSpans } from '../running/window-spans'
 import { type PixelCounts, type PixelMeasure, qualityOf, sumCounts, tallyImage } from '../metrics/pixel-tally'
 import type { ValidatedImage, ValidationGroup } from './plan-validation'
 import { type ScoreCounts, areasUnderCurves, emptyScoreCounts } from '../metrics/score-areas'
@@ -154,7 +154,7 @@ const validateGroup = (
 
 /** A small picture of the middle of an image, beside the classes that are predicted there. */
 const pictureMiddle = (
-  { loader, crop, measure }: WholeValidation,
+  { loader, crop }: WholeValidation,
   { example }: ValidatedImage,
   predicted: Uint8Array
 ): Outcome<readonly SeenCrop[]> => {
@@ -164,8 +164,8 @@ const pictureMiddle = (
     TE.bindTo('image'),
     TE.bind('target', () => (isMask(label) ? loader.classes(example, label, place) : TE.right(new Uint8Array(0)))),
     TE.chainTaskK(({ image, target }: { readonly image: Image; readonly target: Uint8Array }) => async () => {
-      const pictured = await pictureCrops({ images: [image], target }, [example], [0], crop, measure.classes)
-      return pictured({ view: () => predicted }, 'mask')
+      const pictured = await pictureCrops({ images: [image], target }, [example], [0], crop)
+      return pictured({ view: () => predicted }, undefined)
     })
   )
 }
@@ -226,9 +226,9 @@ export const busiestMilliseconds = (groups: readonly ValidationGroup[], size: nu
  */
 export const validateImages = (given: WholeValidation): Outcome<WholeQuality> => {
   const unreadable = new Map<ValidatedImage, Failure>()
-  const onSkipped =
-    given.onSkipped && ((failure: Failure, image: ValidatedImage) => (unreadable.set(image, failure), given.onSkipped?.(failure, image)))
-  const run: WholeValidation = { ...given, onSkipped }
+  const unread: (readonly [place: number, message: string])[] = []
+  const onSkipped = ({ message }: Failure, { place }: ValidatedImage): void => void unread.push([place, message])
+  const run: WholeValidation = { ...given, onSkipped: given.onSkipped && onSkipped }
   return async () => {
     const { groups, measure, network, ranks, onCrops } = run
     const { rank, size } = ranks ?? { rank: 0, size: 1 }
@@ -260,6 +260,12 @@ export const validateImages = (given: WholeValidation): Outcome<WholeQuality> =>
     const gathered = await allGatherNumbers(ranks, E.map(() => rows.flat().concat(Array.from(scoreCounts)))(validated))
     if (E.isLeft(gathered)) return gathered
     const places = new Map(all.map((image) => [image.place, image]))
+    const skipped = given.onSkipped === undefined ? E.right([]) : await allGatherJson(ranks, E.right(unread.splice(0)))
+    if (E.isLeft(skipped)) return skipped
+    for (const [place, message] of skipped.right.flat()) {
+      unreadable.set(places.get(place)!, inputFailure(message))
+      given.onSkipped?.(inputFailure(message), places.get(place)!)
+    }
     const counted: Counted[] = []
     const sums = emptyScoreCounts(measure.areas.length)
     for (const numbers of gathered.right) {

@@ -12,6 +12,7 @@ import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import { tallyFor } from './batch-tally'
 import type { ImageLoader } from './image-loader'
 import type { SeenCrop } from '../images/seen-crop'
+import { answerOf } from './seen-answers'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import type { Quality } from '../metrics/quality'
 
@@ -63,12 +64,11 @@ export const validate = ({
   const batches = splitIntoBatches(examples, batch)
   const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader, classes)()
   return async () => {
-    const kind = labelKind(dataset)
-    const masked = kind === 'mask'
-    const isShown = onCrops !== undefined && (kind === 'mask' || kind === 'class')
-    const tally = tallyFor(kind ?? 'class', loss, classes, examples.length, batch)
+    const kind = labelKind(dataset) ?? 'class'
+    const answer = kind === 'mask' ? undefined : answerOf(kind, loss, classes)
+    const tally = tallyFor(kind, loss, classes, examples.length, batch)
     const own = examples.flatMap((_, place) => (Math.floor(place / batch) % size === rank ? [place] : []))
-    const shown = shownPlaces(isShown ? own : [])
+    const shown = shownPlaces(onCrops === undefined ? [] : own)
     const seen: SeenCrop[] = []
     let next = load(rank)
     const evaluateBatch = async (index: number): Promise<E.Either<Failure, readonly number[]>> => {
@@ -79,12 +79,12 @@ export const validate = ({
       const rows = Math.min(batch, examples.length - index * batch)
       tally.before(io, loaded.right, rows)
       const shownRows = Array.from({ length: rows }, (_, row) => row).filter((row) => shown.has(index * batch + row))
-      const pictured = await pictureCrops(loaded.right, batches[index]!, shownRows, crop, classes)
+      const pictured = await pictureCrops(loaded.right, batches[index]!, shownRows, crop)
       const running = withAbort(signal, network, network.evaluate(io, loaded.right.images))()
       next = load(index + size)
       const ran = await running
       if (E.isLeft(ran)) return ran
-      seen.push(...pictured(io, masked ? 'mask' : 'class'))
+      seen.push(...pictured(io, answer))
       return E.right(tally.measure(io, loaded.right, rows))
     }
     for (let first = 0; first < batches.length; first += size) {
@@ -94,7 +94,7 @@ export const validate = ({
         if (measured.length > 0) tally.add(measured)
       })
     }
-    if (isShown) onCrops(seen)
+    onCrops?.(seen)
     const quality = tally.quality()
     return quality === undefined ? failOnAllRanks(ranks, nothingCounts(crop))() : E.right(quality)
   }

@@ -6,7 +6,8 @@ import type { Objective } from './objective'
  * each channel while tiles are loaded, or as float values in the exchange buffer.
  */
 export type Source =
-  { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] } | { readonly kind: 'float' }
+  | { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] }
+  | { readonly kind: 'float' }
 
 /**
  * A graph with what a step on it computes and how its input arrives: with a device, all that a plan

@@ -122,12 +122,12 @@ test('10,000 headers take seconds, and aborting is heard at once', async () => {
 
 test('images that are not read, and folders in folders, are told', async () => {
   const data = copyOf('others')
-  for (const name of ['dark/slide.mrxs', 'dark/other.MRXS', 'light/a.ndpi', 'light/notes.txt', 'beside.png', 'readme.md'])
+  for (const name of ['dark/slide.czi', 'dark/other.CZI', 'light/a.ndpis', 'light/notes.txt', 'beside.png', 'readme.md'])
     writeFileSync(at('others', name), '')
   mkdirSync(at('others', 'light', 'more'))
   assert.equal(await noticesOf({ data }), [
-    `${data}: left out are 1 *.png (beside.png), 2 *.mrxs (dark/other.MRXS, …), 1 *.ndpi (light/a.ndpi), 1 subfolder (light/more); ` +
-      'what is read are PNG, JPEG, TIFF and WebP files in one folder a class'
+    `${data}: left out are 1 *.png (beside.png), 2 *.czi (dark/other.CZI, …), 1 *.ndpis (light/a.ndpis), 1 subfolder (light/more); ` +
+      'what is read are PNG, JPEG, TIFF, WebP and slide files in one folder a class'
   ])
   assert.is((await noticesOf({ data, validation: 0.5 })).length, 1)
   for (const name of ['dark', 'light']) for (let index = 0; index < 5; index += 1) rmSync(at('others', name, `${index}.png`))
@@ -143,7 +143,7 @@ test('a hidden folder is no class, and a class without an image is told', async 
   assert.equal(dataset, before)
   assert.is(
     leftOut,
-    `${data}: left out are 2 hidden folders (.git, …); what is read are PNG, JPEG, TIFF and WebP files in one folder a class`
+    `${data}: left out are 2 hidden folders (.git, …); what is read are PNG, JPEG, TIFF, WebP and slide files in one folder a class`
   )
   for (const name of ['.ipynb_checkpoints', '.git']) rmSync(at('hidden', name), { recursive: true })
   mkdirSync(at('hidden', 'a-typo'))

@@ -1,8 +1,10 @@
 /** Validated crops on the page of a training: the pixels, the truth, and what the network says. */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { linear, model } from '../../dsl'
 import { type TrainOptions, predict, train } from '../../src'
 import type { Report } from '../../src/reports/report'
 import { embeddedReport } from './embedded-report'
@@ -64,6 +66,31 @@ test("a larger crop is made small, and a classification's says its class and the
   // The dark images come first.
   assert.ok(bytes(crops[0]!.rgb).every((value) => value < 120))
 })
+
+for (const [kind, column, rows, layers, wanted] of [
+  [
+    ...(['sets of classes', 'labels', ['0;1', '', '1', '0']] as const),
+    ...([2, /^classes (0, 1|none|1|0); predicted (none|[01] \((0\.[5-9]\d|1\.00)\)(, 1 \((0\.[5-9]\d|1\.00)\))?)$/] as const)
+  ],
+  ['values', 'value', ['12', '-3.25', '40', '7'], 1, /^value (12|-3\.25|40|7); predicted -?\d+(\.\d+)?(e-\d+)?$/]
+] as const)
+  test(`a page of ${kind} has the crops, with what is true and what the network says`, async () => {
+    const files = ['dark/0.png', 'dark/1.png', 'light/2.png', 'light/3.png']
+    const data = at(`${column}.csv`)
+    writeFileSync(data, `path,${column}\n${files.map((file, image) => `images/${file},${rows[image]}\n`).join('')}`)
+    const loss = column === 'value' ? 'huber' : 'binary-cross-entropy'
+    const scoring = model({ ...small, layers: [...small.layers.slice(0, -1), linear({ out: layers })] })
+    const { crops } = await trainedPage(
+      { ...common, model: scoring, input: [2, 3, 16, 20], data, validation: data, loss, steps: 2 },
+      `${column}.html`
+    )
+    assert.is(crops.length, 4)
+    crops.forEach(({ text, heatMap, predicted }) => {
+      assert.match(text, wanted)
+      assert.equal([heatMap, predicted], [null, null])
+    })
+    assert.is(new Set(crops.map(({ text }) => text.split(';')[0])).size, 4)
+  })
 
 test('a heat map shows what speaks for the class that is predicted, over the crop that was validated', async () => {
   const save = at('weights.safetensors')

@@ -11,6 +11,7 @@ import { readHeader } from '../../src/images/image-header'
 import { imageNotices } from '../../src/images/image-notices'
 import { decodeMask } from '../../src/images/masks'
 import type { Extent2 } from '../../src/images/resolution'
+import { noise } from './example-images'
 import { type PngOptions, type TiffOptions, chunk, greyProfile, profileChunk, writePng, writeTiff } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -217,6 +218,57 @@ test('other formats under these names are refused by name', async () => {
     ['avif.jpg', 'heif']
   ])
     assert.match((await failureOf(decodeImage(at(name!), one))).message, new RegExp(`is of the format ${format}: store it as PNG, JPEG`))
+})
+
+test('a header that is cut, an empty file, and another format have a sentence each', async () => {
+  const whole = sharp(Buffer.alloc(3 * 64 * 64, 7), { raw: { height: 64, width: 64, channels: 3 } })
+  for (const [format, kept] of [
+    ['PNG', 20],
+    ['JPEG', 40],
+    ['WebP', 18],
+    ['TIFF', 6]
+  ] as const) {
+    const file = at(`header.${format}`)
+    const bytes = await whole
+      .clone()
+      .toFormat(format.toLowerCase() as 'png')
+      .toBuffer()
+    writeFileSync(file, bytes.subarray(0, kept))
+    assert.is(
+      (await failureOf(readHeader(file))).message,
+      `the image ${file} cannot be read: it begins as a ${format}, but is cut or damaged in its header; store it anew, or leave it out`
+    )
+  }
+  const sentenceOf = async (bytes: string): Promise<string> => {
+    writeFileSync(at('start'), bytes, 'latin1')
+    return (await failureOf(readHeader(at('start')))).message
+  }
+  assert.is(await sentenceOf(''), `the image ${at('start')} cannot be read: it is empty; store it anew, or leave it out`)
+  assert.is(
+    await sentenceOf('neither\0this nor that'),
+    `the image ${at('start')} cannot be read: it is of no format that is read (docs/images.md); store it as PNG, JPEG, TIFF or WebP, or leave it out`
+  )
+  for (const [start, format] of [
+    ['BM\x36\0\x0c\0', 'a BMP'],
+    ['\0\0\0\x0cjP  \r\n', 'JPEG 2000'],
+    ['ZISRAWFILE', 'a CZI of Zeiss']
+  ] as const)
+    assert.match(await sentenceOf(start), new RegExp(`start cannot be read: it is ${format}, which is not read `))
+  assert.match(
+    await sentenceOf(`${'\0'.repeat(128)}DICM`),
+    /start cannot be read: it is DICOM, which OpenSlide 4 reads; install that, or leave it out$/
+  )
+})
+
+test('an image that is cut behind its header says so, and what to do', async () => {
+  const bytes = await sharp(noise(3 * 64 * 64, 1), { raw: { height: 64, width: 64, channels: 3 } })
+    .png()
+    .toBuffer()
+  writeFileSync(at('cut.png'), bytes.subarray(0, bytes.length / 2))
+  assert.match(
+    (await failureOf(decodeImage(at('cut.png'), one))).message,
+    /^the image .*cut\.png cannot be read: [^;]+; it is cut or damaged, so store it anew or leave it out$/
+  )
 })
 
 test('what is no ordinary file is refused without opening it', async () => {

@@ -168,4 +168,43 @@ test('what is not measured of such labels is named', async () => {
   assert.is(await refused('values.csv', 'f1'), '--best-by f1 is not measured on such data; take loss, mae or r2')
 })
 
+for (const [kind, column, loss, values] of [
+  ['classes', 'label', 'cross-entropy', [0, 1, 1, 0, 1]],
+  ['sets of classes', 'labels', 'binary-cross-entropy', ['0', '0;1', '1', '', '1']],
+  ['values', 'value', 'huber', amounts]
+] as const)
+  test(`a validation counts each image once, whatever its weight, and says so: ${kind}`, async () => {
+    const write = (name: string, weights?: readonly number[]): string => {
+      const rows = values.map((value, image) => `${image}.png,${value}${weights === undefined ? '' : `,${weights[image]}`}\n`)
+      writeFileSync(at(name), `path,${column}${weights === undefined ? '' : ',weight'}\n${rows.join('')}`)
+      return at(name)
+    }
+    const validated = async (data: string, validation: string) => {
+      const notices: string[] = []
+      const report = await valueOf(
+        train({
+          ...options,
+          model: scoring(column === 'value' ? 1 : 2),
+          loss,
+          data,
+          validation,
+          onNotice: (sentence) => notices.push(sentence)
+        })
+      )
+      return { measures: report.validations!.at(-1)!, notices: notices.filter((notice) => notice.includes('weight')) }
+    }
+    const data = write('plain.csv')
+    const plain = await validated(data, data)
+    assert.equal(plain.notices, [])
+    assert.equal((await validated(data, write('ones.csv', [1, 1, 1, 1, 1]))).notices, [])
+    const weighted = await validated(data, write('weighted.csv', [3, 0, 0.5, 1, 10]))
+    assert.equal(weighted.measures, plain.measures)
+    assert.equal(weighted.notices, [
+      'the weights of 4 of 5 validation images are left out: they are of the loss that is trained, and a validation counts each image once'
+    ])
+    const trained = await validated(at('weighted.csv'), data)
+    assert.not.equal(trained.measures, plain.measures)
+    assert.equal(trained.notices, [])
+  })
+
 test.run()

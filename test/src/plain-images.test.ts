@@ -65,4 +65,39 @@ test('tiles of one colour are computed once, of an image that is decoded whole a
   assert.equal(readFileSync(at('tiled.png')), readFileSync(at('all.png')))
 })
 
+test('a step over a whole image takes them from the one before too, by a plan that loads them in turn, and says how many', async () => {
+  writePng(
+    at('large.mask.png'),
+    Uint8Array.from({ length: side * side }, (_, index) => Math.floor(index / side / 300) % 3),
+    { height: side, width: side, bitDepth: 8 }
+  )
+  writeFileSync(at('large.csv'), 'path,mask\nimage.tif,large.mask.png\n')
+  const input = [1, 3, side, side] as const
+  await valueOf(plan({ ...common, input, budget: '12MB', out: at('step.json') }))
+  const found = readFileSync(at('step.json'), 'utf8')
+  const inTurn = found.replaceAll(/"prefetch": true,? ?/g, '')
+  const trained = async (name: string, text: string) => {
+    writeFileSync(at(`${name}.json`), text)
+    const report = await valueOf(
+      train({
+        ...common,
+        input,
+        budget: '40MB',
+        data: at('large.csv'),
+        plan: at(`${name}.json`),
+        steps: 2,
+        seed: 2,
+        save: at(`${name}.safetensors`)
+      })
+    )
+    return { report, weights: readFileSync(at(`${name}.safetensors`)) }
+  }
+  const one = await trained('turn', inTurn)
+  const other = await trained('ahead', inTurn.replaceAll(/"recompute": (true|false)/g, '$&, "prefetch": true'))
+  assert.ok(one.report.repeatedTiles! > 0)
+  assert.is(other.report.repeatedTiles, undefined)
+  assert.equal(one.report.loss, other.report.loss)
+  assert.equal(one.weights, other.weights)
+})
+
 test.run()

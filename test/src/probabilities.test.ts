@@ -5,7 +5,7 @@ import { fromFile } from 'geotiff'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, model, pixelLoss, relu } from '../../dsl'
+import { conv2d, globalAvgPool, linear, model, named, pixelLoss, relu, seq } from '../../dsl'
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { writeProbabilities } from '../../src/results/probability-map'
@@ -92,6 +92,22 @@ for (const classes of [1, 3, 5])
       }
     assert.is((await sharp(at('bytes.tif')).metadata()).channels, classes)
   })
+
+test('a network that ends in layers of a name, as the built-in U-Nets do, has probabilities', async () => {
+  const layers = [conv2d({ out: 4, k: 3, p: 1 }), relu, seq('outc', [named('conv', conv2d({ out: 3, k: 1 }))])] as const
+  const common = { model: model({ name: 'held', input: [1, 3, 16, 16], layers }), device: 'reference', threads: 1 } as const
+  await sharp(Buffer.alloc(16 * 16 * 3, 90), { raw: { height: 16, width: 16, channels: 3 } })
+    .png()
+    .toFile(at('held.png'))
+  writeTiledTiff(at('held.tif'), [{ height: 16, width: 16, pixels: new Uint8Array(16 * 16).fill(1) }], { tile: 16, channels: 1 })
+  writeFileSync(at('held.csv'), 'path,mask\nheld.png,held.tif\n')
+  const weights = at('held.safetensors')
+  await valueOf(train({ ...common, data: at('held.csv'), classes: 3, steps: 1, save: weights }))
+  await valueOf(predict({ ...common, weights, image: at('held.png'), out: at('held-bands.tif'), probabilities: 'float32' }))
+  const { bands, values } = await bandsOf(at('held-bands.tif'))
+  assert.is(bands, 3)
+  assert.ok(Math.abs(values[0]! + values[1]! + values[2]! - 1) < 1e-6)
+})
 
 test('predict writes probabilities whose highest is the class that it writes otherwise, in any budget', async () => {
   const pixels = Uint8Array.from({ length: 96 * 80 * 3 }, (_, index) => (Math.imul(index >> 5, 2654435761) >>> 13) & 255)

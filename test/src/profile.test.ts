@@ -179,6 +179,19 @@ test('the first plan on a machine measures a sample, says so, and the second doe
   }
 })
 
+test('a comparison measures a sample as a plan does, once for both', async () => {
+  process.env.XDG_CACHE_HOME = temporaryFolder()
+  try {
+    const compared = await runMeasuring(['compare', smallModel, '--threads', '2', '--json', '--budgets', '100%', '--strategies', 'plain'])
+    assert.match(compared.stderr, /^measuring this network's kernels on this machine, once, for at most 15 s /)
+    const planned = await runMeasuring(['plan', ...setup])
+    assert.is(planned.stderr, '')
+    assert.is(JSON.parse(compared.stdout).rows[0].predictedStepMs, JSON.parse(planned.stdout).predictedStepMs)
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
+  }
+})
+
 test('steps that a profile does not predict are told, and --again measures anew', async () => {
   process.env.XDG_CACHE_HOME = temporaryFolder()
   try {

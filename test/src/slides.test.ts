@@ -1,14 +1,17 @@
 /** Slides by OpenSlide, where it is installed. */
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import * as E from 'fp-ts/Either'
+import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Slide, openSlide } from '../../native'
+import { readDataset } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { isSlide } from '../../src/images/slide-format'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
+import { listImages } from '../../src/predicting/listed-images'
 import { must } from '../must'
 import { noise } from './example-images'
 import { failureOf, valueOf } from './outcome'
@@ -85,7 +88,61 @@ test('what OpenSlide reads is told by what is in the file', async () => {
   assert.ok(await is('other.dcm', 'DICM'))
   assert.not(await is('other.dcm', '\x89PNG'))
   const { message } = await failureOf(openImage(at('other.dcm')))
-  assert.match(message, /^the image .*other\.dcm cannot be read/)
+  assert.match(message, /^the image .*other\.dcm cannot be read: it is of no format that is read/)
+  for (const [name, more] of [
+    ['ventana.bif', 'level=0 mag=40 quality=95'],
+    ['philips.tif', '<DataObject ObjectType="DPUfsImport">']
+  ] as const) {
+    writeTiledTiff(at(name), pyramid, { tile: 16, channels: 3, description: more })
+    assert.ok(await is(name))
+  }
+})
+
+withLibrary('a MIRAX slide without its folder is no JPEG, though its file is one', async () => {
+  await sharp(pyramid[0]!.pixels, { raw: { height: 200, width: 120, channels: 3 } })
+    .jpeg()
+    .toFile(at('alone.mrxs'))
+  assert.is(
+    (await failureOf(openImage(at('alone.mrxs')))).message,
+    `the image ${at('alone.mrxs')} is of a MIRAX slide, whose data are not beside it: put its folder alone there, or leave it out`
+  )
+})
+
+test('in folders a slide of several files is one image, and what it is made of is none', async () => {
+  const slides = at('folders/normal')
+  mkdirSync(join(slides, 'b'), { recursive: true })
+  const dicom = (series: string): string => `${'\0'.repeat(128)}DICM\x20\0\x0e\0UI${String.fromCharCode(series.length)}\0${series}`
+  for (const [name, text] of [
+    ['a.NDPI', ''],
+    ['b.mrxs', ''],
+    ['c.vms', '[Virtual Microscope Specimen]\r\nNoLayers=1\r\nImageFile=c.jpg\r\nImageFile(1,0)=c(1,0).jpg\r\nMapFile=c_map2.jpg\r\n'],
+    ['c.jpg', ''],
+    ['c(1,0).jpg', ''],
+    ['c_map2.jpg', ''],
+    ['d1.dcm', dicom('1.2.34')],
+    ['d2.dcm', dicom('1.2.34')],
+    ['e.dcm', dicom('1.2.35')],
+    ['f.dcm', 'cut'],
+    ['g.scn', ''],
+    ['h.bif', ''],
+    ['i.svs', ''],
+    ['j.jpg', ''],
+    ['k.czi', ''],
+    ['b/Data0000.dat', '']
+  ] as const)
+    writeFileSync(join(slides, name), text, 'latin1')
+  const names = ['a.NDPI', 'b.mrxs', 'c.vms', 'd1.dcm', 'e.dcm', 'f.dcm', 'g.scn', 'h.bif', 'i.svs', 'j.jpg']
+  const { examples, leftOut } = await valueOf(readDataset(at('folders')))
+  assert.equal(
+    examples.map(({ path }) => relative(slides, path)),
+    names
+  )
+  assert.match(leftOut!, /left out are 1 \*\.czi \(normal\/k\.czi\); what is read/)
+  const listed = await valueOf(listImages(at('folders')))
+  assert.equal(
+    listed.map(({ path }) => relative(slides, path)),
+    names
+  )
 })
 
 test.run()

@@ -78,6 +78,36 @@ test('thumbnails, labels and pages of the same size are no levels', async () => 
   assert.match(imageNotices([{ path: 'others.tif', header }])[0] ?? '', /several pages or frames/)
 })
 
+test('thumbnail, label and macro of an Aperio slide are named, and other pages are not taken for them', async () => {
+  const page = (height: number, width: number, name?: string) => ({
+    ...level(height, width),
+    isStrip: true as const,
+    ...(name === undefined ? {} : { description: `Aperio Image Library v11.2.1 \r\n${name}` })
+  })
+  const thumbnail = page(50, 30, '120x200 -> 30x50 - ')
+  const [label, macro] = [page(20, 21, 'label 21x20'), page(18, 60, 'macro 60x18')]
+  const noticesOf = async (name: string, pages: readonly TiledLevel[], description = aperio) => {
+    writeTiledTiff(at(name), [pyramid[0]!, ...pages], { ...rgb, description })
+    const { header } = await valueOf(openImage(at(name)))
+    return imageNotices([{ path: name, header }])
+  }
+  const slide = await noticesOf('slide.svs', [thumbnail, level(100, 60), label, macro])
+  assert.equal(slide, ['the image slide.svs has pages beside the slide (thumbnail, label, macro), which are not read'])
+  assert.equal(await noticesOf('bare.svs', [thumbnail, level(100, 60)]), [
+    'the image bare.svs has pages beside the slide (thumbnail), which are not read'
+  ])
+  assert.equal(await noticesOf('more.svs', [thumbnail, label, page(9, 9)]), [
+    'the image more.svs has pages beside the slide (thumbnail, label), which are not read',
+    'the image more.svs has several pages or frames, of which the first is read'
+  ])
+  assert.equal(await noticesOf('other.tif', [thumbnail, label], 'a label of another maker'), [
+    'the image other.tif has several pages or frames, of which the first is read'
+  ])
+  const { header } = await valueOf(openImage(join(__dirname, '../../examples/slides/CMU-1-Small-Region.svs')))
+  const two = ['one.svs', 'two.svs'].map((path) => ({ path, header }))
+  assert.equal(imageNotices(two), ['2 of 2 images have pages beside the slide (thumbnail, label, macro), which are not read: one.svs, …'])
+})
+
 test('windows of files that sharp writes are those of the file decoded whole, JPEG and profiles included', async () => {
   const image = (): sharp.Sharp => sharp(Buffer.from(noise(150 * 170 * 3, 1)), { raw: { height: 150, width: 170, channels: 3 } }).blur(2)
   for (const [name, make] of [

@@ -11,6 +11,8 @@ export interface TiledLevel {
   readonly pixels: Uint8Array
   /** Stored in one strip instead. */
   readonly isStrip?: true
+  /** Of a page after the first. */
+  readonly description?: string
 }
 
 export interface TiledTiffOptions {
@@ -86,7 +88,7 @@ export const writeTiledPages = (
   }
   const [offsetType, offsetBytes] = isBig ? ([16, 8] as const) : ([4, 4] as const)
   const fieldsOf = (level: TiledLevel, index: number, below: readonly number[]): readonly Field[] => {
-    const { height, width, isStrip } = level
+    const { height, width, isStrip, description: text = index === 0 ? description : undefined } = level
     const rows = isStrip ? [0] : Array.from({ length: Math.ceil(height / tile) }, (_, row) => row * tile)
     const columns = isStrip ? [0] : Array.from({ length: Math.ceil(width / tile) }, (_, column) => column * tile)
     const tiles = rows.flatMap((top) =>
@@ -101,7 +103,7 @@ export const writeTiledPages = (
       [258, 3, Array<number>(channels).fill(bits)],
       [259, 3, [compression]],
       [262, 3, [channels === 3 ? 2 : 1]],
-      description !== undefined && index === 0 ? [270, 2, [...Buffer.from(`${description}\0`, 'utf8')]] : undefined,
+      text === undefined ? undefined : [270, 2, [...Buffer.from(`${text}\0`, 'utf8')]],
       isStrip ? [273, offsetType, places] : undefined,
       [277, 3, [channels]],
       isStrip ? [278, 4, [height]] : undefined,

@@ -23,7 +23,7 @@ import {
 import { frozenModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import { withNetwork } from '../../src/running/running-network'
-import { windowExtent, windowSpans } from '../../src/training/window-spans'
+import { windowExtent, windowSpans } from '../../src/running/window-spans'
 import { buildGraph, receptiveField, type ReceptiveField } from '../../staging'
 import { must } from '../must'
 import { propertyRuns } from '../property-runs'
@@ -43,12 +43,41 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
       spans.forEach(({ start, from, to }, index) => {
         assert.ok(start >= 0 && start + extent <= length && from < to)
         if (index > 0) assert.is(from, spans[index - 1]!.to)
-        assert.ok(start === 0 || from >= start + given.before, 'too near to its beginning')
-        assert.ok(start + extent === length || (to <= start + extent - given.after && start % step === 0), 'too near to its end')
+        // One half is without what is over at the end, the other at the beginning.
+        const over = length % step
+        const isMoved = over > 0 && from >= Math.floor(length / 2)
+        const [first, end] = isMoved ? [over, length] : [0, length - over]
+        assert.is((start - first) % step, 0)
+        assert.ok(first <= start && start + extent <= end)
+        assert.ok(start === first || from >= start + given.before, 'too near to its beginning')
+        assert.ok(start + extent === end || to <= start + extent - given.after, 'too near to its end')
       })
     }),
     propertyRuns(500)
   )
+})
+
+test('of a side that is no multiple of the stride the same outputs are moved, whatever the windows', () => {
+  const field: ReceptiveField = { stride: 4, before: 8, after: 12 }
+  /** Where the window begins, beside a multiple of the stride, that each output is taken of. */
+  const phases = (length: number, extent: number): readonly number[] =>
+    windowSpans(length, extent, field).flatMap(({ start, from, to }) => new Array<number>(to - from).fill(start % 4))
+  for (const extent of [24, 28, 60, 96, 100])
+    assert.equal(
+      phases(101, extent),
+      Array.from({ length: 101 }, (_, at) => (at < 50 ? 0 : 1)),
+      `windows of ${extent}`
+    )
+  // As many as of a side that is one.
+  assert.is(windowSpans(101, 76, field).length, 2)
+  // Smaller than what an output reads: two of all but what is over.
+  const large: ReceptiveField = { stride: 16, before: 96, after: 96 }
+  assert.is(windowExtent(100, 2, large), 96)
+  assert.is(windowExtent(100, 4, large), undefined)
+  assert.equal(windowSpans(100, 96, large), [
+    { start: 0, from: 0, to: 50 },
+    { start: 4, from: 50, to: 100 }
+  ])
 })
 
 test('windows that are no larger than what lies around an output cover the side that they are, and no longer one', () => {

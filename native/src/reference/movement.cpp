@@ -31,9 +31,14 @@ void reorderActivation(const ActivationReorder& r, const T* source, T* destinati
   for (std::int64_t plane = 0; plane < to.planes.count; ++plane) {
     const std::int64_t b = to.planes.image(plane), c = to.planes.firstChannel(plane);
     T* out = destination + plane * pixels * block;
-    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-      for (std::int64_t lane = 0; lane < block; ++lane)
-        out[pixel * block + lane] = lane < to.planes.lanes(plane) ? source[from(b, c + lane, pixel)] : T(0);
+    for (std::int64_t lane = 0; lane < block; ++lane) {
+      if (lane >= to.planes.lanes(plane)) {
+        for (std::int64_t pixel = 0; pixel < pixels; ++pixel) out[pixel * block + lane] = T(0);
+        continue;
+      }
+      const T* in = source + from(b, c + lane, 0);
+      for (std::int64_t pixel = 0; pixel < pixels; ++pixel) out[pixel * block + lane] = in[pixel * from.planes.block];
+    }
   }
 }
 

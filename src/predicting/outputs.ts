@@ -1,0 +1,8 @@
+import type { StepIoEntry } from '../../staging/program/program'
+import type { StepIo } from '../running/step-io'
+
+/** What was predicted of an image: the values that a step hands out, or those of several as one. */
+export interface Outputs {
+  readonly entries: readonly StepIoEntry[]
+  readonly io: Pick<StepIo, 'view' | 'parts' | 'leaveToFile'>
+}
