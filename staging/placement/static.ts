@@ -139,10 +139,11 @@ const tolerance = 0.001
 
 /**
  * Offline: size-descending first-fit; then, unless that needs no more than what is live at once,
- * branch-and-bound: of the large buffers alone, with the small ones between them by first-fit; of
- * all for the most that is live at once, or for the capacity if that is more; then for heights
- * halfway between what is found and what is not. It ends within the capacity, at a height that is proved to
- * be the lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
+ * searches: for the large buffers alone, with the small ones between them by first-fit; for all in
+ * the most that is live at once, and in the capacity if that is more; then for heights halfway
+ * between what is found and what is not. Each is a branch-and-bound first (Moffitt 2023); with
+ * steps left, restarts follow. It ends within the capacity, at a height that is proved to be the
+ * lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
   const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
@@ -192,6 +193,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     const around = firstFitAround(lifetimes, new Map(fixed), alignment)
     if (offsets.size > 0 && around.peakBytes < best.peakBytes) best = around
   }
+  if (best.peakBytes > enough && capacity > bound) seek(bound, Math.min(share.other, stepsBeforeRestarts(sought.length) / stepLimit))
   if (best.peakBytes > enough) seek(enough, capacity > bound ? share.capacity : share.bound)
   while (best.peakBytes > enough && steps < stepLimit && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
     const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment

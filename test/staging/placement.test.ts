@@ -216,9 +216,17 @@ const easyCuts: readonly Cut[] = [40, 100].flatMap((moments) =>
   [0, 0.02, 0.05].flatMap((slack) => [1, 2].map((seed): Cut => [100, moments, slack, seed]))
 )
 
+const seeded = (buffers: number, moments: number, slack: number): readonly Cut[] =>
+  [1, 2, 3].map((seed): Cut => [buffers, moments, slack, seed])
+
 const hardCuts: readonly Cut[] = [
-  ...[150, 200, 300].flatMap((buffers) => [40, 100].flatMap((moments) => [1, 2, 3].map((seed): Cut => [buffers, moments, 0.05, seed]))),
-  ...[100, 150].flatMap((buffers) => [40, 100].flatMap((moments) => [1, 2, 3].map((seed): Cut => [buffers, moments, 0.02, seed])))
+  ...seeded(150, 40, 0),
+  ...seeded(150, 40, 0.02),
+  ...seeded(200, 40, 0.02),
+  ...seeded(150, 100, 0.05),
+  ...seeded(200, 40, 0.05),
+  ...seeded(200, 100, 0.05),
+  ...seeded(300, 40, 0.05)
 ]
 
 for (const cut of [...easyCuts, ...(inSystems ? hardCuts : [])]) {
