@@ -222,7 +222,7 @@ const seeded = (buffers: number, moments: number, slack: number): readonly Cut[]
 const hardCuts: readonly Cut[] = [
   ...seeded(150, 40, 0),
   ...seeded(150, 40, 0.02),
-  ...seeded(200, 40, 0.02),
+  ...seeded(200, 100, 0),
   ...seeded(150, 100, 0.05),
   ...seeded(200, 40, 0.05),
   ...seeded(200, 100, 0.05),
