@@ -1,6 +1,6 @@
 import { type Graph, type Plan, type Segment, elementSizes, type Precision } from '../../staging'
 import { inOrder } from '../../staging/graph/order'
-import { partition } from '../../staging/graph/interval'
+import { allParts, partition } from '../../staging/graph/interval'
 import { boundaryTensors } from '../../staging/graph/boundary-tensors'
 import { ownedExtent } from '../../staging/graph/grid'
 import { segmentTiling, type TileRun } from '../../staging/graph/tiling'
@@ -34,7 +34,7 @@ const tilesAlong = (graph: Graph, segment: Segment, axis: 'H' | 'W', runs: reado
   return {
     outputExtent,
     inputExtent: extentsOfTensor(graph, input)[axes[axis]],
-    owned: partition(outputExtent, held.length).map(({ from, to }) => [from, to] as const),
+    owned: allParts(partition(outputExtent, held.length)).map(({ from, to }) => [from, to] as const),
     held
   }
 }

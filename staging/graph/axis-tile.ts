@@ -2,7 +2,7 @@ import type { TileAxis } from '../program/program'
 import { boundaryTensors } from './boundary-tensors'
 import { axisIndex, extentsOfTensor, reduces, type Graph } from './graph'
 import { ownedExtent } from './grid'
-import { partition, partitionAlongside, unionInterval, type Interval } from './interval'
+import { partition, partitionAlongside, unionInterval, type Interval, type Partition } from './interval'
 import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './axis-access'
 import type { Span } from './span'
 import { accumulatesMoments } from './statistics'
@@ -17,8 +17,10 @@ export interface AxisTile {
   readonly owned: ReadonlyMap<number, Interval>
 }
 
-/** What is partitioned along an axis: each tensor's parts, one a tile. */
-export const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): ReadonlyMap<number, readonly Interval[]> => {
+/** By tensor, its parts along an axis, one a tile. */
+export type OwnedParts = ReadonlyMap<number, Partition>
+
+const partsOf = (graph: Graph, span: Span, axis: TileAxis, tiles: number): OwnedParts => {
   const last = graph.nodes[span.to - 1]!
   const parts = partition(ownedExtent(last, axis), tiles)
   const summed = graph.nodes.slice(span.from, span.to).flatMap((node) => (reduces(node, axis) ? node.inputs : []))
@@ -27,7 +29,7 @@ export const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: numb
   // reads them.
   const normalised = graph.nodes.slice(span.from, span.to).flatMap((node, index) => {
     const isMadeHere = node.inputs[0]! > span.from || node.inputs[0] === 0
-    return accumulatesMoments(node) && (isMadeHere || parts.length === 1) ? [...node.inputs, span.from + index + 1] : []
+    return accumulatesMoments(node) && (isMadeHere || parts.count === 1) ? [...node.inputs, span.from + index + 1] : []
   })
   return new Map(
     [...summed, ...leaving, ...normalised].map((tensor) => [
@@ -36,6 +38,22 @@ export const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: numb
     ])
   )
 }
+
+const knownParts = new WeakMap<Graph, Map<string, OwnedParts>>()
+
+/** What is partitioned along an axis: each tensor's parts, one a tile; remembered for all ranks. */
+export const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): OwnedParts => {
+  const known = knownParts.get(graph) ?? new Map<string, OwnedParts>()
+  knownParts.set(graph, known)
+  const key = [span.from, span.to, axis, tiles].join()
+  const found = known.get(key) ?? partsOf(graph, span, axis, tiles)
+  known.set(key, found)
+  return found
+}
+
+/** The parts of one tile. */
+export const partsOfTile = (parts: OwnedParts, index: number): ReadonlyMap<number, Interval> =>
+  new Map([...parts].map(([tensor, { part }]) => [tensor, part(index)]))
 
 const single: Interval = { from: 0, to: 1 }
 

@@ -1,6 +1,6 @@
 import { boundaryTensors } from './boundary-tensors'
 import { extentsOfTensor, reduces, type Graph, type Shard } from './graph'
-import { effectiveTileCount, partition, unionInterval, type Interval } from './interval'
+import { allParts, effectiveTileCount, partition, unionInterval, type Interval } from './interval'
 import { shardOf } from './shard'
 import type { Grid, Span } from './span'
 import { tileRuns, type TileRun } from './tiling'
@@ -39,17 +39,36 @@ export const ownedRows = (graph: Graph, segment: TiledSpan, tensor: number, shar
 /** A span with its grid, as segments have it. */
 type TiledSpan = Span & { readonly grid: Grid }
 
-type RunsOfRanks = readonly (readonly TileRun[])[]
+/** By tensor and rank, the rows that its tiles of a segment make or sum, and that they read. */
+interface RowsOfRanks {
+  readonly owned: ReadonlyMap<number, readonly Interval[]>
+  readonly held: ReadonlyMap<number, readonly Interval[]>
+}
 
-const knownRuns = new WeakMap<Graph, Map<string, RunsOfRanks>>()
+const knownRows = new WeakMap<Graph, Map<string, RowsOfRanks>>()
 
-/** The tiles of each rank along H; remembered. */
-const runsOfRanks = (graph: Graph, segment: TiledSpan, count: number): RunsOfRanks => {
-  const known = knownRuns.get(graph) ?? new Map<string, RunsOfRanks>()
-  knownRuns.set(graph, known)
+const findRows = (graph: Graph, segment: TiledSpan, count: number): RowsOfRanks => {
+  const rows: { readonly owned: Map<number, Interval[]>; readonly held: Map<number, Interval[]> } = { owned: new Map(), held: new Map() }
+  const { inputs } = boundaryTensors(graph, segment)
+  for (let index = 0; index < count; index += 1) {
+    const runs = tileRuns(graph, segment, 'H', segment.grid.H, { count, index })!
+    const add = (of: 'owned' | 'held', tensor: number): void => {
+      const known = rows[of].get(tensor) ?? []
+      known.push(hull(runs, (run) => run[of].get(tensor)!, tensor))
+      rows[of].set(tensor, known)
+    }
+    for (const tensor of runs[0]!.owned.keys()) add('owned', tensor)
+    for (const tensor of inputs) add('held', tensor)
+  }
+  return rows
+}
+
+/** The rows of each rank; remembered. */
+const rowsOfRanks = (graph: Graph, segment: TiledSpan, count: number): RowsOfRanks => {
+  const known = knownRows.get(graph) ?? new Map<string, RowsOfRanks>()
+  knownRows.set(graph, known)
   const key = [segment.from, segment.to, segment.grid.H, count].join()
-  const found =
-    known.get(key) ?? Array.from({ length: count }, (_, index) => tileRuns(graph, segment, 'H', segment.grid.H, { count, index })!)
+  const found = known.get(key) ?? findRows(graph, segment, count)
   known.set(key, found)
   return found
 }
@@ -62,11 +81,9 @@ const rowsHeld = (
   readers: readonly TiledSpan[] | undefined
 ): readonly RankRows[] => {
   const all: Interval = { from: 0, to: extentsOfTensor(graph, tensor)[2] }
-  const read = (readers ?? []).map((reader) => runsOfRanks(graph, reader, owned.length))
+  const read = (readers ?? []).map((reader) => rowsOfRanks(graph, reader, owned.length).held.get(tensor)!)
   const heldBy = (rank: number): Interval =>
-    readers === undefined
-      ? all
-      : read.map((ranks) => hull(ranks[rank]!, (run) => run.held.get(tensor)!, tensor)).reduce(unionInterval, owned[rank]!)
+    readers === undefined ? all : read.map((ranks) => ranks[rank]!).reduce(unionInterval, owned[rank]!)
   return owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) }))
 }
 
@@ -96,12 +113,12 @@ export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tenso
   const shard = producer && shardOf(graph, producer)
   if (producer === undefined || shard === undefined) return undefined
   const node = graph.nodes[tensor - 1]!
-  const made = runsOfRanks(graph, producer, shard.count)
+  const made = rowsOfRanks(graph, producer, shard.count).owned
   if (reduces(node, 'H')) {
-    const owned = made.map((runs) => hull(runs, (run) => run.owned.get(node.inputs[0]!)!, node.inputs[0]!))
+    const owned = made.get(node.inputs[0]!)!
     return { rows: owned.map((rows) => ({ owned: rows, held: { from: 0, to: 1 } })), isSummed: true, isGathered: true, readInRows: [] }
   }
-  const owned = made.map((runs) => hull(runs, (run) => run.owned.get(tensor)!, tensor))
+  const owned = made.get(tensor)!
   const readers = readersOf(graph, segments, tensor)
   const inRows = readers.filter((reader) => shardOf(graph, reader) !== undefined)
   const isGathered = inRows.length < readers.length
@@ -116,6 +133,6 @@ export const assumedSharing = (graph: Graph, segment: TiledSpan, tensor: number)
   const shard = shardOf(graph, segment)
   const rows = extentsOfTensor(graph, tensor)[2]
   if (shard === undefined || effectiveTileCount(rows, shard.count) < shard.count) return undefined
-  const owned = partition(rows, shard.count)
+  const owned = allParts(partition(rows, shard.count))
   return { rows: rowsHeld(graph, tensor, owned, [segment]), isSummed: false, isGathered: false, readInRows: [segment] }
 }

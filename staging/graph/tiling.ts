@@ -1,8 +1,8 @@
 import { tileAxes, type TileAxis } from '../program/program'
-import { axisTile, ownedParts, type AxisTile } from './axis-tile'
+import { axisTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
 import { axisIndex, type Graph, type Node, type Shard } from './graph'
 import { ownedExtent } from './grid'
-import { partition, type Interval } from './interval'
+import { effectiveTileCount, type Interval } from './interval'
 import { readInterval, type Reading } from './axis-access'
 import { shardOf } from './shard'
 import type { Grid, Span } from './span'
@@ -42,10 +42,6 @@ const shapeKey = (graph: Graph, { from }: Span, { readings, held, owned }: AxisT
 const advancesBetween = (before: AxisTile, after: AxisTile): ReadonlyMap<number, number> =>
   new Map([...before.held].map(([tensor, { from }]) => [tensor, after.held.get(tensor)!.from - from]))
 
-/** Whether all parts but the last are as large as the first, one after the other. */
-const isEven = (parts: readonly Interval[]): boolean =>
-  parts.slice(0, -1).every((part, index) => part.from === index * size(parts[0]!) && size(part) === size(parts[0]!))
-
 /** Whether what a tile reads is cut short nowhere at its beginning, or at its end. */
 const isClear = (nodes: readonly Node[], axis: TileAxis, { readings }: AxisTile, end: 'before' | 'after'): boolean =>
   nodes.every(({ access, input }, index) => {
@@ -82,11 +78,10 @@ export const tileRuns = (
   const { count, index: rank } = shard ?? { count: 1, index: 0 }
   const parts = ownedParts(graph, span, axis, tiles * count)
   const nodes = graph.nodes.slice(span.from, span.to)
-  const inAll = partition(ownedExtent(graph.nodes[span.to - 1]!, axis), tiles * count).length
+  const inAll = effectiveTileCount(ownedExtent(graph.nodes[span.to - 1]!, axis), tiles * count)
   if (inAll <= (count - 1) * tiles) return undefined
   const made = Math.min(inAll, (rank + 1) * tiles)
-  const tileAt = (index: number): AxisTile =>
-    axisTile(graph, span, axis, new Map([...parts].map(([tensor, list]) => [tensor, list[index]!])))
+  const tileAt = (index: number): AxisTile => axisTile(graph, span, axis, partsOfTile(parts, index))
   const runs: TileRun[] = []
   /**
    * The last of the tiles that join a run like its first two: where nothing is cut short, and what
@@ -123,7 +118,7 @@ export const tileRuns = (
     if (joins) runs[runs.length - 1] = { ...run, count: run.count + 1, advances: advances! }
     else runs.push({ count: 1, ...tile, advances: new Map([...tile.held.keys()].map((tensor) => [tensor, 0])) })
     previous = { tile, key }
-    if (!joins || run.count > 1 || !(areEven ??= [...parts.values()].every(isEven))) continue
+    if (!joins || run.count > 1 || !(areEven ??= [...parts.values()].every(({ isEven }) => isEven()))) continue
     const last = lastAlike(index, tile, key)
     if (last === undefined) continue
     runs[runs.length - 1] = { ...runs[runs.length - 1]!, count: run.count + 1 + last.index - index }
@@ -153,8 +148,7 @@ export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTili
  */
 export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => {
   const positions = tileAxes.map((axis) => {
-    const parts = ownedParts(graph, span, axis, 1)
-    const tile = axisTile(graph, span, axis, new Map([...parts].map(([tensor, [only]]) => [tensor, only!])))
+    const tile = axisTile(graph, span, axis, partsOfTile(ownedParts(graph, span, axis, 1), 0))
     return tile.readings.findLastIndex(({ interval }) => isEmpty(interval))
   })
   return graph.nodes.slice(span.from, span.to)[Math.max(...positions)]

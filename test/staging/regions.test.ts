@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import type { PadMode } from '../../dsl'
 import { padModes } from '../../dsl/internal'
 import { type AxisAccess, inputInterval } from '../../staging/graph/axis-access'
-import { partition } from '../../staging/graph/interval'
+import { allParts, partition } from '../../staging/graph/interval'
 import { propertyRuns } from '../property-runs'
 
 const windows = fc.record({
@@ -19,12 +19,14 @@ const windows = fc.record({
 test('every coordinate is owned once, in order', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 40 }), (extent, tiles) => {
-      const owned = partition(extent, tiles).flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index))
+      const owned = allParts(partition(extent, tiles)).flatMap(({ from, to }) =>
+        Array.from({ length: to - from }, (_, index) => from + index)
+      )
       assert.equal(
         owned,
         Array.from({ length: extent }, (_, index) => index)
       )
-      assert.ok(partition(extent, tiles).length <= tiles)
+      assert.ok(partition(extent, tiles).count <= tiles)
     }),
     propertyRuns(100)
   )
