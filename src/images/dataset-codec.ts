@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import { predicateCodec, decoderCodec, fromZero, listOf, objectOr, path, text, whole } from '../options/codecs'
 import { type AnnotationRules, type ClassAlias, ignoredLabel } from './class-list'
 import { type Dataset, type Example, labelKind } from './dataset'
@@ -12,14 +12,14 @@ import type { Mask } from './masks'
 import { maxClasses } from '../options/limits'
 import { parseFraction } from '../options/sizes'
 
-const aliasCodec = exactly<ClassAlias>('a class', 'field', { name: text, value: whole(0, ignoredLabel) }, {})
-const annotationCodec = exactly<AnnotationRules>(
+const aliasCodec = strictObject<ClassAlias>('a class', 'field', { name: text, value: whole(0, ignoredLabel) }, {})
+const annotationCodec = strictObject<AnnotationRules>(
   'an annotation',
   'field',
   { aliases: listOf(aliasCodec), outside: whole(0, ignoredLabel) },
   {}
 )
-const maskCodec = exactly<Mask>(
+const maskCodec = strictObject<Mask>(
   'a mask',
   'field',
   { path, height: whole(1), width: whole(1), counts: listOf(whole(0), 256, 256) },
@@ -27,8 +27,8 @@ const maskCodec = exactly<Mask>(
 )
 
 const finite = predicateCodec<number>('a number', Number.isFinite)
-const classSetCodec = exactly<ClassSet>('a set of classes', 'field', { classes: listOf(whole(0, maxLabel)) }, {})
-const valuesCodec = exactly<TargetValues>('values', 'field', { values: listOf(finite, 1) }, {})
+const classSetCodec = strictObject<ClassSet>('a set of classes', 'field', { classes: listOf(whole(0, maxLabel)) }, {})
+const valuesCodec = strictObject<TargetValues>('values', 'field', { values: listOf(finite, 1) }, {})
 
 /** An object by the field that only one kind has. */
 const labelObject = new t.Type<Exclude<Label, number>>(
@@ -42,7 +42,7 @@ const labelObject = new t.Type<Exclude<Label, number>>(
   t.identity
 )
 
-const exampleCodec = exactly<Example>(
+const exampleCodec = strictObject<Example>(
   'an example',
   'field',
   {
@@ -53,7 +53,7 @@ const exampleCodec = exactly<Example>(
   { weight: fromZero, tissue: path }
 )
 
-const fields = exactly<Dataset>(
+const fields = strictObject<Dataset>(
   'a dataset',
   'field',
   { examples: listOf(exampleCodec, 1), classes: whole(1, maxClasses) },

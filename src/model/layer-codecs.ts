@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import type { Directive, Padding, Pair, PointwiseParameter } from '../../dsl'
 import { padModes, type ArgsOf, type Expression, type Op } from '../../dsl/internal'
-import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/decoding/exactly'
+import { type OptionalCodecs, type RequiredCodecs, strictObject } from '../../staging/decoding/strict-object'
 import { predicateCodec, flag, oneOf } from '../options/codecs'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
@@ -36,10 +36,10 @@ type Leaf = Exclude<Op, 'add' | 'mul' | 'concat'> | Directive
  * rules.
  */
 const options = <P extends Leaf>(op: P, required: RequiredCodecs<ArgsOf<P>>, optional: OptionalCodecs<ArgsOf<P>>): t.Type<ArgsOf<P>> =>
-  exactly<ArgsOf<P>>(op, 'option', required, optional)
+  strictObject<ArgsOf<P>>(op, 'option', required, optional)
 
 const without = <P extends Leaf>(op: P & ({} extends ArgsOf<P> ? unknown : never)): t.Type<ArgsOf<P>> =>
-  exactly<{}>(op, 'option', {}, {}) as unknown as t.Type<ArgsOf<P>>
+  strictObject<{}>(op, 'option', {}, {}) as unknown as t.Type<ArgsOf<P>>
 
 /**
  * The codec of the options of each layer that holds no others: JavaScript and casts get past the

@@ -5,7 +5,7 @@ import type { AnyLayer, Layers, Model } from '../../dsl'
 import { validateOptionNames, type OpArguments } from '../../dsl/internal'
 import { suggestion } from '../../staging/decoding/close-name'
 import { decodeAs, formatValue } from '../../staging/decoding/decode'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import { predicateCodec, decoderCodec, extents } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
 
@@ -147,7 +147,7 @@ const layerAt = (walk: Walk, place: string, value: unknown): Decoded => {
   return decoded
 }
 
-const shape = exactly<{ readonly name: string; readonly layers: unknown; readonly input?: readonly number[] }>(
+const shape = strictObject<{ readonly name: string; readonly layers: unknown; readonly input?: readonly number[] }>(
   'a model',
   'field',
   {

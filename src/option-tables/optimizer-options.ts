@@ -1,12 +1,12 @@
 import type { Optimizer, ParameterGroup } from '../../staging'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import { parseGroup } from '../training/parameter-groups'
 import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from '../options/codecs'
 import { fromZero, number, oneOf, positive, prefixes, repeatableKind, whole } from '../options/kinds'
 import { maxMicroBatches } from '../options/limits'
 import { type OptionsOf, withDefault, optional } from '../options/option'
 
-const groupCodec = exactly<ParameterGroup>(
+const groupCodec = strictObject<ParameterGroup>(
   'a group of parameters',
   'field',
   { prefix: text },

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/Either'
 import type * as t from 'io-ts'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import type { Dataset } from '../images/dataset'
 import type * as DatasetCodec from '../images/dataset-codec'
 import type { Planned } from '../plans/plan-network'
 import { type HeatMapKind, heatMapKinds } from '../results/formats'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
-import { type BestBy, type Validation, bestBys } from '../training/best'
+import { type BestBy, type Validation, bestMeasures } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../options/class-weights'
 import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
@@ -43,9 +43,9 @@ import {
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
 const schedules = byKind<LearningRateSchedule>('a schedule', {
-  constant: exactly<KindOfSchedule<'constant'>>('a schedule', 'field', { kind: oneOfCodec('constant') }, {}),
-  cosine: exactly<KindOfSchedule<'cosine'>>('a schedule', 'field', { kind: oneOfCodec('cosine') }, {}),
-  step: exactly<KindOfSchedule<'step'>>(
+  constant: strictObject<KindOfSchedule<'constant'>>('a schedule', 'field', { kind: oneOfCodec('constant') }, {}),
+  cosine: strictObject<KindOfSchedule<'cosine'>>('a schedule', 'field', { kind: oneOfCodec('cosine') }, {}),
+  step: strictObject<KindOfSchedule<'step'>>(
     'a schedule',
     'field',
     { kind: oneOfCodec('step'), every: wholeCodec(1), factor: positiveCodec },
@@ -56,7 +56,7 @@ const schedules = byKind<LearningRateSchedule>('a schedule', {
 const within = (most: number): t.Type<number> =>
   predicateCodec(`a number from 0 to ${most}`, (value) => typeof value === 'number' && value >= 0 && value <= most)
 
-const jitters = exactly<ColourJitter>(
+const jitters = strictObject<ColourJitter>(
   'a colour jitter',
   'field',
   { brightness: within(1), contrast: within(1), saturation: within(1), hue: within(0.5) },
@@ -72,7 +72,7 @@ const httpAddress: Kind<string> = textKind(
   E.right
 )
 
-const stainJitters = exactly<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
+const stainJitters = strictObject<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 
 const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
 
@@ -181,7 +181,7 @@ export const trainOptions = {
    * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice`,
    * of sets of labels `f1`, of values `r2` or lowest `mae`.
    */
-  bestBy: optional(oneOf<BestBy>('measure', bestBys), 'what is best', { otherwise: 'loss' }),
+  bestBy: optional(oneOf<BestBy>('measure', bestMeasures), 'what is best', { otherwise: 'loss' }),
   /** Stops after that many validations in a row without a better one. */
   earlyStop: optional(whole(1), 'stop after so many validations in a row without a better one'),
   /** A JSON-lines file: an object a step and a validation. */

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import { decodeAs, formatValue } from '../../staging/decoding/decode'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import { checkNode } from '../../native'
 import { type Failure, type Outcome, bugFailure, deviceFailure, inputFailure, reasonOf } from '../failure'
 import { printable } from '../text/printable'
@@ -14,7 +14,7 @@ import type { DecodedOptions, OptionTable, OptionsOf } from './option'
 const codecOf = (name: string, table: OptionTable): t.Type<object> => {
   const codecs = (isWanted: (presence: string) => boolean): Readonly<Record<string, t.Decoder<unknown, unknown>>> =>
     Object.fromEntries(Object.entries(table).flatMap(([option, { kind, presence }]) => (isWanted(presence) ? [[option, kind.codec]] : [])))
-  return exactly<object>(
+  return strictObject<object>(
     name,
     'option',
     codecs((presence) => presence === 'required') as {},

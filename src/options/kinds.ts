@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { NetworkRates } from '../../staging'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import {
   predicateCodec,
   byKind,
@@ -116,13 +116,18 @@ const ofPlain = predicateCodec<number>('a number above zero, at most 10000', (va
 
 const sizeObject = (least: number): t.Type<Size> =>
   byKind<Size>('a size', {
-    bytes: exactly<Extract<Size, { readonly kind: 'bytes' }>>(
+    bytes: strictObject<Extract<Size, { readonly kind: 'bytes' }>>(
       'a size',
       'field',
       { kind: oneOfCodec('bytes'), bytes: wholeCodec(least) },
       {}
     ),
-    ofPlain: exactly<Extract<Size, { readonly kind: 'ofPlain' }>>('a size', 'field', { kind: oneOfCodec('ofPlain'), fraction: ofPlain }, {})
+    ofPlain: strictObject<Extract<Size, { readonly kind: 'ofPlain' }>>(
+      'a size',
+      'field',
+      { kind: oneOfCodec('ofPlain'), fraction: ofPlain },
+      {}
+    )
   })
 
 const aSize = 'a size such as 256MiB, 20% or a number of bytes'

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import type { NetworkRates } from '../../staging'
 import { positive } from './codecs'
 
@@ -38,7 +38,7 @@ export const parseNetwork = (text: string): E.Either<string, NetworkRates> => {
 }
 
 /** A network that JavaScript gives. */
-export const networkCodec: t.Decoder<unknown, NetworkRates> = exactly<NetworkRates>(
+export const networkCodec: t.Decoder<unknown, NetworkRates> = strictObject<NetworkRates>(
   'a network',
   'field',
   { bytesPerSecond: positive, latencySeconds: positive },

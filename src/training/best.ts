@@ -10,8 +10,18 @@ export interface Validation extends Quality {
 }
 
 /** Measures by which one validation is better than another: lower errors, higher other ones. */
-export const bestBys = ['loss', 'accuracy', 'auc', 'iou', 'dice', 'kappa', 'f1', 'mae', 'r2'] as const satisfies readonly (keyof Quality)[]
-export type BestBy = (typeof bestBys)[number]
+export const bestMeasures = [
+  'loss',
+  'accuracy',
+  'auc',
+  'iou',
+  'dice',
+  'kappa',
+  'f1',
+  'mae',
+  'r2'
+] as const satisfies readonly (keyof Quality)[]
+export type BestBy = (typeof bestMeasures)[number]
 
 /** Those of labels of a kind; areas under curves of masks of whole images alone. */
 export const measuresOf: Readonly<Record<LabelKind, readonly BestBy[]>> = {

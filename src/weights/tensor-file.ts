@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
-import { exactly } from '../../staging/decoding/exactly'
+import { strictObject } from '../../staging/decoding/strict-object'
 import { predicateCodec, decoderCodec, listOf, oneOf, path, text, whole } from '../options/codecs'
 import type { Outcome } from '../failure'
 import { type Metadata, type TensorData, metadataKey, writeTensors } from './safetensors'
@@ -16,7 +16,7 @@ const arrays = { F32: Float32Array, F64: Float64Array, I64: BigInt64Array } as c
 
 const view = predicateCodec<ArrayBufferView>('a typed array or a Buffer', ArrayBuffer.isView)
 
-const fields = exactly<TensorData>(
+const fields = strictObject<TensorData>(
   'a tensor',
   'field',
   { name: text, type: oneOf('F32', 'F64', 'I64'), shape: listOf(whole(0)), data: view },

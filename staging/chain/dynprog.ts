@@ -1,13 +1,13 @@
 import type { Chain } from './chain'
 import { minimizeIdle } from './least-idle'
 import { orderedSchedule, type OffloadSet, type Schedule } from './schedule'
-import { discretise, type SlotChain } from './slots'
+import { discretise, type DiscretisedChain } from './slots'
 
 /**
  * Gives one slot more to the activation, of those that were rounded down, that is closest to its
  * true size.
  */
-const roundUpOne = (slots: SlotChain, chain: Chain, memory: number): SlotChain | undefined => {
+const roundUpOne = (slots: DiscretisedChain, chain: Chain, memory: number): DiscretisedChain | undefined => {
   const lost = chain.stages.map(({ x }, i) => (x * slots.count) / memory - slots.x[i]!)
   const closest = lost.reduce((least, bytes, i) => (bytes > 0 && (least === -1 || bytes < lost[least]!) ? i : least), -1)
   return closest === -1 ? undefined : { ...slots, x: slots.x.map((x, i) => (i === closest ? x + 1 : x)) }
@@ -20,7 +20,7 @@ const roundUpOne = (slots: SlotChain, chain: Chain, memory: number): SlotChain |
  * another activation is rounded up.
  */
 export const dynprog = (chain: Chain, memory: number, count: number): OffloadSet => {
-  let slots: SlotChain | undefined = discretise(chain, memory, count)
+  let slots: DiscretisedChain | undefined = discretise(chain, memory, count)
   while (slots !== undefined) {
     const best = minimizeIdle(slots).sets.reduce<Schedule | undefined>((best, set) => {
       const one = orderedSchedule(chain, memory, set)

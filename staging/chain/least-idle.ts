@@ -1,5 +1,5 @@
 import type { OffloadSet } from './schedule'
-import type { SlotChain } from './slots'
+import type { DiscretisedChain } from './slots'
 
 /**
  * The states of Algorithm 1 before stage i, by increasing `kept`. In slots: activations before x_i
@@ -28,7 +28,7 @@ const createLayer = (capacity: number): Layer & { length: number } => ({
 })
 
 /** Every state's two successors: 2s keeps x_i of state s, 2s + 1 offloads it. */
-const successorsOf = (layer: Layer, chain: SlotChain, i: number): Layer => {
+const successorsOf = (layer: Layer, chain: DiscretisedChain, i: number): Layer => {
   const all = createLayer(2 * layer.length)
   const [x, roomF, roomB, moveF, moveB] = [chain.x[i]!, chain.roomF[i]!, chain.roomB[i]!, chain.moveF[i]!, chain.moveB[i]!]
   const least = -longest(chain)
@@ -58,7 +58,7 @@ const successorsOf = (layer: Layer, chain: SlotChain, i: number): Layer => {
  * More than any backlog of transfers: a link that was idle for longer is as good as one idle for
  * ever.
  */
-const longest = ({ count }: SlotChain): number => 2 * count
+const longest = ({ count }: DiscretisedChain): number => 2 * count
 
 /** 2 idle + deltaF + deltaB, which is least for a state that makes others needless. */
 const weightOf = (states: Layer, state: number): number => 2 * states.idle[state]! + states.deltaF[state]! + states.deltaB[state]!
@@ -66,7 +66,7 @@ const weightOf = (states: Layer, state: number): number => 2 * states.idle[state
 /**
  * Indices of the states that keep at most `room`, by increasing kept, then by increasing weight.
  */
-const inOrder = (states: Layer, chain: SlotChain, room: number): Float64Array => {
+const inOrder = (states: Layer, chain: DiscretisedChain, room: number): Float64Array => {
   const ends = new Int32Array(room + 2)
   for (let state = 0; state < states.length; state++) if (states.kept[state]! <= room) ends[states.kept[state]! + 1]!++
   for (let kept = 0; kept <= room; kept++) ends[kept + 1]! += ends[kept]!
@@ -121,7 +121,7 @@ const undominated = (states: Layer, order: Float64Array): Layer => {
  * (x_(j+2) and later), so much that what remains fits beside x_j and x_(j+1). And F_j must have
  * ended before too much has come back.
  */
-const gapAfter = (chain: SlotChain): ((last: Layer, state: number) => number) => {
+const gapAfter = (chain: DiscretisedChain): ((last: Layer, state: number) => number) => {
   const most = (room: Int32Array, move: Int32Array): number => {
     let [later, freed, result] = [0, 0, -Infinity]
     for (let j = chain.x.length - 1; j >= 0; j--) {
@@ -139,7 +139,7 @@ const gapAfter = (chain: SlotChain): ((last: Layer, state: number) => number) =>
 }
 
 /** The largest `kept` with which each stage and all after it fit. */
-const roomsOf = ({ x, roomF, roomB, count }: SlotChain): Int32Array => {
+const roomsOf = ({ x, roomF, roomB, count }: DiscretisedChain): Int32Array => {
   const rooms = new Int32Array(x.length + 1).fill(2 * count)
   for (let i = x.length - 1; i >= 0; i--) rooms[i] = Math.min(rooms[i + 1]!, roomF[i]!, roomB[i]!)
   return rooms
@@ -158,7 +158,7 @@ interface LeastIdle {
  * here those that others make needless are dropped, and the rest lie in typed arrays. Each
  * operation must fit by itself.
  */
-export const minimizeIdle = (chain: SlotChain): LeastIdle => {
+export const minimizeIdle = (chain: DiscretisedChain): LeastIdle => {
   const rooms = roomsOf(chain)
   const stages = chain.x.length
   let layer: Layer = { ...createLayer(1), length: 1 }

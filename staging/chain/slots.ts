@@ -2,7 +2,7 @@ import type { Chain } from './chain'
 import { backwardBytes, forwardBytes } from './memory'
 
 /** A chain in slots of the device's memory; times as what the link moves meanwhile. By stage. */
-export interface SlotChain {
+export interface DiscretisedChain {
   /** Number of slots that the memory has. */
   readonly count: number
   /** |x_i|. */
@@ -35,7 +35,7 @@ const roundSums = (values: readonly number[], round: (sum: number) => number): r
  * needs beside (ex, |y_i|, |y_(i+1)|, its own x_i and x_(i+1)) matters in sum only, and is rounded
  * up once, where the paper rounds each part.
  */
-export const discretise = (chain: Chain, memory: number, count: number): SlotChain => {
+export const discretise = (chain: Chain, memory: number, count: number): DiscretisedChain => {
   const slots = (bytes: number): number => (bytes * count) / memory
   const room = (own: readonly number[]): Int32Array => Int32Array.from(own, (bytes) => Math.floor(slots(memory - bytes)))
   // No backlog of transfers is longer than the memory, so that more than some times as much makes

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import type { PlanFile } from '../../dsl'
 import { planStrategies, type PlanFileSegment, type PlanGrid, type PlanPlacement, type PlanSwapInterval } from '../../dsl/internal'
 import { decodeAs } from '../decoding/decode'
-import { exactly } from '../decoding/exactly'
+import { strictObject } from '../decoding/strict-object'
 import { objectiveBeginnings } from '../graph/objective-text'
 import { renameEarlierFields } from './earlier-names'
 
@@ -29,9 +29,14 @@ const flag = accepted<boolean>('true or false', t.boolean.is)
 const names = t.readonlyArray(t.string)
 
 /** C too, so that asking for it is refused by name. */
-const grid = exactly<PlanGrid & { readonly C?: number }>('a grid', 'dimension', { B: t.number, H: t.number, W: t.number }, { C: t.number })
+const grid = strictObject<PlanGrid & { readonly C?: number }>(
+  'a grid',
+  'dimension',
+  { B: t.number, H: t.number, W: t.number },
+  { C: t.number }
+)
 
-const segment = exactly<PlanFileSegment>(
+const segment = strictObject<PlanFileSegment>(
   'a segment',
   'field',
   {
@@ -45,23 +50,28 @@ const segment = exactly<PlanFileSegment>(
   { winograd: names, workspace: count, prefetch: t.literal(true), hostTensors: names, rematerialize: t.literal(true) }
 )
 
-const swapInterval = exactly<PlanSwapInterval>(
+const swapInterval = strictObject<PlanSwapInterval>(
   'a tensor on the host',
   'field',
   { tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string },
   {}
 )
 
-const placement = exactly<PlanPlacement>('a placement', 'field', { allocator: t.literal('virtual', "'virtual'"), pageBytes: count }, {})
+const placement = strictObject<PlanPlacement>(
+  'a placement',
+  'field',
+  { allocator: t.literal('virtual', "'virtual'"), pageBytes: count },
+  {}
+)
 
-const device = exactly<PlanFile['device']>(
+const device = strictObject<PlanFile['device']>(
   'the device',
   'field',
   { name: t.string, precision: oneOf(['float32', 'tf32', 'bf16', 'float64']), threads: count },
   {}
 )
 
-const predicted = exactly<PlanFile['predicted']>(
+const predicted = strictObject<PlanFile['predicted']>(
   'the prediction',
   'figure',
   {},
@@ -74,7 +84,7 @@ const predicted = exactly<PlanFile['predicted']>(
   }
 )
 
-const plan = exactly<PlanFile>(
+const plan = strictObject<PlanFile>(
   'a plan',
   'field',
   {

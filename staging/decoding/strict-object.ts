@@ -10,12 +10,12 @@ export type RequiredCodecs<O> = { readonly [K in Exclude<keyof O, OptionalName<O
 export type OptionalCodecs<O> = { readonly [K in OptionalName<O>]-?: t.Type<Exclude<O[K], undefined>> }
 
 /**
- * An object with these fields and no others: `thing` and `field` are words for a sentence that
- * names the one that was likely meant, "train has no option stepss; did you mean steps?". Each
+ * A codec of objects with these fields and no others: `thing` and `field` are words for a sentence
+ * that names the one that was likely meant, "train has no option stepss; did you mean steps?". Each
  * field is read once, and what comes out is a copy, its fields in the order given; `undefined`
  * counts as left out.
  */
-export const exactly = <O extends object>(
+export const strictObject = <O extends object>(
   thing: string,
   field: string,
   required: RequiredCodecs<O>,
