@@ -59,7 +59,7 @@ const textOf = (report: PredictReport, options: PredictOptions): string => {
   }
   if (values !== undefined) return `${valuesText(values)}\n${run}`
   return scores === undefined
-    ? `${pixelsText(pixels, report)}\n${run}; classes are in ${printable(options.out ?? '')}`
+    ? `${pixelsText(pixels, report)}\n${run}; ${options.probabilities === undefined ? 'classes' : 'probabilities'} are in ${printable(options.out ?? '')}`
     : `${scoresText(scores, classes !== undefined)}\n${run}`
 }
 

@@ -73,20 +73,6 @@ const withOneScore: ChangeEnd = (before, head) => [...before, inPlaceOf(head, li
 const modelOf = (name: string, layers: Layers): Model => ({ name, layers: [...frozenModel({ name, layers }).layers, meanSquaredError] })
 
 /**
- * The model whose output is the class activation map of one class (Zhou 2016, section 2): the last
- * feature map, weighted by the head. Its mean over all places is the score of the class. Fails for
- * a model that does not end in global average pooling and one linear layer.
- */
-export const activationModel = ({ name, layers }: Model): E.Either<Failure, Model> =>
-  pipe(
-    changeEnd(layers, withoutPooling),
-    E.fromNullable(
-      inputFailure(`${name} does not end in global average pooling and one linear layer, of which cam is made: take --heatmap saliency`)
-    ),
-    E.map((changed) => modelOf(name, changed))
-  )
-
-/**
  * The model whose output is the score of one class. Fails for one that does not end in a linear
  * layer.
  */
@@ -96,6 +82,19 @@ export const scoreModel = ({ name, layers }: Model): E.Either<Failure, Model> =>
     E.fromNullable(inputFailure(`${name} does not end in a linear layer, of which the score of one class is taken: give another model`)),
     E.map((changed) => modelOf(name, changed))
   )
+
+/**
+ * The model whose output is the class activation map of one class (Zhou 2016, section 2): the last
+ * feature map, weighted by the head. Its mean over all places is the score of the class. Fails for
+ * a model that does not end in global average pooling and one linear layer.
+ */
+export const activationModel = ({ name, layers }: Model): E.Either<Failure, Model> => {
+  const changed = changeEnd(layers, withoutPooling)
+  if (changed !== undefined) return E.right(modelOf(name, changed))
+  const sentence = `${name} does not end in global average pooling and one linear layer, of which cam is made: take --heatmap saliency`
+  // What has no saliency either says so.
+  return E.chain(() => E.left(inputFailure(sentence)))(scoreModel({ name, layers }))
+}
 
 /** A loss at the end left out. */
 const withoutLoss = (layers: Layers): Layers => {

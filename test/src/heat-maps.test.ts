@@ -31,6 +31,7 @@ import { rowReader } from '../../src/predicting/normalised-input'
 import type { HeatMapKind } from '../../src/results/formats'
 import { writeColours } from './example-images'
 import { failureOf, valueOf } from './outcome'
+import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
@@ -173,6 +174,10 @@ test('what no heat map is made of is refused in a sentence', async () => {
     [
       { ...cam, model: peaked, weights: at('peaked.safetensors') },
       /^peaked does not end in global average pooling and one linear layer, of which cam is made: take --heatmap saliency$/
+    ],
+    [
+      { ...cam, model: segmenting },
+      /^segmenting does not end in a linear layer, of which the score of one class is taken: give another model$/
     ]
   ] as const)
     assert.match((await failureOf(predict(given))).message, sentence)

@@ -10,6 +10,7 @@ import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { writeProbabilities } from '../../src/results/probability-map'
 import { probabilitiesOf } from '../../src/results/scores-csv'
+import { tilefold } from './command-line'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
@@ -136,6 +137,15 @@ test('predict writes probabilities whose highest is the class that it writes oth
     report.pixels!.forEach((count, one) => assert.ok(Math.abs(count - classified.pixels![one]!) <= 2))
   }
   assert.is((await valueOf(openImage(at('probabilities.tif')))).header.view.micronsPerPixel, 0.5)
+})
+
+test('the command says that probabilities, and not classes, are in the file', async () => {
+  const given = [join(__dirname, 'segmenting-model.ts'), '--weights', at('w.safetensors'), '--image', at('slide.tif')]
+  const out = ['--out', at('told.tif'), '--device', 'reference', '--threads', '1']
+  const { status, stdout, stderr } = await tilefold(['predict', ...given, ...out, '--probabilities', 'uint8'])
+  assert.is(status, 0, stderr)
+  assert.match(stdout, /; probabilities are in .*told\.tif$/m)
+  assert.match((await tilefold(['predict', ...given, ...out])).stdout, /; classes are in .*told\.tif$/m)
 })
 
 test('of a model that ends in a binary loss each band is the sigmoid of its score', async () => {
