@@ -48,9 +48,9 @@ const branchAndBoundBy = (buffers: SectionedBuffers, preference: Float64Array, c
 
 /**
  * Searches for offsets within a capacity again and again, with other preferences: long lives, large
- * areas or many bytes first, with some noise; by sections and by branch-and-bound in turn. Some find
- * in moments what others never would, so most searches are short (Gomes 1998). Deterministic; steps
- * are those of searches by sections.
+ * areas or many bytes first, with some noise; by sections and by branch-and-bound in turn. Some
+ * find in moments what others never would, so most searches are short (Gomes 1998). Deterministic;
+ * steps are those of searches by sections.
  */
 export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, stepLimit: number): SearchResult => {
   const { from, to, bytes } = buffers

@@ -2,7 +2,7 @@ import type { PartialPlacement } from './partial-placement'
 
 /** What is left of each section, above what is placed. */
 export interface SectionFloors {
-  /** The lowest offset that anything left in the section can have; Infinity where nothing is left. */
+  /** The lowest offset that anything left in a section can have; Infinity where nothing is. */
   readonly floor: Float64Array
   /** How many of what is left can lie on the floor. */
   readonly onFloor: Int32Array

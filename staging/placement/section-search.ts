@@ -128,7 +128,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
     return true
   }
 
-  /** The frame for the section with the fewest ways; those on the lowest floor are always allowed. */
+  /** For the section with the fewest ways; those on the lowest floor are always allowed. */
   const openFrame = (depth: number, preference: Float64Array): Frame => {
     const [list, count] = [lists[depth]!, counts[depth]!]
     let smallest = Infinity

@@ -33,7 +33,7 @@ const defaultStepLimit = (buffers: number): number => Math.ceil(4e9 / Math.max(b
  */
 const stepsBeforeRestarts = (buffers: number): number => Math.max(5000, 40 * buffers)
 
-/** The share of the further steps that restarts get; branch-and-bound, which proves more, has the rest. */
+/** Of further steps, what restarts get; branch-and-bound, which proves more, has the rest. */
 const restartShare = 7 / 8
 
 /** What restarts keep of what is left at each depth takes too much memory for more buffers. */
