@@ -8,7 +8,8 @@ import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, type Words, planNotes, withInterrupt, measuringOf, planningProgress, sayNotice } from './command-result'
+import { type CommandResult, type Words, planNotes, withInterrupt, planningProgress, sayNotice } from './command-result'
+import { speakingRank } from './speaking-rank'
 import type { Planned } from '../plans/plan-network'
 
 const shown = 5
@@ -73,17 +74,19 @@ const sayNotesOnce = (): ((planned: Planned) => void) => {
     })
 }
 
+/** Of ranks the first one speaks. */
 export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
-  withInterrupt((signal) =>
-    pipe(
-      predict({
-        ...options,
-        measure: measuringOf(options),
-        ...planningProgress(words),
-        onPlan: sayNotesOnce(),
-        onNotice: sayNotice,
-        signal
-      }),
-      TE.map((report) => ({ json: report, text: textOf(report, options) }))
+  withInterrupt((asked) => {
+    const { speaks, measuring, withSignals, named, silence } = speakingRank()
+    const { signal, stop } = withSignals(asked)
+    const predicting = predict({
+      ...options,
+      measure: measuring(options),
+      ...(speaks ? { ...planningProgress(words), onPlan: sayNotesOnce(), onNotice: sayNotice } : {}),
+      signal
+    })
+    return pipe(
+      () => predicting().finally(stop),
+      TE.bimap(named, (report) => ({ json: report, text: textOf(report, options), ...silence }))
     )
-  )
+  })

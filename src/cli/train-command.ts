@@ -1,25 +1,14 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type TrainReport, train } from '../commands/train'
 import type { TrainOptions } from '../option-tables/train-options'
-import { findLauncher } from '../ranks/launcher'
 import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../metrics/quality'
+import { speakingRank } from './speaking-rank'
 import { weightsText } from './weights-text'
-import {
-  type CommandResult,
-  type Words,
-  withInterrupt,
-  say,
-  sayPlanNotes,
-  measuringOf,
-  planningProgress,
-  noticeText,
-  withRankSignals
-} from './command-result'
+import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, planningProgress, noticeText } from './command-result'
 
 /** Measures in the order in which they are told. */
 const told = {
@@ -114,16 +103,13 @@ const saying = (words: Words, progress: ReturnType<typeof trainingProgress>): Pa
 /** Of ranks the first one speaks. */
 export const trainCommand = (options: TrainOptions, words: Words): CommandResult =>
   withInterrupt((asked, keep) => {
-    const found = findLauncher(process.env)
-    const launcher = E.isRight(found) ? found.right : undefined
-    const speaks = launcher === undefined || launcher.rank === 0
+    const { speaks, measuring, withSignals, named, silence } = speakingRank()
     const progress = trainingProgress({ quiet: words.quiet || !speaks })
-    const { signal, stop } = launcher === undefined ? { signal: asked, stop: () => undefined } : withRankSignals(asked)
+    const { signal, stop } = withSignals(asked)
     const { onStep, ...others } = speaks ? saying(words, progress) : { onStep: undefined }
     const training = train({
       ...options,
-      // Ranks that measured at once would measure each other.
-      measure: launcher === undefined ? measuringOf(options) : options.measure === true,
+      measure: measuring(options),
       ...others,
       onStep: (report) => {
         keep()
@@ -137,9 +123,6 @@ export const trainCommand = (options: TrainOptions, words: Words): CommandResult
           progress.stop()
           stop()
         }),
-      TE.bimap(
-        (failure) => (speaks || failure.isShared === true ? failure : { ...failure, message: `rank ${launcher.rank}: ${failure.message}` }),
-        (report) => ({ json: report, text: reportText(report), ...(speaks ? {} : { isSilent: true as const }) })
-      )
+      TE.bimap(named, (report) => ({ json: report, text: reportText(report), ...silence }))
     )
   })

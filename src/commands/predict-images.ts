@@ -14,6 +14,7 @@ import { sourceFor } from '../predicting/input-channels'
 import type { ImagePrediction } from '../option-tables/command-options'
 import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
+import { type Predictions, type UsedByImages, gatherPredictions, usedByBoth } from './gather-predictions'
 import { heldBytesOf } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
 import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
@@ -25,27 +26,31 @@ import { classIndexOf, classNamesOf } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { writeProbabilities } from '../results/probability-map'
 import { writeTableOf } from '../results/scores-csv'
+import type { Ranks } from '../ranks/ranks'
 import type { PlannedWindows } from '../running/plan-windows'
 import { tap } from '../tasks/tap'
 import type { PredictReport } from './predict-report'
 import { type DecodedPredictOptions, type PreparedPrediction, preparePrediction } from './prepare-prediction'
 
-interface Job extends ListedImage, Opened {
+interface PlacedImage extends ListedImage {
   /** Its place in the list. */
   readonly at: number
+}
+
+interface Job extends PlacedImage, Opened {
   readonly files: readonly string[]
 }
 
 /** What is known so far; grows while images are predicted. */
-interface Progress {
-  readonly images: (ImagePrediction | undefined)[]
-  readonly skipped: { path: string; message: string }[]
+interface Progress extends Predictions {
+  readonly images: (readonly [at: number, predicted: ImagePrediction])[]
+  readonly skipped: { at: number; path: string; message: string }[]
   /** What was said of the place on the ground. */
   readonly told: Set<string>
   saidWindows?: boolean
   firstFailure?: Failure
-  kind?: PredictedKind & { readonly names: readonly string[] }
-  used?: Pick<PredictReport, 'strategy' | 'milliseconds' | 'peakDeviceBytes' | 'predictedPeakBytes' | 'windowBytes' | 'repeatedTiles'>
+  kind?: NonNullable<Predictions['kind']>
+  used?: UsedByImages
 }
 
 /** Failures of one image; those of the device, or of a hand that stops it, are of all. */
@@ -54,10 +59,10 @@ const isOfImage = ({ code }: Failure): boolean => code === 'input' || code === '
 /** Leaves an image out where that is asked for, and fails otherwise. */
 const skip =
   ({ skipBad, onNotice }: DecodedPredictOptions, progress: Progress) =>
-  ({ path }: ListedImage, failure: Failure): Outcome<void> => {
+  ({ at, path }: PlacedImage, failure: Failure): Outcome<void> => {
     if (!skipBad || !isOfImage(failure)) return TE.left(failure)
     progress.firstFailure ??= failure
-    progress.skipped.push({ path, message: failure.message })
+    progress.skipped.push({ at, path, message: failure.message })
     onNotice?.(`${failure.message}; ${path} is left out`)
     return TE.right(undefined)
   }
@@ -102,17 +107,15 @@ const record =
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
         const held = heldBytesOf(input)
-        const before = progress.used
-        progress.images[at] = predicted
-        progress.used = {
-          strategy: planned.staged.strategy,
-          milliseconds: milliseconds + (before?.milliseconds ?? 0),
-          ...(repeatedTiles > 0 || before?.repeatedTiles ? { repeatedTiles: repeatedTiles + (before?.repeatedTiles ?? 0) } : {}),
-          peakDeviceBytes: Math.max(network.measuredPeakBytes(), before?.peakDeviceBytes ?? 0),
-          predictedPeakBytes: Math.max(planned.staged.predicted.peakDeviceBytes, before?.predictedPeakBytes ?? 0),
-          ...(before?.windowBytes === undefined ? {} : { windowBytes: before.windowBytes }),
-          ...(held === undefined ? {} : { windowBytes: held })
+        const { measuredPeakBytes } = network
+        const used: UsedByImages = {
+          ...{ strategy: planned.staged.strategy, milliseconds, peakDeviceBytes: measuredPeakBytes() },
+          predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
+          ...(repeatedTiles > 0 && { repeatedTiles }),
+          ...(held !== undefined && { windowBytes: held })
         }
+        progress.images.push([at, predicted])
+        progress.used = progress.used === undefined ? used : usedByBoth(progress.used, used)
         options.onImage?.(predicted)
       })
     )
@@ -201,9 +204,9 @@ const predictAlike = (
 }
 
 /** Opens each image, which says its extent, and tells what is not read of them. */
-const openAll = ({ options, wanted, reading, progress }: Run, listed: readonly ListedImage[]): Outcome<readonly Job[]> =>
+const openAll = ({ options, wanted, reading, progress }: Run, listed: readonly PlacedImage[]): Outcome<readonly Job[]> =>
   pipe(
-    listed.map((image, at) => ({ ...image, at })),
+    listed,
     TE.traverseSeqArray((image) =>
       pipe(
         openImage(image.path, reading),
@@ -227,23 +230,34 @@ const listOf = ({ image, data }: DecodedPredictOptions): Outcome<readonly Listed
 }
 
 /** The table of scores, where one is asked for. */
-const writeTable = ({ out }: DecodedPredictOptions, { images, kind }: Progress): Outcome<void> => {
+const writeTable = ({ out }: DecodedPredictOptions, { images, kind }: Predictions): Outcome<void> => {
   if (out === undefined || kind?.of !== 'image') return TE.right(undefined)
   return writeTableOf[kind.scores](
     out,
     kind.names,
-    images.flatMap((image) => image ?? [])
+    images.map(([, image]) => image)
   )
 }
 
-const reportOf = ({ data }: DecodedPredictOptions, { images, skipped, firstFailure, used }: Progress): E.Either<Failure, PredictReport> => {
-  const predicted = images.flatMap((image) => image ?? [])
+const reportOf = (
+  { data }: DecodedPredictOptions,
+  { images, skipped, firstFailure, used }: Predictions
+): E.Either<Failure, PredictReport> => {
+  const predicted = images.map(([, image]) => image)
   if (used === undefined) return E.left(firstFailure!)
-  return E.right(data === undefined ? { ...predicted[0], ...used } : { ...used, images: predicted, skipped })
+  if (data === undefined) return E.right({ ...predicted[0], ...used })
+  return E.right({ ...used, images: predicted, skipped: skipped.map(({ path, message }) => ({ path, message })) })
 }
 
-/** Predicts the image, or the images of a list, that the options name. */
-export const predictImages = (options: DecodedPredictOptions): Outcome<PredictReport> => {
+/** Every so many images of a list, from this rank's number on: all where there are no ranks. */
+const ownImages = (listed: readonly ListedImage[], ranks: Ranks | undefined): readonly PlacedImage[] =>
+  listed.map((image, at) => ({ ...image, at })).filter(({ at }) => ranks === undefined || at % ranks.size === ranks.rank)
+
+/**
+ * Predicts the image, or the images of a list, that the options name. Ranks share a list; each
+ * writes what there is of its own images, and the first the table of all.
+ */
+export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Outcome<PredictReport> => {
   const wanted: Wanted = {
     ...{ out: options.out, isList: options.data !== undefined, formats: options.formats ?? ['tif'] },
     hasProbabilities: options.probabilities !== undefined
@@ -265,11 +279,13 @@ export const predictImages = (options: DecodedPredictOptions): Outcome<PredictRe
     TE.let('run', ({ prepared }): Run => ({ ...prepared, options, wanted, progress })),
     TE.chainFirst(({ run, listed }) =>
       pipe(
-        openAll(run, listed),
+        openAll(run, ownImages(listed, ranks)),
         TE.chain((jobs) => TE.traverseSeqArray((images: readonly Job[]) => predictAlike(run, images))(Object.values(byExtent([...jobs]))))
       )
     ),
-    TE.chainFirst(() => writeTable(options, progress)),
-    TE.chainEitherK(() => reportOf(options, progress))
+    TE.map(() => progress),
+    gatherPredictions(ranks),
+    TE.chainFirst((predictions) => (ranks === undefined || ranks.rank === 0 ? writeTable(options, predictions) : TE.right(undefined))),
+    TE.chainEitherK((predictions) => reportOf(options, predictions))
   )
 }

@@ -1,22 +1,13 @@
 import type { ImagePrediction } from '../option-tables/command-options'
+import type { UsedByImages } from './gather-predictions'
 import type { HeatMapReport } from '../predicting/write-heat-map'
 
-/** What a run over images took, and of a single one what came of it. */
-export interface PredictReport extends Partial<ImagePrediction> {
-  /** The strategy of the last plan. */
-  readonly strategy: string
-  /** Milliseconds of all forward passes. */
-  readonly milliseconds: number
-  readonly peakDeviceBytes: number
-  readonly predictedPeakBytes: number
-  /** Host memory of the windows that are read of an image in tiles. */
-  readonly windowBytes?: number
-  /** Tiles of one colour that followed such a tile, and so were not computed again. */
-  readonly repeatedTiles?: number
+/** What a run over images took, of all ranks, and of a single image what came of it. */
+export interface PredictReport extends Omit<Partial<ImagePrediction>, 'milliseconds'>, UsedByImages {
   /** With `data`: each image that was predicted, in the order of the list. */
   readonly images?: readonly ImagePrediction[]
   /** With `heatmap`: what was written to `out`. */
   readonly heatMap?: HeatMapReport
-  /** With `data`: images that were left out, and why. */
+  /** With `data`: images that were left out, and why, in the order of the list. */
   readonly skipped?: readonly { readonly path: string; readonly message: string }[]
 }

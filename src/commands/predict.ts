@@ -2,8 +2,10 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type PredictOptions, predictOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
-import type { Outcome } from '../failure'
+import { type Outcome, inputFailure } from '../failure'
 import { checkAddonToRun } from '../plans/check-addon'
+import { joinRanks } from '../ranks/join'
+import { failOnAllRanks } from '../ranks/ranks'
 import { predictHeatMap } from './predict-heat-map'
 import { predictImages } from './predict-images'
 import { withHubWeights } from '../weights/hub-weights'
@@ -17,14 +19,20 @@ import type { PredictReport } from './predict-report'
  * mask lies in a file meanwhile. Images whose sides a network that scores pixels does not keep are
  * predicted by windows, as a validation does. A model that scores pixels writes the class of each
  * to `out`, *.tif (in tiles) or *.png, 8-bit grey, or with `data` a file each into that folder; one
- * that scores images answers with `scores`, and with `data` writes a CSV. Fails with code `input`,
- * `budget`, `loss` (not finite) or `interrupted`.
+ * that scores images answers with `scores`, and with `data` writes a CSV. Where a launcher of MPI
+ * has started several processes, they share the images, and each answers for all. Fails with code
+ * `input`, `budget`, `loss` (not finite) or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) =>
   pipe(
     checkAddonToRun(options),
-    TE.chain(() =>
-      withHubWeights(options, (local) => (local.heatmap === undefined ? predictImages(local) : predictHeatMap(local.heatmap, local)))
-    )
+    TE.chainEitherK(joinRanks),
+    TE.chain((ranks) => {
+      if (ranks !== undefined && options.heatmap !== undefined)
+        return failOnAllRanks(ranks, inputFailure('--heatmap is of one image, which ranks cannot share: run it without a launcher of MPI'))
+      return withHubWeights(options, (local) =>
+        local.heatmap === undefined ? predictImages(local, ranks) : predictHeatMap(local.heatmap, local)
+      )
+    })
   )
 )

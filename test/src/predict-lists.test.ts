@@ -102,7 +102,7 @@ test('a bad image ends the run, or is left out and counted', async () => {
   )
   assert.equal(
     report.skipped!.map(({ path }) => path),
-    [at('nowhere.png'), at('cut.png')]
+    [at('cut.png'), at('nowhere.png')]
   )
   assert.is(said.length, 2)
   assert.match(said[1]!, /cut\.png cannot be read: .*; .*cut\.png is left out$/)

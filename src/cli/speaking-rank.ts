@@ -1,0 +1,37 @@
+import * as E from 'fp-ts/Either'
+import type { Failure } from '../failure'
+import { findLauncher } from '../ranks/launcher'
+import { measuringOf, withRankSignals } from './command-result'
+
+/** What a command says, measures and hears on this process, of those that a launcher started. */
+export interface SpeakingRank {
+  /** Of ranks the first one speaks. */
+  readonly speaks: boolean
+  /** What is measured first: ranks that measured at once would measure each other. */
+  readonly measuring: typeof measuringOf
+  /** The signal, and what takes its listeners away again. */
+  readonly withSignals: (asked: AbortSignal) => ReturnType<typeof withRankSignals>
+  /** A failure as this rank tells it. */
+  readonly named: (failure: Failure) => Failure
+  /** What a report is marked with where another rank tells it. */
+  readonly silence: { readonly isSilent?: true }
+}
+
+export const speakingRank = (): SpeakingRank => {
+  const found = findLauncher(process.env)
+  const launcher = E.isRight(found) ? found.right : undefined
+  if (launcher === undefined)
+    return {
+      ...{ speaks: true, measuring: measuringOf, named: (failure) => failure, silence: {} },
+      withSignals: (signal) => ({ signal, stop: () => undefined })
+    }
+  const speaks = launcher.rank === 0
+  return {
+    speaks,
+    measuring: ({ measure }) => measure === true,
+    withSignals: withRankSignals,
+    named: (failure) =>
+      speaks || failure.isShared === true ? failure : { ...failure, message: `rank ${launcher.rank}: ${failure.message}` },
+    silence: speaks ? {} : { isSilent: true }
+  }
+}
