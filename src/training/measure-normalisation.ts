@@ -138,8 +138,8 @@ export interface Measured extends Normalisation {
 /**
  * Mean and deviation of each channel over windows of images, drawn by their names alone: four of
  * 256x256 of each of up to 64 images. Kept beside the data, in `SOURCE.normalisation.json`, until
- * the images or how they are read change. Where `onUnread` is given, windows that cannot be read are
- * left out, and it is told of them.
+ * the images or how they are read change. Where `onUnread` is given, windows that cannot be read
+ * are left out, and it is told of them.
  */
 export const measureNormalisation = (
   paths: readonly string[],
