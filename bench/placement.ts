@@ -96,7 +96,7 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, { graph,
     ratioOf(lower(graph, { ...chosen.plan, placement: { allocator: 'virtual', pageBytes } }, device).peakBytes(), lifetimes)
   const ratio = ratioOf(peakBytes, lifetimes)
   const isOptimal = (): boolean => {
-    const searched = allocators.static(lifetimes, { alignment })
+    const searched = allocators.static(lifetimes, { alignment, stepLimit: 1e6 })
     return searched.optimal && peakBytes <= searched.peakBytes
   }
   const offsets = chosen.program().buffers.map(({ offset }) => offset)

@@ -1,6 +1,6 @@
 import { type SectionLoad, type SectionedBuffers, createSectionLoad } from './section-load'
 
-interface SearchResult {
+export interface SearchResult {
   /** `impossible` is proved; `limit` leaves it open. */
   readonly verdict: 'found' | 'impossible' | 'limit'
   /** Positions tried. */
@@ -215,8 +215,7 @@ const createSearch = (buffers: SectionedBuffers, capacity: number): readonly [Se
 }
 
 /**
- * Searches for offsets within a capacity, depth first, in the manner of MiniMalloc (Moffitt, ASPLOS
- * 2023):
+ * Searches for offsets within a capacity, depth first, in the manner of MiniMalloc (Moffitt 2023):
  * - canonical solutions: every buffer rests on another or on the bottom, and they are placed by
  *   offset, then by preference, so that the top of what is placed is all that a buffer's offset
  *   depends on, and no arrangement is met twice;

@@ -1,6 +1,7 @@
-import { branchAndBound } from './branch-and-bound'
+import { type SearchResult, branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround } from './first-fit'
 import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, placementOf } from './placement'
+import { searchWithRestarts, stepsOfSectionStep } from './restarts'
 import type { SectionedBuffers } from './section-load'
 
 /** A buffer to search a place for, with what it is preferred by. */
@@ -24,11 +25,19 @@ const preferences: readonly (readonly Trait[])[] = [
   ['width', 'area', 'total']
 ]
 
+/** Steps to try by default: a search of at most some tens of seconds, for any number of buffers. */
+const defaultStepLimit = (buffers: number): number => Math.ceil(4e9 / Math.max(buffers, 200))
+
 /**
- * Steps to try by default: a search of a few seconds to a few tens of seconds, whatever the number
- * of buffers.
+ * Steps that a search gets before restarts are tried: with fewer, as for Programs, there are none.
  */
-const defaultStepLimit = (buffers: number): number => Math.ceil(2e8 / Math.max(buffers, 200))
+const stepsBeforeRestarts = (buffers: number): number => Math.max(5000, 40 * buffers)
+
+/** Of further steps, what restarts get; branch-and-bound, which proves more, has the rest. */
+const restartShare = 7 / 8
+
+/** What restarts keep of what is left at each depth takes too much memory for more buffers. */
+const maxBuffersOfRestarts = 4096
 
 /** Buffers in sections between births and deaths. */
 const soughtOf = (lifetimes: readonly Lifetime[], indices: readonly number[], alignment: number) => {
@@ -55,39 +64,57 @@ interface Attempt {
   readonly offsets: ReadonlyMap<number, number>
 }
 
+/** Buffers in an order of preference. */
+const orderedBy = (sought: readonly Sought[], sections: number, traits: readonly Trait[]) => {
+  const difference = (a: Sought, b: Sought): number => traits.reduce((sum, trait) => sum || b[trait] - a[trait], 0) || a.index - b.index
+  const buffers = [...sought].sort(difference)
+  const sectioned: SectionedBuffers = {
+    sections,
+    from: Int32Array.from(buffers, ({ from }) => from),
+    to: Int32Array.from(buffers, ({ to }) => to),
+    bytes: Float64Array.from(buffers, ({ bytes }) => bytes)
+  }
+  return { buffers, sectioned }
+}
+
 /**
  * Searches in turn by each preference, each time four times as long: some find in moments what
- * others never would.
+ * others never would. What that does not find in its first steps is then searched with restarts.
  */
 const createAttempts = (sought: readonly Sought[], sections: number): ((capacity: number, stepLimit: number) => Attempt) => {
-  const orders = preferences.map((traits) => {
-    const difference = (a: Sought, b: Sought): number => traits.reduce((sum, trait) => sum || b[trait] - a[trait], 0) || a.index - b.index
-    const buffers = [...sought].sort(difference)
-    const sectioned: SectionedBuffers = {
-      sections,
-      from: Int32Array.from(buffers, ({ from }) => from),
-      to: Int32Array.from(buffers, ({ to }) => to),
-      bytes: Float64Array.from(buffers, ({ bytes }) => bytes)
-    }
-    return { buffers, sectioned }
-  })
+  const orders = preferences.map((traits) => orderedBy(sought, sections, traits))
   return (capacity, stepLimit) => {
     let steps = 0
+    let mayRestart = sought.length <= maxBuffersOfRestarts
+    const attemptOf = ({ verdict, offsets }: SearchResult, buffers: readonly Sought[]): Attempt => ({
+      verdict,
+      steps,
+      offsets: new Map(verdict === 'found' ? buffers.map(({ index }, at) => [index, offsets[at]!]) : [])
+    })
     for (let each = 2 * sought.length; ; each *= 4)
       for (const { buffers, sectioned } of orders) {
-        const { verdict, offsets, ...tried } = branchAndBound(sectioned, capacity, Math.min(each, stepLimit - steps))
+        const before = mayRestart ? Math.min(stepLimit, stepsBeforeRestarts(sought.length)) : stepLimit
+        const tried = branchAndBound(sectioned, capacity, Math.min(each, before - steps))
         steps += tried.steps
-        if (verdict === 'limit' && steps < stepLimit) continue
-        return { verdict, steps, offsets: new Map(verdict === 'found' ? buffers.map(({ index }, at) => [index, offsets[at]!]) : []) }
+        if (tried.verdict !== 'limit' || steps >= stepLimit) return attemptOf(tried, buffers)
+        if (steps < before) continue
+        mayRestart = false
+        const limit = Math.floor((restartShare * (stepLimit - steps)) / stepsOfSectionStep)
+        const restarted = searchWithRestarts(sectioned, capacity, limit)
+        steps += stepsOfSectionStep * restarted.steps
+        if (restarted.verdict !== 'limit') return attemptOf(restarted, buffers)
       }
   }
 }
 
 /**
- * Shares of the steps: for the most that is live at once (less where a capacity is enough), for
- * large buffers alone, and for any other height.
+ * Shares of the steps: for the most that is live at once or for a capacity above it, for large
+ * buffers alone, for any other height.
  */
-const share = { bound: 1 / 2, boundBesideCapacity: 1 / 8, large: 1 / 4, other: 1 / 8 }
+const share = { bound: 1 / 2, capacity: 3 / 4, large: 1 / 4, other: 1 / 8 }
+
+/** Large buffers alone are placed in few steps or in none. */
+const maxStepsForLarge = 200_000
 
 /**
  * Buffers below this share of what is live at once find room between the others: searched with
@@ -112,10 +139,11 @@ const tolerance = 0.001
 
 /**
  * Offline: size-descending first-fit; then, unless that needs no more than what is live at once,
- * branch-and-bound: of the large buffers alone, with the small ones between them by first-fit; of
- * all for the most that is live at once, for the capacity if that is more, or for heights halfway
- * between what is found and what is not. It ends within the capacity, at a height that is proved to
- * be the lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
+ * searches: for the large buffers alone, with the small ones between them by first-fit; for all in
+ * the most that is live at once, and in the capacity if that is more; then for heights halfway
+ * between what is found and what is not. Each is a branch-and-bound first (Moffitt 2023); with
+ * steps left, restarts follow. It ends within the capacity, at a height that is proved to be the
+ * lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
   const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
@@ -155,7 +183,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   }
   const large = indices.filter((index) => lifetimes[index]!.bytes >= smallShare * bound)
   if (large.length < indices.length) {
-    const limit = Math.min(Math.ceil(share.large * stepLimit), stepLimit - steps)
+    const limit = Math.min(Math.ceil(share.large * stepLimit), maxStepsForLarge)
     const { offsets, ...tried } = placeLarge(lifetimes, large, alignment, limit)
     steps += tried.steps
     const fixed = lifetimes.flatMap((lifetime, index) => {
@@ -165,8 +193,8 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     const around = firstFitAround(lifetimes, new Map(fixed), alignment)
     if (offsets.size > 0 && around.peakBytes < best.peakBytes) best = around
   }
-  if (best.peakBytes > enough) seek(bound, capacity > bound ? share.boundBesideCapacity : share.bound)
-  if (capacity > bound && best.peakBytes > enough) seek(capacity, 1)
+  if (best.peakBytes > enough && capacity > bound) seek(bound, Math.min(share.other, stepsBeforeRestarts(sought.length) / stepLimit))
+  if (best.peakBytes > enough) seek(enough, capacity > bound ? share.capacity : share.bound)
   while (best.peakBytes > enough && steps < stepLimit && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
     const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment
     seek(Math.max(middle, missed + alignment), share.other)

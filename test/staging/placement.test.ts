@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { cutInstance } from '../../bench/cut-instance'
 import { builtIn } from '../../models'
 import { type Lifetime, allocators, maxLive, referenceModel, type StageRequest, unusableFreeSpace } from '../../staging'
 import { firstFit } from '../../staging/placement/first-fit'
@@ -184,6 +185,63 @@ test('static places the public instances: feasibly where a capacity is given, an
   const resnet = instance('somas_tensors_resnet50')
   const placed = allocators.static(resnet, { alignment: 1 })
   assert.equal([placed.peakBytes, placed.optimal, findOverlap(resnet, placed)], [maxLive(resnet, 1).bytes, true, undefined])
+})
+
+/** Buffers, moments, slack, seed. */
+type Cut = readonly [number, number, number, number]
+
+const cutOf = ([buffers, moments, slack, seed]: Cut) => cutInstance({ buffers, moments, slack, seed })
+
+test('instances that are cut from a rectangle fit together again, and fill it where there is no slack', () => {
+  fc.assert(
+    fc.property(
+      fc.integer(),
+      fc.integer({ min: 1, max: 200 }),
+      fc.integer({ min: 2, max: 100 }),
+      fc.constantFrom(0, 0.05),
+      (seed, buffers, moments, slack) => {
+        const cut = cutInstance({ seed, buffers, moments, slack })
+        const peakBytes = Math.max(...cut.lifetimes.map(({ bytes }, index) => cut.offsets[index]! + bytes))
+        const area = cut.lifetimes.reduce((sum, { from, to, bytes }) => sum + (to - from) * bytes, 0) / (moments * cut.capacity)
+        assert.ok(peakBytes <= cut.capacity)
+        assert.is(findOverlap(cut.lifetimes, { offsets: cut.offsets, peakBytes, optimal: false }), undefined)
+        assert.ok(slack === 0 ? area === 1 : area <= 1 - slack)
+      }
+    ),
+    propertyRuns(100)
+  )
+})
+
+const easyCuts: readonly Cut[] = [40, 100].flatMap((moments) =>
+  [0, 0.02, 0.05].flatMap((slack) => [1, 2].map((seed): Cut => [100, moments, slack, seed]))
+)
+
+const seeded = (buffers: number, moments: number, slack: number): readonly Cut[] =>
+  [1, 2, 3].map((seed): Cut => [buffers, moments, slack, seed])
+
+const hardCuts: readonly Cut[] = [
+  ...seeded(150, 40, 0),
+  ...seeded(150, 40, 0.02),
+  ...seeded(200, 100, 0),
+  ...seeded(150, 100, 0.05),
+  ...seeded(200, 40, 0.05),
+  ...seeded(200, 100, 0.05),
+  ...seeded(300, 40, 0.05)
+]
+
+for (const cut of [...easyCuts, ...(inSystems ? hardCuts : [])]) {
+  const { name, lifetimes, capacity } = cutOf(cut)
+  test(`static finds room within the capacity for ${name}`, () => {
+    const placed = allocators.static(lifetimes, { alignment: 1, capacity })
+    assert.ok(placed.peakBytes <= capacity, `${placed.peakBytes}`)
+    assert.is(findOverlap(lifetimes, placed), undefined)
+  })
+}
+
+test('restarts give the same placement each time', () => {
+  const { lifetimes, capacity } = cutOf([100, 100, 0.02, 1])
+  const place = () => allocators.static(lifetimes, { alignment: 1, capacity })
+  assert.equal(place(), place())
 })
 
 test('a step limit ends the search wherever it is, with a sound placement', () => {

@@ -1,0 +1,80 @@
+import { type SearchResult, branchAndBound } from './branch-and-bound'
+import type { SectionedBuffers } from './section-load'
+import { createSectionSearch } from './section-search'
+
+/** Term `index`, from 1, of 1 1 2 1 1 2 4 …, which is within a factor of the best (Luby 1993). */
+const luby = (index: number): number => {
+  const power = 2 ** Math.floor(Math.log2(index + 1))
+  return index + 1 === power ? power / 2 : luby(index - power + 1)
+}
+
+/** Numbers from 0 to 1 that are the same each time (xorshift32). */
+const createNoise = (): (() => number) => {
+  let state = 0x2545f491
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) / 2 ** 32
+  }
+}
+
+/** The most by which noise makes a buffer more or less preferred. */
+const mostNoise = 0.3
+
+/** Whether sections that failed before come much sooner or somewhat: neither is always better. */
+const sharpnesses = [1, 1 / 2]
+
+/** Steps of the shortest search for each buffer. */
+const stepsForBuffer = 5
+
+/** Steps of branch-and-bound that take as long as one of a search by sections. */
+export const stepsOfSectionStep = 10
+
+/** Branch-and-bound by preference, the higher first. */
+const branchAndBoundBy = (buffers: SectionedBuffers, preference: Float64Array, capacity: number, stepLimit: number): SearchResult => {
+  const order = Int32Array.from(preference, (_, buffer) => buffer).sort((a, b) => preference[b]! - preference[a]! || a - b)
+  const ordered: SectionedBuffers = {
+    sections: buffers.sections,
+    from: order.map((buffer) => buffers.from[buffer]!),
+    to: order.map((buffer) => buffers.to[buffer]!),
+    bytes: Float64Array.from(order, (buffer) => buffers.bytes[buffer]!)
+  }
+  const found = branchAndBound(ordered, capacity, stepLimit)
+  const offsets = new Float64Array(order.length)
+  order.forEach((buffer, index) => (offsets[buffer] = found.offsets[index]!))
+  return { ...found, offsets }
+}
+
+/**
+ * Searches for offsets within a capacity again and again, with other preferences: long lives, large
+ * areas or many bytes first, with some noise; by sections and by branch-and-bound in turn. Some
+ * find in moments what others never would, so most searches are short (Gomes 1998). Deterministic;
+ * steps are those of searches by sections.
+ */
+export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, stepLimit: number): SearchResult => {
+  const { from, to, bytes } = buffers
+  const search = createSectionSearch(buffers, capacity)
+  const noise = createNoise()
+  const traits: readonly ((buffer: number) => number)[] = [
+    (buffer) => (to[buffer]! - from[buffer]!) * bytes[buffer]!,
+    (buffer) => bytes[buffer]!,
+    (buffer) => to[buffer]! - from[buffer]!
+  ]
+  let steps = 0
+  for (let round = 1; ; round++) {
+    const sharpness = sharpnesses[round % sharpnesses.length]!
+    const most = round === 1 ? 0 : mostNoise * noise()
+    for (const trait of traits) {
+      const preference = Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * noise() - 1)))
+      const limit = Math.min(stepsForBuffer * luby(round) * bytes.length, stepLimit - steps)
+      const bySections = search({ preference, sharpness, stepLimit: limit })
+      steps += bySections.steps
+      if (bySections.verdict !== 'limit' || steps >= stepLimit) return { ...bySections, steps }
+      const further = Math.min(limit, stepLimit - steps)
+      const byOffsets = branchAndBoundBy(buffers, preference, capacity, stepsOfSectionStep * further)
+      steps += Math.ceil(byOffsets.steps / stepsOfSectionStep)
+      if (byOffsets.verdict !== 'limit' || steps >= stepLimit) return { ...byOffsets, steps }
+    }
+  }
+}
