@@ -43,15 +43,26 @@ const addPixels = (sums: Sums, source: ImageSource, bytes: Uint8Array): void => 
   }
 }
 
-const addImage = (sums: Sums, path: string, reading: Reading): Outcome<void> =>
+/** Told of a window that cannot be read, and of which image, where that ends no measure. */
+type OnUnread = ((failure: Failure, path: string) => void) | undefined
+
+/** Goes on without what cannot be read, where that is asked for. */
+const unlessUnread = (path: string, onUnread: OnUnread): ((read: Outcome<void>) => Outcome<void>) =>
+  TE.orElse((failure) => (onUnread === undefined || failure.code !== 'input' ? TE.left(failure) : TE.fromIO(() => onUnread(failure, path))))
+
+const addImage = (sums: Sums, path: string, reading: Reading, onUnread: OnUnread): Outcome<void> =>
   pipe(
     openImage(path, reading),
     TE.chain((source) => {
       const { read, header } = source
       if (read === undefined)
-        return TE.map(({ pixels }: DecodedImage): void => {
-          if (pixels instanceof Uint8Array) addPixels(sums, source, pixels)
-        })(decodeImage(path, { height: 1, width: 1 }, undefined, reading))
+        return pipe(
+          decodeImage(path, { height: 1, width: 1 }, undefined, reading),
+          TE.map(({ pixels }: DecodedImage): void => {
+            if (pixels instanceof Uint8Array) addPixels(sums, source, pixels)
+          }),
+          unlessUnread(path, onUnread)
+        )
       const { uniform } = randomStream(0, `normalisation.${basename(path)}`)
       const [height, width] = [Math.min(windowExtent, header.height), Math.min(windowExtent, header.width)]
       return pipe(
@@ -67,7 +78,8 @@ const addImage = (sums: Sums, path: string, reading: Reading): Outcome<void> =>
             TE.map((bytes) => {
               addPixels(sums, source, bytes)
               freePixels(bytes)
-            })
+            }),
+            unlessUnread(path, onUnread)
           )
         ),
         TE.map(() => undefined)
@@ -75,13 +87,13 @@ const addImage = (sums: Sums, path: string, reading: Reading): Outcome<void> =>
     })
   )
 
-const measure = (paths: readonly string[], reading: Reading, channels: number): Outcome<Normalisation> => {
+const measure = (paths: readonly string[], reading: Reading, channels: number, onUnread: OnUnread): Outcome<Normalisation> => {
   const sums: Sums = { count: 0, sum: new Float64Array(channels), squares: new Float64Array(channels) }
   const step = Math.max(1, paths.length / mostImages)
   const chosen = Array.from({ length: Math.min(paths.length, mostImages) }, (_, index) => paths[Math.floor(index * step)]!)
   return pipe(
     chosen,
-    TE.traverseSeqArray((path) => addImage(sums, path, reading)),
+    TE.traverseSeqArray((path) => addImage(sums, path, reading, onUnread)),
     TE.chainEitherK((): E.Either<Failure, Normalisation> => {
       const mean = Array.from(sums.sum, (sum) => sum / sums.count)
       const deviation = Array.from(sums.squares, (squares, channel) => Math.sqrt(Math.max(0, squares / sums.count - mean[channel]! ** 2)))
@@ -126,13 +138,15 @@ export interface Measured extends Normalisation {
 /**
  * Mean and deviation of each channel over windows of images, drawn by their names alone: four of
  * 256x256 of each of up to 64 images. Kept beside the data, in `SOURCE.normalisation.json`, until
- * the images or how they are read change.
+ * the images or how they are read change. Where `onUnread` is given, windows that cannot be read
+ * are left out, and it is told of them.
  */
 export const measureNormalisation = (
   paths: readonly string[],
   source: string | undefined,
   reading: Reading,
-  channels: number
+  channels: number,
+  onUnread?: OnUnread
 ): Outcome<Measured> => {
   const file = source === undefined ? undefined : `${source.replace(/\/+$/, '')}.normalisation.json`
   return pipe(
@@ -145,7 +159,7 @@ export const measureNormalisation = (
     TE.chain(({ key, kept }): Outcome<Measured> => {
       if (kept !== undefined) return TE.right({ ...kept, isNew: false, path: file! })
       return pipe(
-        measure(paths, reading, channels),
+        measure(paths, reading, channels, onUnread),
         TE.chainTaskK((found) => async (): Promise<Measured> => {
           if (file === undefined) return { ...found, isNew: true }
           const written = await writeFileAtomic(file, () => [Buffer.from(JSON.stringify({ key, ...found }))])()

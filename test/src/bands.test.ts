@@ -274,4 +274,27 @@ test('a big-endian file of many strips is read as it is', async () => {
   }
 })
 
+test('the measure of mean and deviation goes on without what cannot be read, where --skip-bad says so', async () => {
+  write('sound.tif', 'uint16', 3, deflate)
+  // Its first tile is no deflate any more.
+  let tiles = 0
+  write('spoilt.tif', 'uint16', 3, { ...deflate, compress: (tile) => (tiles++ === 0 ? Buffer.alloc(40, 1) : deflateSync(tile)) })
+  writeFileSync(at('spoilt.csv'), 'path,label\nsound.tif,0\nspoilt.tif,1\n')
+  const notices: string[] = []
+  const given = {
+    model: 'resnet18',
+    classes: 2,
+    input: [2, 3, 64, 48],
+    data: at('spoilt.csv'),
+    steps: 1,
+    device: 'cpu',
+    threads: 1
+  } as const
+  const common = { ...given, bands: [1, 2, 3], seed: 1, onNotice: (sentence: string) => notices.push(sentence) }
+  assert.match((await failureOf(train(common))).message, /^the image .*spoilt\.tif cannot be read at rows/)
+  await valueOf(train({ ...common, skipBad: true }))
+  const left = notices.filter((sentence) => /spoilt\.tif cannot be read at rows .*; it is left out of the means$/.test(sentence))
+  assert.is(left.length, 1)
+})
+
 test.run()
