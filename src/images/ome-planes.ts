@@ -1,8 +1,10 @@
+import { basename } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { SaxesParser } from 'saxes'
 import { type Failure, inputFailure } from '../failure'
 import { extentText } from './resolution'
 import type { TiffDirectory } from './tiff-directories'
+import { isOme } from './tiff-levels'
 
 /** Planes of the first image of an OME-TIFF: one for each channel, depth and time. */
 interface OmePixels {
@@ -16,6 +18,8 @@ interface OmeRun {
   readonly page: number
   readonly first: Readonly<Record<'Z' | 'C' | 'T', number>>
   readonly count: number | undefined
+  /** False where they are pages of another file. */
+  readonly isHere: boolean
 }
 
 const count = (text: string | undefined, absent: number): number => {
@@ -24,26 +28,40 @@ const count = (text: string | undefined, absent: number): number => {
 }
 
 /** Reads OME-XML as far as it goes: of a long description only the beginning is at hand. */
-const readOmePixels = (description: string): OmePixels | undefined => {
-  if (!description.includes('<OME') && !description.includes(':OME')) return undefined
-  const found: { pixels?: Omit<OmePixels, 'runs'>; isOver: boolean } = { isOver: false }
+const readOmePixels = (path: string, description: string): OmePixels | undefined => {
+  if (!isOme(description)) return undefined
+  const found: { pixels?: Omit<OmePixels, 'runs'>; own?: string; isOver: boolean } = { isOver: false }
   const runs: OmeRun[] = []
+  /** The file whose pages the last run is of, as its UUID element says. */
+  let file: { readonly name: string | undefined; uuid: string } | undefined
   const parser = new SaxesParser()
   parser.on('error', () => undefined)
   parser.on('opentag', ({ name, attributes }) => {
     const [local, { DimensionOrder, SizeZ, SizeC, SizeT, IFD, FirstZ, FirstC, FirstT, PlaneCount }] = [name.replace(/^.*:/, ''), attributes]
     if (found.isOver) return
+    if (local === 'OME' && attributes['UUID'] !== undefined) found.own = attributes['UUID']
+    if (local === 'UUID' && runs.length > 0) file = { name: attributes['FileName'], uuid: '' }
     if (local === 'Pixels')
       found.pixels = { order: DimensionOrder ?? 'XYCZT', sizes: { Z: count(SizeZ, 1), C: count(SizeC, 1), T: count(SizeT, 1) } }
     if (local === 'TiffData')
       runs.push({
         page: count(IFD, 0),
         first: { Z: count(FirstZ, 0), C: count(FirstC, 0), T: count(FirstT, 0) },
-        count: PlaneCount !== undefined ? count(PlaneCount, 1) : IFD !== undefined ? 1 : undefined
+        count: PlaneCount !== undefined ? count(PlaneCount, 1) : IFD !== undefined ? 1 : undefined,
+        isHere: true
       })
   })
+  parser.on('text', (text) => {
+    if (file !== undefined) file.uuid += text
+  })
   parser.on('closetag', ({ name }) => {
-    if (name.replace(/^.*:/, '') === 'Pixels') found.isOver = true
+    const local = name.replace(/^.*:/, '')
+    if (local === 'Pixels') found.isOver = true
+    if (local !== 'UUID' || file === undefined) return
+    // A file that was renamed is still the same one; few that stand alone have a UUID.
+    const isHere = found.own === undefined ? (file.name ?? basename(path)) === basename(path) : file.uuid.trim() === found.own
+    runs.push({ ...runs.pop()!, isHere })
+    file = undefined
   })
   parser.write(description)
   return found.pixels && { ...found.pixels, runs }
@@ -56,8 +74,9 @@ const placeOf = ({ order, sizes }: OmePixels, at: OmeRun['first']): number =>
 /** The page of a channel's first plane; undefined where it is in none of this file. */
 const pageOf = (pixels: OmePixels, channel: number): number | undefined => {
   const place = placeOf(pixels, { Z: 0, C: channel, T: 0 })
-  const all: OmeRun = { page: 0, first: { Z: 0, C: 0, T: 0 }, count: undefined }
+  const all: OmeRun = { page: 0, first: { Z: 0, C: 0, T: 0 }, count: undefined, isHere: true }
   return (pixels.runs.length === 0 ? [all] : pixels.runs)
+    .filter(({ isHere }) => isHere)
     .map(({ page, first, count: planes = Infinity }) => ({ page, planes, after: place - placeOf(pixels, first) }))
     .flatMap(({ page, planes, after }) => (after >= 0 && after < planes ? [page + after] : []))[0]
 }
@@ -77,11 +96,14 @@ const sameKind = (one: TiffDirectory, other: TiffDirectory): boolean =>
 export const omePlanes = (path: string, directories: readonly TiffDirectory[]): E.Either<Failure, readonly TiffDirectory[]> => {
   const pages = directories.filter(({ subDirectory }) => subDirectory === undefined)
   const [first] = pages
-  const pixels = first?.channels === 1 ? readOmePixels(first.description) : undefined
+  const pixels = first?.channels === 1 ? readOmePixels(path, first.description) : undefined
   if (pixels === undefined || pixels.sizes.C < 2 || !/^XY(?=.*Z)(?=.*C)(?=.*T)[ZCT]{3}$/.test(pixels.order)) return E.right([])
-  const channels = Array.from({ length: pixels.sizes.C }, (_, channel) => pages[pageOf(pixels, channel) ?? -1])
+  // A file may say any number: of more channels than pages one is not there.
+  const channels = Array.from({ length: Math.min(pixels.sizes.C, pages.length + 1) }, (_, channel) =>
+    channel < pages.length ? pages[pageOf(pixels, channel) ?? -1] : undefined
+  )
   const fail = (channel: number, fault: string): E.Either<Failure, never> =>
-    E.left(inputFailure(`the image ${path} is an OME-TIFF of ${channels.length} channels, of which number ${channel + 1} ${fault}`))
+    E.left(inputFailure(`the image ${path} is an OME-TIFF of ${pixels.sizes.C} channels, of which number ${channel + 1} ${fault}`))
   const absent = channels.findIndex((plane) => plane === undefined)
   if (absent !== -1) return fail(absent, 'is not in this file: store all of them in one file')
   const planes = channels.flatMap((plane) => plane ?? [])

@@ -75,8 +75,11 @@ const positive = (text: string | undefined): number | undefined => {
 /** Micrometres of the units that OME-XML has for PhysicalSizeX; µm where none is said. */
 const micrometres: Readonly<Record<string, number>> = { µm: 1, μm: 1, um: 1, nm: 1e-3, mm: 1e3, cm: 1e4 }
 
+/** Tells whether a TIFF's description is OME-XML, with or without a prefix of its names. */
+export const isOme = (description: string): boolean => /<(?:\w+:)?OME\b/.test(description)
+
 const micronsOfOme = (description: string): number | undefined => {
-  if (!description.includes('<OME')) return undefined
+  if (!isOme(description)) return undefined
   const size = positive(/\bPhysicalSizeX="([^"]*)"/.exec(description)?.[1])
   const unit = micrometres[/\bPhysicalSizeXUnit="([^"]*)"/.exec(description)?.[1] ?? 'µm']
   return size === undefined || unit === undefined ? undefined : size * unit

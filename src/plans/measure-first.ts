@@ -1,8 +1,11 @@
+import { access, constants } from 'node:fs/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ProfiledModel, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import { cacheFolder } from '../files/cache-folder'
+import { makeFolder } from '../files/make-folder'
 import { loadDeviceModel } from './device'
 import { type Round, type TimeLimit, measure } from './measure-kernels'
 import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
@@ -44,7 +47,21 @@ const isKnown =
       })
     )
 
-/** Measures the most important kernels of the network, where most of it is unknown. */
+/** Tells whether times can be kept for later plans. */
+const canKeepTimes = async (): Promise<boolean> => {
+  try {
+    await makeFolder(cacheFolder())
+    await access(cacheFolder(), constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Measures the most important kernels of the network, where most of it is unknown. Where the times
+ * cannot be kept it is left out: nobody asked for it, and it would be measured before every plan.
+ */
 const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watching): Outcome<void> => {
   const { longestLaunch } = sampleLimit
   const plain: PlansToMeasure = { setups: [plainSetup(setup)], built, longestLaunch, ...watching }
@@ -54,8 +71,9 @@ const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watchi
   ]
   return pipe(
     TE.fromEither(pipe(loadDeviceModel(setup), E.chain(isKnown(plain)))),
-    TE.chain((known) => {
-      if (known) return TE.right(undefined)
+    TE.chain((known) => (known ? TE.right(false) : TE.fromTask(canKeepTimes))),
+    TE.chain((isWanted) => {
+      if (!isWanted) return TE.right(undefined)
       watching.onSample?.(sampleSeconds)
       return pipe(
         measure({ setup, rounds, limit: sampleLimit, ...watching }),

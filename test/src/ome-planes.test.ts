@@ -85,6 +85,38 @@ test('planes that are not there, or of several sizes, are named', async () => {
   assert.match((await failureOf(openImage(at('odd.ome.tif')))).message, /number 3 is 35x25, or of other samples, where the first is 70x50/)
 })
 
+test('planes of other files are not those of this one, whatever it is called', async () => {
+  const sizes = 'DimensionOrder="XYCZT" SizeC="2" SizeZ="1" SizeT="1"'
+  const run = (channel: number, page: number, name: string, uuid: string): string =>
+    `<TiffData IFD="${page}" FirstC="${channel}"><UUID FileName="${name}">urn:uuid:${uuid}</UUID></TiffData>`
+  const inTwo = [run(0, 0, 'a.ome.tif', 'a'), run(1, 0, 'b.ome.tif', 'b')].join('')
+  const inOne = [run(0, 1, 'a.ome.tif', 'a'), run(1, 0, 'a.ome.tif', 'a')].join('')
+  const named = (description: string): string => description.replace('<OME ', '<OME UUID="urn:uuid:a" ')
+  for (const description of [ome(sizes, inTwo), named(ome(sizes, inTwo))])
+    assert.match(
+      (await failureOf(openImage(write('a.ome.tif', 2, description)))).message,
+      /a\.ome\.tif is an OME-TIFF of 2 channels, of which number 2 is not in this file: store all of them in one file$/
+    )
+  assert.equal(await pixelsOf(write('a.ome.tif', 2, ome(sizes, inOne))), expected([1, 0]))
+  assert.equal(await pixelsOf(write('renamed.ome.tif', 2, named(ome(sizes, inOne)))), expected([1, 0]))
+})
+
+test('any number of channels that a file claims is refused in a moment', async () => {
+  const description = ome('DimensionOrder="XYCZT" SizeC="4294967295" SizeZ="1" SizeT="1"')
+  assert.match(
+    (await failureOf(openImage(write('many.ome.tif', 2, description)))).message,
+    /is an OME-TIFF of 4294967295 channels, of which number 3 is not in this file/
+  )
+})
+
+test('names of OME-XML may have a prefix', async () => {
+  const description = ome('DimensionOrder="XYCZT" SizeC="2" SizeZ="1" SizeT="1"')
+    .replace('xmlns=', 'xmlns:ome=')
+    .replace(/<(\/?)(OME|Image|Pixels)/g, '<$1ome:$2')
+  const { channels, header } = await valueOf(openImage(write('prefix.ome.tif', 2, description)))
+  assert.equal([channels, header.view.micronsPerPixel], [2, 0.5])
+})
+
 test('what reads other channels than there are is told how to name them', async () => {
   const path = write('five.ome.tif', 5, ome('DimensionOrder="XYCZT" SizeC="5" SizeZ="1" SizeT="1"'))
   assert.match(

@@ -179,6 +179,20 @@ test('the first plan on a machine measures a sample, says so, and the second doe
   }
 })
 
+test('where times cannot be kept no sample is measured, and the plan is made', async () => {
+  process.env.XDG_CACHE_HOME = '/dev/null'
+  try {
+    const { status, stderr, stdout } = await runMeasuring(['plan', ...setup])
+    assert.is(status, 0, stderr)
+    assert.is(stderr, '')
+    assert.is(JSON.parse(stdout).timesFrom.roofline, 1)
+    const asked = await runMeasuring(['plan', ...setup, '--measure'])
+    assert.match(asked.stderr, /cannot be made .*; set XDG_CACHE_HOME to a folder that can be written/)
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
+  }
+})
+
 test('a comparison measures a sample as a plan does, once for both', async () => {
   process.env.XDG_CACHE_HOME = temporaryFolder()
   try {
