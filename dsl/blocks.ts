@@ -21,6 +21,10 @@ export interface Parallel<B extends readonly Layers[]> {
  * is added to all pixels of a channel. A block adds nothing to the names of its layers.
  */
 export function residual<const M extends Layers>(main: M): Layer<'residual', Residual<M, readonly []>>
+/**
+ * main(x) + shortcut(x) (He et al., 2015). A shortcut [B, C, 1, 1] is added to all pixels of a
+ * channel.
+ */
 export function residual<const M extends Layers, const S extends Layers>(main: M, shortcut: S): Layer<'residual', Residual<M, S>>
 export function residual(main: Layers, shortcut: Layers = []): unknown {
   return layer('residual', { main, shortcut })

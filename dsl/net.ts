@@ -38,6 +38,7 @@ export interface Within<N extends number> {
 
 /** Several layers as one, named by its place or by `name`. */
 export function seq<const L extends Layers>(layers: L): Layer<'seq', Listed<L>>
+/** Several layers as one, whose names begin with `name`. */
 export function seq<const N extends string, const L extends Layers>(name: N, layers: L): Layer<'seq', Sequence<N, L>>
 export function seq(...given: readonly [Layers] | readonly [string, Layers]): unknown {
   return layer('seq', given.length === 1 ? { layers: given[0] } : { name: given[0], layers: given[1] })

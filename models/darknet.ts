@@ -88,10 +88,14 @@ const darknet = <const N extends string, F extends AnyLayer>(name: N, layer: F) 
     })
   )
 
+/**
+ * Darknet-19 without batch normalisation (Redmon and Farhadi, 2016), whose layers' names are
+ * Tilefold's own.
+ */
 export const darknet19 = darknet('darknet19', features)
 
 /**
- * Redmon's own, whose convolutions are normalised in place of their biases (the classifier's keeps
- * its bias).
+ * Darknet-19 as Redmon trained it: convolutions are normalised in place of their biases (the
+ * classifier's keeps its bias).
  */
 export const darknet19_bn = darknet('darknet19_bn', normalisedFeatures)

@@ -42,6 +42,10 @@ export const deeplabv3_resnet50 = withOptionCheck(
     layers: deeplabv3(6, classes)
   })
 )
+/**
+ * DeepLabv3 (Chen et al., 2017) on ResNet-101: scores of `classes` for every pixel. Layers named as
+ * in torchvision with aux_loss=False.
+ */
 export const deeplabv3_resnet101 = withOptionCheck(
   'deeplabv3_resnet101',
   <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3_resnet101', ReturnType<typeof deeplabv3<23, C>>> => ({

@@ -94,6 +94,9 @@ const features201 = densenetFeatures([64, 32, 128], [6, 12, 48, 32], [128, 256, 
  * DenseNet-BC (Huang et al., 2016), layers named as in torchvision, where its two heads are one.
  */
 export const densenet121 = densenet('densenet121', features121)
+/** DenseNet-161 (DenseNet-BC of Huang et al., 2016), layers named as in torchvision. */
 export const densenet161 = densenet('densenet161', features161)
+/** DenseNet-169 (DenseNet-BC of Huang et al., 2016), layers named as in torchvision. */
 export const densenet169 = densenet('densenet169', features169)
+/** DenseNet-201 (DenseNet-BC of Huang et al., 2016), layers named as in torchvision. */
 export const densenet201 = densenet('densenet201', features201)

@@ -78,6 +78,7 @@ export type WithHead<F extends Layers, Gap extends Layers, Classic extends Layer
   ...{ gap: Gap; classic: Classic }[H]
 ]
 
+/** Returns the features, then one of two heads: by global average pooling, or the original one. */
 export const withHead = <const F extends Layers, Gap extends Layers, Classic extends Layers, H extends Head>(
   features: F,
   head: H,

@@ -125,7 +125,11 @@ const resnet = <const N extends string, F extends Layers>(name: N, features: F) 
 
 /** ResNet (He et al., 2015), layers named as in torchvision, where its two heads are one. */
 export const resnet18 = resnet('resnet18', basicFeatures([2, 2, 2, 2]))
+/** ResNet-34 (He et al., 2015), layers named as in torchvision. */
 export const resnet34 = resnet('resnet34', basicFeatures([3, 4, 6, 3]))
+/** ResNet-50 (He et al., 2015), layers named as in torchvision. */
 export const resnet50 = resnet('resnet50', bottleneckFeatures([3, 4, 6, 3]))
+/** ResNet-101 (He et al., 2015), layers named as in torchvision. */
 export const resnet101 = resnet('resnet101', bottleneckFeatures([3, 4, 23, 3]))
+/** ResNet-152 (He et al., 2015), layers named as in torchvision. */
 export const resnet152 = resnet('resnet152', bottleneckFeatures([3, 8, 36, 3]))

@@ -74,6 +74,11 @@ export const unet = withOptionCheck(
     layers: plainLayers(classes)
   })
 )
+/**
+ * U-Net (Ronneberger et al., 2015) with batch normalisation: scores of `classes` for every pixel of
+ * images whose height and width are multiples of 16. Layers named as in
+ * github.com/milesial/Pytorch-UNet.
+ */
 export const unet_bn = withOptionCheck(
   'unet_bn',
   <const C extends number>({ classes }: HeadOptions<C>): Network<'unet_bn', ReturnType<typeof batchNormLayers<C>>> => ({

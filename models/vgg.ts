@@ -63,8 +63,11 @@ const vgg = <const N extends string, F extends AnyLayer>(name: N, features: F) =
  * VGG (Simonyan and Zisserman, 2014) without batch normalisation, layers named as in torchvision.
  */
 export const vgg11 = vgg('vgg11', features11)
+/** VGG-13 (Simonyan and Zisserman, 2014), layers named as in torchvision. */
 export const vgg13 = vgg('vgg13', features13)
+/** VGG-16 (Simonyan and Zisserman, 2014), layers named as in torchvision. */
 export const vgg16 = vgg('vgg16', features16)
+/** VGG-19 (Simonyan and Zisserman, 2014), layers named as in torchvision. */
 export const vgg19 = vgg('vgg19', features19)
 
 /**
@@ -72,6 +75,9 @@ export const vgg19 = vgg('vgg19', features19)
  * layers named as there.
  */
 export const vgg11_bn = vgg('vgg11_bn', features11bn)
+/** VGG-13 with batch normalisation after every convolution, layers named as in torchvision. */
 export const vgg13_bn = vgg('vgg13_bn', features13bn)
+/** VGG-16 with batch normalisation after every convolution, layers named as in torchvision. */
 export const vgg16_bn = vgg('vgg16_bn', features16bn)
+/** VGG-19 with batch normalisation after every convolution, layers named as in torchvision. */
 export const vgg19_bn = vgg('vgg19_bn', features19bn)

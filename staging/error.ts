@@ -10,6 +10,7 @@ export interface StagingError {
   readonly smallestFeasibleBudgetBytes?: number
 }
 
+/** An error of what staging was asked, with the layer where there is one. */
 export const inputError = (message: string, layer?: string): StagingError => ({
   code: 'input',
   message,

@@ -19,6 +19,7 @@ import { untiled, type Span } from './graph/span'
 import type { Chain, Stage } from './chain/chain'
 import { stageSpans } from './chain/stage-spans'
 
+/** A network as a chain for offloading, and what stands beside it. */
 export interface ModelChain {
   readonly chain: Chain
   /**

@@ -7,6 +7,7 @@ export interface StepList {
   readonly append: (...step: Step) => number
 }
 
+/** Makes an empty list of the steps of an expression. */
 export const createStepList = (): StepList => {
   const steps: Step[] = []
   const places = new Map<string, number>()

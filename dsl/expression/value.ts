@@ -99,8 +99,10 @@ export class Condition {
   ) {}
 }
 
+/** What a method of an expression takes: another value, or a number that is the same everywhere. */
 export type Operand = Value | number
 
+/** The value of an expression that is this number everywhere. */
 export const constant = (value: number): Value => new Value('constant', [], value)
 const valueOf = (operand: Operand): Value => (typeof operand === 'number' ? constant(operand) : operand)
 
@@ -111,6 +113,7 @@ const valueOf = (operand: Operand): Value => (typeof operand === 'number' ? cons
 export const where = (condition: Condition, then: Operand, otherwise: Operand): Value =>
   new Value('where', [condition, valueOf(then), valueOf(otherwise)])
 
+/** The value of an expression that reads one of its inputs, such as the element. */
 export const leaf = (name: Leaf): Value => new Value(name, [])
 
 /** The steps that compute a value, each distinct one once. */

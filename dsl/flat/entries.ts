@@ -8,6 +8,7 @@ import type { Loss } from '../ops'
  * how many ops stand between that input and it.
  */
 export type Entry = readonly [name: string, op: Op, text: string, back?: number]
+/** The type of a flattened list of layers, in the order in which they run. */
 export type Entries = readonly Entry[]
 
 /** The type of the ops that flatLayers returns, directives left out; directives take no place. */
@@ -162,4 +163,5 @@ type AppendedLoss<Flattened> = [Flattened] extends [never]
 /** E where it is one list of known length, else nothing. */
 export type KnownEntries<E> =
   IsUnion<E> extends true ? undefined : E extends Entries ? (number extends E['length'] ? undefined : E) : undefined
+/** True where a type is a union of several members, else false. */
 export type IsUnion<T, One = T> = T extends unknown ? ([One] extends [T] ? false : true) : never

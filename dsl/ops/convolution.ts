@@ -15,6 +15,7 @@ import {
   type Windowed
 } from './window'
 
+/** The options of `conv2d`. */
 export interface Conv2dArguments {
   /** Output channels: PyTorch's out_channels. */
   readonly out: number
@@ -46,6 +47,7 @@ const convolutionChannels = ({ out, groups = 1 }: Conv2dArguments, inChannels: n
   return mistake === undefined ? E.right(out) : E.left(mistake)
 }
 
+/** The record of `conv2d`. */
 export const conv2d = {
   options: [
     ['out', ''],

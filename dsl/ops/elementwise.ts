@@ -3,11 +3,13 @@ import type { Shape, UnaryRule } from '../shapes/shape'
 import { pixelwise, pixelwiseInPlace, unary, type OpRecord } from './op-record'
 import type { NoOptions, Option } from './options'
 
+/** The options of `leakyRelu`. */
 export interface LeakyReluArguments {
   /** Slope below 0; 0.01 by default. PyTorch's negative_slope. */
   readonly slope?: number
 }
 
+/** The options of `dropout`. */
 export interface DropoutArguments {
   /** Probability with which an element is zeroed, from 0 to below 1: PyTorch's p. */
   readonly rate: number
@@ -25,6 +27,7 @@ const leakyReluShape: UnaryRule<LeakyReluArguments> = ({ slope = 0.01 }, shape) 
 const dropoutShape: UnaryRule<DropoutArguments> = (args, shape) =>
   args.rate >= 0 && args.rate < 1 ? elementwise('dropout')(args, shape, shape) : E.left(`dropout: the rate ${args.rate} is not in [0, 1)`)
 
+/** The record of `relu`. */
 export const relu = {
   options: [],
   segment: pixelwiseInPlace,
@@ -32,6 +35,7 @@ export const relu = {
   shape: unary(elementwise('relu'))
 } as const satisfies OpRecord<NoOptions>
 
+/** The record of `leakyRelu`. */
 export const leakyRelu = {
   options: [['slope', '']],
   segment: pixelwiseInPlace,
@@ -39,6 +43,7 @@ export const leakyRelu = {
   shape: unary(leakyReluShape)
 } as const satisfies OpRecord<LeakyReluArguments>
 
+/** The record of `dropout`. */
 export const dropout = {
   options: [['rate', '']],
   required: ['rate'],

@@ -43,18 +43,21 @@ const concatShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
   return E.right([first[0]!, channels, ...first.slice(2)])
 }
 
+/** The record of `add`, the sum of two tensors. */
 export const add = {
   options: [],
   segment: pixelwiseInPlace,
   shape: (_, inputs) => addShape(inputs)
 } as const satisfies OpRecord<NoOptions>
 
+/** The record of `mul`, the product of two tensors. */
 export const mul = {
   options: [],
   segment: pixelwise,
   shape: (_, inputs) => mulShape(inputs)
 } as const satisfies OpRecord<NoOptions>
 
+/** The record of `concat`, several tensors side by side along channels. */
 export const concat = {
   options: [],
   segment: pixelwise,

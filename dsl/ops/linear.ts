@@ -4,6 +4,7 @@ import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type Sho
 import { rowwise, unary, type OpRecord } from './op-record'
 import { areIntegers, type NoOptions, type Option } from './options'
 
+/** The options of `linear`. */
 export interface LinearArguments {
   /** Output features: PyTorch's out_features. */
   readonly out: number
@@ -24,6 +25,7 @@ const linearShape: UnaryRule<LinearArguments> = (args, shape) => {
         : E.right([batch!, args.out])
 }
 
+/** The record of `linear`. */
 export const linear = {
   options: [
     ['out', ''],
@@ -35,6 +37,7 @@ export const linear = {
   shape: unary(linearShape)
 } as const satisfies OpRecord<LinearArguments>
 
+/** The record of `flatten`, which makes [B, C * H * W] of [B, C, H, W]. */
 export const flatten = {
   options: [],
   segment: { ...rowwise, inPlace: true },

@@ -45,6 +45,7 @@ export const lossTable = {
   huber: { family: 'values', options: { delta: [1, 1e-9, 1e9] } }
 } as const satisfies Readonly<Record<string, LossDeclaration>>
 
+/** The name of a loss in a formula, such as `dice`. */
 export type LossName = keyof typeof lossTable
 
 /** One loss of a sum, with all of its options. */
@@ -57,6 +58,7 @@ export interface LossTerm {
 
 const names = Object.keys(lossTable) as readonly LossName[]
 const declarationOf = (name: LossName): LossDeclaration => lossTable[name]
+/** Returns the family of a loss, which says how it takes scores. */
 export const familyOf = ({ name }: LossTerm): LossFamily => declarationOf(name).family
 
 const numberOf = (text: string): number => (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN)

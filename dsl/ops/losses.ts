@@ -4,6 +4,7 @@ import { reducesPixels, rowwise, unary, type OpRecord } from './op-record'
 import { areIntegers, type NoOptions, type Option } from './options'
 import { showShape, type Mismatch, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 
+/** The options of `pixelCrossEntropy`. */
 export interface PixelCrossEntropyArguments {
   /** The label of pixels that do not count; 255 by default. PyTorch's ignore_index. */
   readonly ignore?: number
@@ -11,6 +12,7 @@ export interface PixelCrossEntropyArguments {
   readonly classWeights?: readonly number[]
 }
 
+/** The options of `classLoss`. */
 export interface ClassLossArguments {
   /** Its formula (parseLoss), of losses of classes: cross-entropy, focal. */
   readonly loss: string
@@ -18,6 +20,7 @@ export interface ClassLossArguments {
   readonly classWeights?: readonly number[]
 }
 
+/** The options of `pixelLoss` and `overlapLoss`. */
 export interface PixelLossArguments extends PixelCrossEntropyArguments {
   /**
    * Its formula (parseLoss), of losses of classes, or of binary ones, to which each channel is its
@@ -26,6 +29,7 @@ export interface PixelLossArguments extends PixelCrossEntropyArguments {
   readonly loss: string
 }
 
+/** The options of `valueLoss`. */
 export interface ValueLossArguments {
   /** Its formula (parseLoss), of binary losses and of those of values. */
   readonly loss: string
@@ -102,6 +106,7 @@ const valueLossShape: UnaryRule<ValueLossArguments> = ({ loss }, shape) =>
     ? E.left('valueLoss: nothing can follow a loss')
     : scalarUnless(formulaFault('valueLoss', loss, ['binary', 'values'], 2))
 
+/** The record of `softmaxCrossEntropy`. */
 export const softmaxCrossEntropy = {
   options: [],
   segment: { ...rowwise, reduces: true },
@@ -109,6 +114,7 @@ export const softmaxCrossEntropy = {
   shape: unary(softmaxCrossEntropyShape)
 } as const satisfies OpRecord<NoOptions>
 
+/** The record of `pixelCrossEntropy`. */
 export const pixelCrossEntropy = {
   options: [
     ['ignore', 'ignore'],
@@ -120,6 +126,7 @@ export const pixelCrossEntropy = {
   shape: unary(pixelCrossEntropyShape)
 } as const satisfies OpRecord<PixelCrossEntropyArguments>
 
+/** The record of `classLoss`, a loss of one vector of scores an image. */
 export const classLoss = {
   options: [
     ['loss', ''],
@@ -138,6 +145,7 @@ const pixelOptions = [
   ['classWeights', 'weights']
 ] as const
 
+/** The record of `pixelLoss`, a loss of scores of pixels that is a mean over pixels. */
 export const pixelLoss = {
   options: pixelOptions,
   required: ['loss'],
@@ -147,6 +155,9 @@ export const pixelLoss = {
   shape: unary(pixelsShape('pixelLoss', ['classes', 'binary']))
 } as const satisfies OpRecord<PixelLossArguments>
 
+/**
+ * The record of `overlapLoss`, a loss of scores of pixels that has overlaps in it, such as Dice.
+ */
 export const overlapLoss = {
   options: pixelOptions,
   required: ['loss'],
@@ -156,6 +167,9 @@ export const overlapLoss = {
   shape: unary(pixelsShape('overlapLoss', ['overlap', 'classes', 'binary']))
 } as const satisfies OpRecord<PixelLossArguments>
 
+/**
+ * The record of `valueLoss`, a loss of one vector an image, each output of which counts by itself.
+ */
 export const valueLoss = {
   options: [['loss', '']],
   required: ['loss'],
@@ -165,6 +179,7 @@ export const valueLoss = {
   shape: unary(valueLossShape)
 } as const satisfies OpRecord<ValueLossArguments>
 
+/** The record of `meanSquaredError`. */
 export const meanSquaredError = {
   options: [],
   segment: reducesPixels,

@@ -9,6 +9,7 @@ import { local, pixelwise, unary, type OpRecord } from './op-record'
 import { areIntegers, type Option, type Padding } from './options'
 import { windowOf, type Numbers4, type Pads } from './window'
 
+/** The options of `pixelShuffle`. */
 export interface PixelShuffleArguments {
   /**
    * Factor by which rows and columns are multiplied: PyTorch's upscale_factor. Its square must
@@ -17,11 +18,13 @@ export interface PixelShuffleArguments {
   readonly factor: number
 }
 
+/** The options of `channelShuffle`. */
 export interface ChannelShuffleArguments {
   /** Groups of channels that are interleaved; they must divide the channels. PyTorch's groups. */
   readonly groups: number
 }
 
+/** The options of `narrow`. */
 export interface NarrowArguments {
   /** The first of the channels that are kept, from 0 on. PyTorch's start, of dimension 1. */
   readonly start: number
@@ -29,6 +32,7 @@ export interface NarrowArguments {
   readonly length: number
 }
 
+/** The options of `pixelUnshuffle`. */
 export interface PixelUnshuffleArguments {
   /**
    * Factor by which rows and columns are divided: PyTorch's downscale_factor. It must divide both.
@@ -36,6 +40,7 @@ export interface PixelUnshuffleArguments {
   readonly factor: number
 }
 
+/** The options of `pad`. */
 export interface PadArguments {
   /**
    * Rows and columns added: one number for every side, [height, width] or [top, bottom, left,
@@ -52,6 +57,7 @@ export interface PadArguments {
 
 /** Names of the padding modes, in the order of the kernel's codes. */
 export const padModes = ['zeros', 'reflect', 'replicate'] as const
+/** What is written into the rows and columns that `pad` adds. */
 export type PadMode = (typeof padModes)[number]
 
 const factorError = (op: string): string => `${op}: the factor must be a whole number above 0`
@@ -100,6 +106,7 @@ const narrowShape = imageRule<NarrowArguments>('narrow', ({ start, length }, [ba
         : E.right([batch, length, height, width])
 )
 
+/** The record of `pixelShuffle`. */
 export const pixelShuffle = {
   options: [['factor', 'x']],
   required: ['factor'],
@@ -107,6 +114,7 @@ export const pixelShuffle = {
   shape: unary(pixelShuffleShape)
 } as const satisfies OpRecord<PixelShuffleArguments>
 
+/** The record of `pixelUnshuffle`. */
 export const pixelUnshuffle = {
   options: [['factor', 'x']],
   required: ['factor'],
@@ -114,6 +122,7 @@ export const pixelUnshuffle = {
   shape: unary(pixelUnshuffleShape)
 } as const satisfies OpRecord<PixelUnshuffleArguments>
 
+/** The record of `channelShuffle`. */
 export const channelShuffle = {
   options: [['groups', '']],
   required: ['groups'],
@@ -121,6 +130,7 @@ export const channelShuffle = {
   shape: unary(channelShuffleShape)
 } as const satisfies OpRecord<ChannelShuffleArguments>
 
+/** The record of `narrow`. */
 export const narrow = {
   options: [
     ['start', 'from'],
@@ -131,6 +141,7 @@ export const narrow = {
   shape: unary(narrowShape)
 } as const satisfies OpRecord<NarrowArguments>
 
+/** The record of `pad`. */
 export const pad = {
   options: [
     ['p', 'p'],

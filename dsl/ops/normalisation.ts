@@ -8,6 +8,7 @@ import { areIntegers, type Option } from './options'
 import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 import { allDims, pixelwise, unary, type OpRecord } from './op-record'
 
+/** The options of `batchNorm`. */
 export interface BatchNormArguments {
   /** Added to the variance; 1e-5 by default. */
   readonly eps?: number
@@ -22,6 +23,7 @@ export interface BatchNormArguments {
   readonly frozen?: boolean
 }
 
+/** The options of `groupNorm`. */
 export interface GroupNormArguments {
   /** Groups of channels with statistics of their own: PyTorch's num_groups. */
   readonly groups: number
@@ -31,6 +33,7 @@ export interface GroupNormArguments {
   readonly affine?: boolean
 }
 
+/** The options of `instanceNorm`. */
 export interface InstanceNormArguments {
   /** Added to the variance; 1e-5 by default. */
   readonly eps?: number
@@ -83,6 +86,7 @@ const instanceNormShape = imageRule<InstanceNormArguments>('instanceNorm', ({ ep
   kept(image, validateEps('instanceNorm', eps) ?? (image[2] * image[3] === 1 ? noVarianceError('instanceNorm', image) : undefined))
 )
 
+/** The record of `batchNorm`. */
 export const batchNorm = {
   options: [
     ['eps', 'eps'],
@@ -94,6 +98,7 @@ export const batchNorm = {
   shape: unary(batchNormShape)
 } as const satisfies OpRecord<BatchNormArguments>
 
+/** The record of `groupNorm`. */
 export const groupNorm = {
   options: [
     ['groups', ''],
@@ -105,6 +110,7 @@ export const groupNorm = {
   shape: unary(groupNormShape)
 } as const satisfies OpRecord<GroupNormArguments>
 
+/** The record of `instanceNorm`. */
 export const instanceNorm = {
   options: [
     ['eps', 'eps'],

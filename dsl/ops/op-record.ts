@@ -75,12 +75,15 @@ export type OpRecord<A> = {
   readonly shape: ShapeRule<A>
 } & ({} extends A ? {} : { /** Options that must be given. */ readonly required: readonly (keyof A)[] })
 
+/** How an op may be tiled each element of whose output comes from a window of the input. */
 export const local = { inside: allDims, last: allDims, inPlace: false, statistics: [], reduces: false, resizes: true } as const
 /** Pixels of the output come from those at their places. */
 export const pixelwise = { ...local, resizes: false } as const
+/** How an op may be tiled that maps each pixel to its place, over its own input where it may. */
 export const pixelwiseInPlace = { ...pixelwise, inPlace: true } as const
 /** The record of an op that takes vectors [B, N] alone. */
 export const rowwise = { ...pixelwise, inside: ['B'], last: ['B'] } as const
+/** How an op may be tiled that reduces all pixels of an image: along the batch alone. */
 export const reducesPixels = { ...pixelwise, inside: ['B'], reduces: true } as const
 
 /** The rule of an op of one tensor. */

@@ -15,6 +15,7 @@ export const pair = (value: Pair): readonly [number, number] => (typeof value ==
 export const areIntegers = (values: readonly number[], least: number): boolean =>
   values.every((value) => Number.isInteger(value) && value >= least)
 
+/** The sentence that refuses an op's sizes. */
 export const sizesError = (op: string): string => `${op}: sizes must be whole numbers above 0, and paddings at least 0`
 /** The type of what sizesError returns. */
 export type SizesError<P extends string> = `${P}: sizes must be whole numbers above 0, and paddings at least 0`
@@ -47,7 +48,9 @@ type Value<V, Default> = [number] extends [V]
   : undefined extends V
     ? Exclude<V, undefined> | Default
     : V
+/** The height of a pair of sizes: one number for both, or [height, width]. */
 export type Height<P> = P extends number ? P : P extends readonly [infer H, ...unknown[]] ? Size<H> : number
+/** The width of a pair of sizes: one number for both, or [height, width]. */
 export type Width<P> = P extends number ? P : P extends readonly [unknown, infer W] ? Size<W> : number
 /** A number; a stand-in is any. */
 export type Size<N> = [number] extends [N] ? number : N & number

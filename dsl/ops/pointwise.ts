@@ -12,6 +12,7 @@ export interface PointwiseParameter {
   readonly perChannel?: boolean
 }
 
+/** The options of `pointwise`: a function of single elements, as data. */
 export interface PointwiseArguments {
   /**
    * The function's name in plans and messages: a name, and options that it was made with, such as
@@ -50,6 +51,7 @@ const pointwiseShape: UnaryRule<PointwiseArguments> = (args, shape) => {
   return elementwise(name)({}, shape, shape)
 }
 
+/** The record of `pointwise`. */
 export const pointwise = {
   options: [
     ['function', ''],

@@ -5,6 +5,7 @@ import { local, reducesPixels, unary, type OpRecord } from './op-record'
 import type { NoOptions, Option, Padding, Pair } from './options'
 import { windowRule, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
 
+/** The options of `maxPool2d`. */
 export interface MaxPool2dArguments {
   /** Window size in pixels, one number or [height, width]: PyTorch's kernel_size. */
   readonly k: Pair
@@ -28,6 +29,7 @@ export interface MaxPool2dArguments {
   readonly ceilMode?: boolean
 }
 
+/** The options of `avgPool2d`. */
 export interface AvgPool2dArguments {
   /** Window size in pixels, one number or [height, width]: PyTorch's kernel_size. */
   readonly k: Pair
@@ -50,6 +52,7 @@ export interface AvgPool2dArguments {
 
 const sameChannels = (_: unknown, inChannels: number): E.Either<string, number> => E.right(inChannels)
 
+/** The record of `maxPool2d`. */
 export const maxPool2d = {
   options: [
     ['k', 'k'],
@@ -64,6 +67,7 @@ export const maxPool2d = {
   shape: unary(windowRule('maxPool2d', sameChannels))
 } as const satisfies OpRecord<MaxPool2dArguments>
 
+/** The record of `avgPool2d`. */
 export const avgPool2d = {
   options: [
     ['k', 'k'],
@@ -77,12 +81,14 @@ export const avgPool2d = {
   shape: unary(windowRule('avgPool2d', sameChannels))
 } as const satisfies OpRecord<AvgPool2dArguments>
 
+/** The record of `globalAvgPool`. */
 export const globalAvgPool = {
   options: [],
   segment: reducesPixels,
   shape: unary(imageRule('globalAvgPool', (_, [batch, channels]) => E.right([batch, channels])))
 } as const satisfies OpRecord<NoOptions>
 
+/** The record of `globalMaxPool`. */
 export const globalMaxPool = {
   options: [],
   segment: reducesPixels,

@@ -32,6 +32,7 @@ export interface ResizeArguments {
   readonly alignCorners?: boolean
 }
 
+/** The options of `adaptiveAvgPool2d`. */
 export interface AdaptiveAvgPool2dArguments {
   /** Output size in pixels, one number or [height, width]: PyTorch's output_size. */
   readonly out: Pair
@@ -60,6 +61,7 @@ const resizeShape = imageRule<ResizeArguments>('resize', (args, image, start) =>
     : E.left(`resize: the scale ${showShape(pair(scale))} leaves nothing of ${showShape([height, width])}`)
 })
 
+/** The record of `resize`. */
 export const resize = {
   options: [
     ['mode', ''],
@@ -73,6 +75,7 @@ export const resize = {
   shape: unary(resizeShape)
 } as const satisfies OpRecord<ResizeArguments>
 
+/** The record of `adaptiveAvgPool2d`. */
 export const adaptiveAvgPool2d = {
   options: [['out', '']],
   required: ['out'],

@@ -92,6 +92,7 @@ export const transposedWindowOf = (args: ConvTranspose2dArguments) => ({
   outputPadding: pair(args.outputPadding ?? 0)
 })
 
+/** The record of `convTranspose2d`. */
 export const convTranspose2d = {
   options: [
     ['out', ''],

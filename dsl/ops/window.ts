@@ -107,11 +107,17 @@ type Sides<P> = P extends number
       ? readonly [Size<Top>, Size<Bottom>, Size<Left>, Size<Right>]
       : readonly [number, number, number, number]
 
+/** A number for each side of an image. */
 export type Numbers2 = readonly [height: number, width: number]
+/** A number for each edge of an image. */
 export type Numbers4 = readonly [top: number, bottom: number, left: number, right: number]
+/** The kernel's sizes in the options A of a window, 1 where absent. */
 export type Kernel<A> = readonly [Height<Option<A, 'k', 1>>, Width<Option<A, 'k', 1>>]
+/** The strides in the options A of a window, `Default` where absent. */
 export type Stride<A, Default> = readonly [Height<Option<A, 's', Default>>, Width<Option<A, 's', Default>>]
+/** The dilations in the options A of a window, 1 where absent. */
 export type Dilation<A> = readonly [Height<Option<A, 'd', 1>>, Width<Option<A, 'd', 1>>]
+/** The paddings in the options A of a window, 0 where absent. */
 export type Pads<A> = Sides<Option<A, 'p', 0>>
 
 export type Windowed<

@@ -40,6 +40,7 @@ type SegmentsFrom<
       : never
   : unknown
 
+/** A segment as messages name it, by its half-open range of layers. */
 export type ShowSegment<G extends PlanFileSegment> = `segment ${G['from']}..${G['to']}`
 /** Fields that a segment does not have. */
 type FieldError<G extends PlanFileSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
@@ -153,6 +154,7 @@ type PrefetchError<G extends PlanFileSegment, E extends Entries, F extends reado
 }
   ? { readonly prefetch: Invalid<`${ShowSegment<G>}: prefetch: only a segment in tiles can prefetch`> }
   : WinogradError<G, E, F>
+/** The grid of a segment that is not tiled. */
 export interface Untiled {
   readonly B: 1
   readonly H: 1

@@ -46,10 +46,13 @@ export const strategyNames = [
   'greedy',
   'dynprog'
 ] as const
+/** The name of a strategy, such as `sft`. */
 export type StrategyName = (typeof strategyNames)[number]
 /** What made a plan; a person who changes it need not say so. */
 export const planStrategies = [...strategyNames, 'by hand'] as const
+/** What made a plan: a strategy, or a person. */
 export type PlanStrategy = (typeof planStrategies)[number]
+/** The precisions that a plan may be of. */
 export const planPrecisions = ['float32', 'tf32', 'bf16', 'float64'] as const
 
 /**

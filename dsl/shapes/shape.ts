@@ -56,4 +56,5 @@ export const imageRule =
 
 /** A shape of unknown rank is accepted: staging checks it again at run time. */
 export type Mismatch<S extends Shape, Sentence extends string> = number extends S['length'] ? Shape : Sentence
+/** The sentence of an op that takes images, where the shape S is none. */
 export type NoImage<P extends string, S extends Shape> = Mismatch<S, `${P}: takes an image BxCxHxW, not ${ShowShape<S>}`>

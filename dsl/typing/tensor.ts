@@ -20,6 +20,7 @@ export interface Writes<S extends Shape, Before> {
   readonly last: S
   readonly before: Before
 }
+/** What a segment has written at its beginning. */
 export type NoWrites = 'nothing'
 
 /**
@@ -100,6 +101,7 @@ export type ShapeOf<X> = X extends Tensor<infer S, infer _F, infer _G, infer _O,
 
 /** The shape with which the net of a tensor starts. */
 export type InputOf<X> = X extends Tensor<infer _S, infer _F, infer _G, infer O, infer _W> ? O[1][1] : Shape
+/** The layers of the net that a tensor is of. */
 export type LayersOf<X> = X extends Tensor<infer _S, infer _F, infer _G, infer O, infer _W> ? O[1][2] : Layers
 
 /**

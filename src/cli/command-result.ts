@@ -58,7 +58,7 @@ const saySample: NonNullable<Watching['onSample']> = (seconds) => {
   process.stderr.write(`measuring this network's kernels on this machine, once, for at most ${seconds} s (--no-measure leaves it out)\n`)
 }
 
-/** The same of measuring too. */
+/** Callbacks that tell people how far measuring and the search for a plan are. */
 export const planningProgress = (words: Words): Pick<Watching, 'onKernel' | 'onSample' | 'onSearch'> =>
   words.quiet ? {} : { ...searchProgress(words), onKernel: sayKernel, onSample: saySample }
 

@@ -30,6 +30,7 @@ import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof benchOptions>
 
+/** What `bench` measured of some steps beside what their plan predicts: milliseconds and bytes. */
 export interface BenchReport {
   readonly strategy: string
   readonly stepMs: readonly number[]

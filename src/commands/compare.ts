@@ -18,6 +18,7 @@ import { comparisonPage } from '../reports/comparison-page'
 import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
+/** What one strategy plans under one budget: bytes and predicted milliseconds. */
 export interface CompareRow {
   readonly strategy: StrategyName
   readonly budgetBytes: number

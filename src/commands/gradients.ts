@@ -23,6 +23,7 @@ import { type TensorData, type TensorFile, openTensorFile, writeTensors } from '
 import { withHubWeights } from '../weights/hub-weights'
 import { floatTensor } from '../weights/weights'
 
+/** The loss whose gradients were written, and the peak in bytes, measured and predicted. */
 export interface GradientsReport {
   readonly loss: number
   readonly strategy: string

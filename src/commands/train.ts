@@ -50,6 +50,7 @@ import { splitForValidation } from '../training/validation-split'
 import { withHubWeights } from '../weights/hub-weights'
 import type { StartingWeights } from '../weights/weights'
 
+/** What a training was: a loss and milliseconds a step, peaks in bytes, and validations. */
 export interface TrainReport {
   /**
    * Complete updates of the weights, those before a resumption included; `loss` and `stepMs` have a

@@ -26,6 +26,7 @@ export interface Failure {
   readonly thrown?: unknown
 }
 
+/** Work that ends with a value, or with a failure that one sentence tells. */
 export type Outcome<A> = TaskEither<Failure, A>
 
 /** The process's exit status for each code, as the command line promises. */
@@ -39,6 +40,7 @@ export const exitStatus: { readonly [C in Failure['code']]: number } = {
   interrupted: 130
 }
 
+/** A failure of what the user gave: options, files or a model. */
 export const inputFailure = (message: string): Failure => ({ code: 'input', message })
 
 /** Less memory or fewer threads than were asked for, or an image, are no fault of the device's. */

@@ -12,13 +12,13 @@ export interface GroundTransform {
   readonly epsg?: number
 }
 
-/** The same ground under an image of another extent, such as a level of a pyramid. */
+/** Returns where an image lies on the ground when it is read at another extent, as of a level. */
 export const groundAt = ({ affine: [a, b, c, d, e, f], ...rest }: GroundTransform, stored: Extent, read: Extent): GroundTransform => {
   const [across, down] = [stored.width / read.width, stored.height / read.height]
   return { ...rest, affine: [a, b * across, c * down, d, e * across, f * down] }
 }
 
-/** The same ground of a window of the image. */
+/** Returns where a window of an image lies on the ground. */
 export const groundFrom = (
   { affine: [a, b, c, d, e, f], ...rest }: GroundTransform,
   { top, left }: Pick<ImageWindow, 'top' | 'left'>

@@ -24,7 +24,10 @@ export const cutMask = (mask: ClassMap, image: Extent2, { top, left, height, wid
   return { pixels, height, width }
 }
 
-/** The same of a mask that is read by window, so many of its rows at a time as its bytes allow. */
+/**
+ * A window of an image, in the classes of a mask that is read by window too, as many of its rows at
+ * a time as its bytes allow.
+ */
 export const readMaskCut = (mask: TiledMask, image: Extent2, { top, left, height, width }: ImageWindow): Outcome<ClassMap> => {
   const columns = nearestOf(mask.width, image.width, left, width)
   const [first, last] = [columns[0]!, columns[width - 1]!]

@@ -39,6 +39,7 @@ const noticeOption = {
   onNotice: fromJavaScript(callback<(sentence: string) => void>())
 }
 
+/** The options of the command and the library function `plan`, as a table. */
 export const planOptions = {
   ...setupOptions,
   ...rankOptions,
@@ -59,8 +60,10 @@ export const planOptions = {
   ...reportOption
 }
 
+/** What the library function `plan` takes. */
 export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
+/** The options of the command and the library function `explain`, as a table. */
 export const explainOptions = {
   ...setupOptions,
   ...rankOptions,
@@ -70,6 +73,7 @@ export const explainOptions = {
   ...reportOption
 }
 
+/** What the library function `explain` takes. */
 export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
 const budgets: Kind<readonly GivenSize[], readonly Size[]> = commaList<GivenSize, Size>(
@@ -97,6 +101,7 @@ const strategies = commaList<StrategyName, StrategyName>(
   maxBudgets
 )
 
+/** The options of the command and the library function `compare`, as a table. */
 export const compareOptions = {
   ...modelOptions,
   ...planningOptions,
@@ -112,8 +117,10 @@ export const compareOptions = {
   ...watchingOptions
 }
 
+/** What the library function `compare` takes. */
 export interface CompareOptions extends OptionsOf<typeof compareOptions>, ModelOptions {}
 
+/** The options of the command and the library function `gradients`, as a table. */
 export const gradientsOptions = {
   ...setupOptions,
   ...measureOption,
@@ -128,6 +135,7 @@ export const gradientsOptions = {
   ...noticeOption
 }
 
+/** What the library function `gradients` takes. */
 export interface GradientsOptions extends OptionsOf<typeof gradientsOptions>, BudgetOptions {}
 
 const noInput: Kind<never> = textKind(
@@ -165,6 +173,7 @@ export interface ImagePrediction {
   readonly files?: readonly string[]
 }
 
+/** The options of the command and the library function `predict`, as a table. */
 export const predictOptions = {
   ...modelWithoutInput,
   /** The image's size is the input. */
@@ -232,6 +241,7 @@ export const predictOptions = {
   onImage: fromJavaScript(callback<(prediction: ImagePrediction) => void>())
 }
 
+/** What the library function `predict` takes. */
 export interface PredictOptions extends OptionsOf<typeof predictOptions>, BudgetOptions {}
 
 /** The report that `bench` makes of each of its steps, the first of which is 0. */
@@ -241,6 +251,7 @@ export interface BenchStep {
   readonly milliseconds: number
 }
 
+/** The options of the command and the library function `bench`, as a table. */
 export const benchOptions = {
   ...setupOptions,
   ...measureOption,
@@ -258,8 +269,10 @@ export const benchOptions = {
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())
 }
 
+/** What the library function `bench` takes. */
 export interface BenchOptions extends OptionsOf<typeof benchOptions>, BudgetOptions {}
 
+/** The options of the command and the library function `profile`, as a table. */
 export const profileOptions = {
   ...setupOptions,
   ...optimizerOptions,
@@ -273,4 +286,5 @@ export const profileOptions = {
   out: optional(path('file'), 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
 }
 
+/** What the library function `profile` takes. */
 export interface ProfileOptions extends OptionsOf<typeof profileOptions>, BudgetOptions {}

@@ -10,6 +10,7 @@ import { type Kind, type OptionsOf, argument, withDefault, optional, required } 
 import { optimizerOptions } from './optimizer-options'
 import { type ModelOptions, bandwidthOptions, modelOptions } from './setup-options'
 
+/** The options of the command `chain`, as a table. */
 export const chainOptions = {
   ...modelOptions,
   ...bandwidthOptions,
@@ -18,6 +19,7 @@ export const chainOptions = {
   out: optional(path('file'), 'where the chain goes: *.json')
 }
 
+/** What the command `chain` takes. */
 export interface ChainOptions extends OptionsOf<typeof chainOptions>, ModelOptions {}
 
 const chain: Kind<Chain | string> = textKind(
@@ -30,6 +32,7 @@ const chain: Kind<Chain | string> = textKind(
   E.right
 )
 
+/** The options of the command `offload`, as a table. */
 export const offloadOptions = {
   /** A chain, or the path of a JSON file that holds one. */
   chain: argument(chain, 'a *.json file that chain has written'),
@@ -44,10 +47,12 @@ export const offloadOptions = {
   slots: optional(whole(1, maxSlots), 'into how many parts dynprog divides the memory', { otherwise: `${defaultSlots}` })
 }
 
+/** What the command `offload` takes. */
 export interface OffloadOptions extends OptionsOf<typeof offloadOptions> {}
 
 const allocatorNames = Object.keys(allocators) as readonly AllocatorName[]
 
+/** The options of the command `place`, as a table. */
 export const placeOptions = {
   /** A CSV of id,lower,upper,size rows: buffers of so many bytes, live in [lower, upper). */
   file: argument(path('file'), 'a CSV of id,lower,upper,size rows: bytes, live from lower up to, not including, upper'),
@@ -64,4 +69,5 @@ export const placeOptions = {
   out: optional(path('file'), 'write the rows with a column offset')
 }
 
+/** What the command `place` takes. */
 export interface PlaceOptions extends OptionsOf<typeof placeOptions> {}

@@ -6,6 +6,7 @@ import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
 
+/** What a plan would be under another budget. */
 export interface OtherBudgetReport {
   readonly budgetBytes: number
   readonly peakDeviceBytes: number
@@ -14,6 +15,7 @@ export interface OtherBudgetReport {
   readonly differenceMs: number
 }
 
+/** What a segment costs in time, in milliseconds, by its causes. */
 export interface SegmentCostReport extends SegmentReport {
   readonly predictedMs: number
   /**

@@ -21,7 +21,7 @@ const sampleSeconds = 15
 /** A launch that is measured is repeated eight times: none takes much more than a second in all. */
 const sampleLimit: TimeLimit = { milliseconds: 1000 * sampleSeconds, longestLaunch: { convolution: 150, other: 20 } }
 
-/** The same without a budget, by the strategy that decides nothing. */
+/** A setup without its budget, by the strategy that decides nothing. */
 const plainSetup = ({ budget: _, plan: _plan, hostBudget: _host, ...setup }: RunnableSetup): RunnableSetup => ({
   ...setup,
   strategy: 'plain'

@@ -33,6 +33,7 @@ import type { Setup } from './setup'
 import type { Size } from '../options/sizes'
 import { eachSecond, type Watching } from './watching'
 
+/** A network with its plan, and with what the plan was made for. */
 export interface Planned {
   readonly staged: Staged
   /** What staging was asked. */

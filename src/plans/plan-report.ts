@@ -16,6 +16,7 @@ import { type RankReport, rankReport, rankRows } from './rank-report'
 import { printable } from '../text/printable'
 import { formatBytes, formatMilliseconds } from '../text/format'
 
+/** A segment of a plan: its layers, its tiles and what of it is kept. */
 export interface SegmentReport {
   /** Half-open range over the model's flattened layers. */
   readonly from: number

@@ -29,7 +29,7 @@ export interface ImageLoader {
   readonly image: (example: Example, place: Place) => Outcome<Image>
   /** The classes of the crop, flipped and turned as its image is. */
   readonly classes: (example: Example, mask: Mask, place: Place) => Outcome<Uint8Array>
-  /** The same images in crops of another size, one at a time. */
+  /** A loader of these images in crops of another size, one at a time. */
   readonly inCropsOf: (crop: Extent2) => ImageLoader
 }
 

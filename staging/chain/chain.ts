@@ -45,7 +45,9 @@ const chain = t.type({
   beta: bytesPerSecond
 })
 
+/** One stage of a chain: milliseconds, and bytes of activations and workspaces. */
 export type Stage = t.TypeOf<typeof stage>
+/** A network as a chain of stages, each of which reads the output of the one before. */
 export type Chain = Readonly<t.TypeOf<typeof chain>>
 
 /**

@@ -12,11 +12,13 @@ export { computeMilliseconds, leastBytes, lowerBound, peakBytes } from './memory
 export { orderedSchedule, type OffloadSet, type Release, type Schedule } from './schedule'
 
 export const offloadStrategies = ['greedy', 'dynprog', 'vdnn'] as const
+/** The name of a way to offload a chain. */
 export type OffloadStrategy = (typeof offloadStrategies)[number]
 
 /** Slots of DYNPROG; 500 is the paper's. */
 export const defaultSlots = 500
 
+/** A chain, the bytes that it may take, and how to offload it. */
 export interface OffloadRequest {
   readonly chain: Chain
   /** Bytes on the device for activations, their gradients and workspaces: M_GPU of the paper. */
@@ -26,6 +28,7 @@ export interface OffloadRequest {
   readonly slots?: number
 }
 
+/** A schedule of a chain with offloading, and what it takes. */
 export interface Offloaded {
   readonly schedule: Schedule
   /** M_peak, in bytes. */

@@ -87,6 +87,7 @@ export interface DeviceModel {
   readonly copyBytesPerSecond?: LinkRates
 }
 
+/** Bytes a second between host and device, each way. */
 export interface LinkRates {
   readonly toDevice: number
   readonly toHost: number

@@ -14,6 +14,7 @@ interface GpuLayouts {
   readonly weights: { readonly forward: Layout; readonly backwardData: Layout }
 }
 
+/** The precisions that the cuda device computes in. */
 export type GpuPrecision = Exclude<DevicePrecision, 'float64'>
 
 /**

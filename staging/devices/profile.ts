@@ -30,6 +30,9 @@ export const profile = t.readonly(
   })
 )
 
+/**
+ * Milliseconds of single launches that were measured on a device, and its link's bytes a second.
+ */
 export type Profile = t.TypeOf<typeof profile>
 
 /**
@@ -92,6 +95,7 @@ const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMa
   return groups
 }
 
+/** A device model whose times come from measured ones, and which tells how. */
 export interface ProfiledModel extends DeviceModel {
   readonly sourceOf: (kernel: Kernel) => TimeSource
   /**

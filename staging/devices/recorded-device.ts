@@ -57,6 +57,7 @@ export const recordedDevice = t.readonly(
   })
 )
 
+/** What a file holds of a GPU: what it is, and its answers about kernels. */
 export type RecordedDevice = t.TypeOf<typeof recordedDevice>
 
 /** A GPU's answers, each asked for once, and those so far. */

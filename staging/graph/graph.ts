@@ -18,6 +18,7 @@ export interface Parameter {
   readonly initial?: number
 }
 
+/** Tells whether a parameter is trained: a weight or a bias, and no running statistics. */
 export const isTrainable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
 
 /** How an op normalises its input: by a mean and a variance of each group of channels. */
@@ -62,6 +63,7 @@ interface NodeOf<P extends Op> {
   /** Whether forward merges the maxima of an image's tiles, which are kept until backward. */
   readonly accumulatesMaxima: boolean
 }
+/** An op of a graph, with its shapes, parameters and the tensors that it reads. */
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
 /**

@@ -4,6 +4,7 @@ import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './
 import { untiled } from './span'
 import { segmentTiling } from './tiling'
 
+/** How gradients update parameters, with the constants of the method. */
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
   | {
@@ -28,6 +29,7 @@ export interface ParameterGroup {
   readonly frozen?: true
 }
 
+/** Steps that train: their optimizer, and how gradients are accumulated and merged. */
 export interface Training {
   readonly kind: 'train'
   readonly optimizer: Optimizer

@@ -32,6 +32,7 @@ export const kernelTable = {
   ...optimizerKernels
 }
 
+/** The name of a kernel. */
 export type KernelKind = keyof typeof kernelTable
 export const kernelKinds = Object.keys(kernelTable) as readonly KernelKind[]
 
@@ -47,9 +48,12 @@ export type OperandsOf<K extends KernelKind> = keyof (typeof kernelTable)[K]['op
 export type KernelOf<K extends KernelKind> = { readonly kind: K } & {
   readonly [F in keyof FieldsOf<K>]: FieldsOf<K>[F] extends 'numbers' ? readonly number[] : number
 }
+/** A kernel of any kind, with its fields. */
 export type Kernel = { [K in KernelKind]: KernelOf<K> }[KernelKind]
+/** A kernel for which devices have several algorithms. */
 export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
+/** Tells whether devices have several algorithms for a kernel. */
 export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'algorithm' in kernel
 
 /**

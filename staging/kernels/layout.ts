@@ -27,6 +27,7 @@ export const layouts = [
   'Ohwi16o2i'
 ] as const
 
+/** The name of an order in which a tensor's elements lie in memory. */
 export type Layout = (typeof layouts)[number]
 
 /**

@@ -6,4 +6,5 @@ import { virtual } from './virtual'
 
 export const allocators = { static: placeStatic, 'best-fit': bestFit, gtbm, virtual } satisfies Record<string, Allocator>
 
+/** The name of a way to place buffers. */
 export type AllocatorName = keyof typeof allocators

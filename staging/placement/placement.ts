@@ -5,6 +5,7 @@ export interface Lifetime {
   readonly to: number
 }
 
+/** Where buffers lie, in the order of their lifetimes, and the bytes that this takes. */
 export interface Placement {
   /**
    * Offset of each lifetime in bytes, a multiple of the alignment; in a space of virtual addresses

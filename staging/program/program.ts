@@ -51,6 +51,7 @@ export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 
 
 /** The position of a name is its code in a Program. */
 export const engines = ['compute', 'to-device', 'to-host', 'network'] as const
+/** What works on its own, beside the others: computing, copies each way, and the network. */
 export type Engine = (typeof engines)[number]
 
 /** The engines of a Program: `network` is of those that ranks share. */
@@ -123,6 +124,10 @@ export interface Exchange {
   readonly receives: readonly Message[]
 }
 
+/**
+ * One instruction of a Program: a launch, a loop, a copy, an exchange among ranks, an event that
+ * one engine records and another waits for, or pages that are mapped.
+ */
 export type Instruction =
   | {
       readonly kind: 'launch'
@@ -217,6 +222,7 @@ export interface Pages {
   readonly residentBytes: number
 }
 
+/** All that a device runs: kernels, instructions by section, and where each buffer lies. */
 export interface Program {
   readonly precision: Precision
   /** Threads of the compute engine: kernels' scratch depends on it. */

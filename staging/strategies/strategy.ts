@@ -32,6 +32,7 @@ export interface Search {
   readonly timeline: (segments: Segmentation) => Timeline
 }
 
+/** A network cut into segments, in the order in which they run. */
 export type Segmentation = readonly Segment[]
 
 /** A plan that may be worth a look, with what it takes at least. */

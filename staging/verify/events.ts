@@ -78,6 +78,7 @@ export interface SectionEvents {
   readonly exchange: readonly [number, number]
 }
 
+/** What a Program does to each store of memory, section by section. */
 export interface ProgramEvents {
   readonly stores: readonly Store[]
   readonly sections: readonly SectionEvents[]

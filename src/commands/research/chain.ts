@@ -13,6 +13,7 @@ import { setupReads } from '../../plans/setup-files'
 import { trainingObjective } from '../../training/training-objective'
 import { chainText } from '../../plans/chain-file'
 
+/** A network as a chain of stages for offloading, with what it needs in bytes. */
 export interface ChainReport {
   readonly chain: Chain
   /** M_peak: what a step of the chain needs where nothing is offloaded. */

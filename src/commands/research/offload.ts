@@ -26,6 +26,7 @@ export interface OffloadedStage {
   readonly prefetchMs: number | null
 }
 
+/** What a strategy makes of a chain: its schedule's peak in bytes and its time in milliseconds. */
 export interface OffloadReport {
   readonly strategy: OffloadStrategy
   readonly feasible: true

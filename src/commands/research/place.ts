@@ -13,6 +13,7 @@ import { type NamedBuffer, readBuffers, writeBuffers } from './buffer-file'
 
 type Options = DecodedOptions<typeof placeOptions>
 
+/** How an allocator placed buffers: the height that it reached, in bytes. */
 export interface PlaceReport {
   readonly placement: AllocatorName
   readonly buffers: number

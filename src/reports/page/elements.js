@@ -12,7 +12,7 @@ const element = (tag, attributes = {}, ...children) => {
 }
 
 /**
- * The same of SVG.
+ * Makes an element of SVG.
  * @param {string} tag
  * @param {Record<string, string | number>} [attributes]
  * @param {...(Node | string)} children

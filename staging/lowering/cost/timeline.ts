@@ -60,7 +60,7 @@ interface Stage {
   readonly hostBytes: number
   /** Of what computes. */
   readonly nanoseconds: number
-  /** The same with the images and bands of rows that it waits for. */
+  /** Of what computes, with the images and bands of rows that it waits for. */
   readonly busyNanoseconds: number
 }
 

@@ -58,7 +58,10 @@ const quiet = (builder: Builder): Builder => ({ ...builder, launch: () => undefi
 const stepOf = (tilePass: TilePass, position: number): Step =>
   createStep(tileBefore({ ...tilePass, scope: { ...tilePass.scope, builder: quiet(tilePass.scope.builder) } }, position), position)
 
-/** The same of one tile's backward, where the tensors are in memory or nowhere. */
+/**
+ * Emits what the op at a position launches in one tile's backward, for its time alone: what it
+ * reads and writes is in memory or nowhere.
+ */
 export const emitBackwardAlone = (tilePass: TilePass, gradients: BoundGradients, position: number): void => {
   const { scope, bound, body } = tilePass
   const { graph, requiresGrad } = scope
