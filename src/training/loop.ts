@@ -213,8 +213,8 @@ const runSteps = async (
     const { loss, milliseconds, gradientNorm } = updated.right
     record.loss.push(loss)
     record.stepMs.push(milliseconds)
-    const ran = record.stepMs.slice(before)
-    const pace = isPaceDue(ran.length, steps - before) ? training.paceOf(ran) : undefined
+    const ran = record.stepMs.length - before
+    const pace = isPaceDue(ran, steps - before) ? training.paceOf(record.stepMs.slice(before)) : undefined
     if (pace !== undefined) request.notify(pace)
     const measured = { loss, learningRate: rate, milliseconds, ...present({ gradientNorm }) }
     const written = await metrics?.step({ step: step + 1, ...measured })()
