@@ -5,8 +5,8 @@
 
 namespace tilefold::test {
 
-// Products are matrices' and convolutions'.
-enum class Kernels { all, products };
+// Products are matrices' and convolutions'; small ones are drawn, all have the large ones too.
+enum class Kernels { all, products, small };
 
 // Each prints what failed and returns how often. `ofProducts`: the largest difference of products
 // from the reference, relative to 1 plus its value; those of others agree within 2e-5.
