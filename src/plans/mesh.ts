@@ -21,8 +21,7 @@ export const meshOf = ({ shard, ranks }: Training): Mesh => ({ microBatches: ran
 const reasonAgainst = ({ setup, objective }: SetupGraph): string | undefined => {
   if (objective.kind !== 'train') return '--ranks is for training steps: leave --evaluate out'
   if (setup.hostBudget !== undefined) return '--host-budget is not for --ranks yet: leave it out'
-  if (setup.device === 'cuda') return 'ranks train on processors: give --device cpu, or a file that describes a device'
-  return setup.precision === 'bf16' ? '--precision bf16 is not for --ranks yet: take another' : undefined
+  return setup.device === 'cuda' ? 'ranks train on processors: give --device cpu, or a file that describes a device' : undefined
 }
 
 /**
