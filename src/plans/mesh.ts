@@ -11,6 +11,7 @@ export interface Mesh {
   readonly rows: number
 }
 
+/** How ranks share an update, in words. */
 export const meshText = ({ microBatches, rows }: Mesh): string =>
   rows > 1 || microBatches === 1 ? `rows of each image, ${rows} parts` : `${microBatches} micro-batches beside each other`
 

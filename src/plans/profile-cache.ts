@@ -20,6 +20,10 @@ interface ProfileKey {
   readonly threads: number
 }
 
+/**
+ * The file, in the user's cache folder, of times that were measured on a device with so many
+ * threads.
+ */
 export const profilePath = ({ device, library, threads }: ProfileKey): string => {
   const hash = createHash('sha256').update(library).digest('hex').slice(0, 12)
   return join(cacheFolder(), `${device}-${hash}-${threads}-threads.json`)

@@ -29,7 +29,7 @@ export interface PredictedImage<S> {
   readonly outputs: Outputs
 }
 
-export interface ImageRun<S> extends Pick<NetworkOptions, 'device' | 'weights'> {
+interface ImageRun<S> extends Pick<NetworkOptions, 'device' | 'weights'> {
   /** By how many windows, of what extent, an image is predicted. */
   readonly windows: PlannedWindows
   readonly images: readonly S[]

@@ -155,7 +155,6 @@ export type NetworkPart = t.TypeOf<typeof network>
 export type SegmentPart = t.TypeOf<typeof segment>
 export type TilesAlong = t.TypeOf<typeof tilesAlong>
 export type BindingPart = t.TypeOf<typeof binding>
-export type ComparisonPart = t.TypeOf<typeof comparison>
 export type LineChart = t.TypeOf<typeof lineChart>
 export type CropPart = t.TypeOf<typeof crop>
 export type LiveBytes = t.TypeOf<typeof liveBytes>

@@ -52,7 +52,7 @@ const probabilityRows = (
   }
 })
 
-export interface ProbabilityMapOptions {
+interface ProbabilityMapOptions {
   readonly header: ImageHeader
   readonly scores: Scores
   readonly elementType: ProbabilityType

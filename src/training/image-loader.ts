@@ -33,7 +33,7 @@ export interface ImageLoader {
   readonly inCropsOf: (crop: Extent2) => ImageLoader
 }
 
-export interface ImageLoaderOptions {
+interface ImageLoaderOptions {
   readonly crop: Extent2
   readonly batch: number
   readonly rotate: boolean

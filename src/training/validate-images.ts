@@ -35,7 +35,7 @@ export interface WholeQuality {
   readonly images: readonly ImageQuality[]
 }
 
-export interface WholeValidation {
+interface WholeValidation {
   readonly groups: readonly ValidationGroup[]
   readonly measure: PixelMeasure
   /** The network that is trained, whose device is given back meanwhile. */

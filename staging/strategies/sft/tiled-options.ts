@@ -25,7 +25,7 @@ export interface TiledSegment {
   readonly optionOf: (segment: Segment) => Option | undefined
 }
 
-export interface TiledOptions {
+interface TiledOptions {
   /**
    * The fastest in tiles of the variants before `end` that adds no more than `available` bytes and
    * takes no more than `slowest` nanoseconds; all leave the same in memory.
