@@ -51,6 +51,10 @@ export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefi
   )
 }
 
+/**
+ * Keeps measured times in the user's cache folder. Fails with code `input` where that cannot be
+ * written.
+ */
 export const writeProfile = (profile: Profile): Outcome<void> => {
   const path = profilePath(profile)
   return pipe(

@@ -35,6 +35,7 @@ export interface HeatMapRequest {
   readonly onPlan?: ((planned: Planned) => void) | undefined
 }
 
+/** A heat map with the class that it is of, and the milliseconds and bytes that it took. */
 export interface ComputedHeatMap extends HeatMap {
   readonly classIndex: number
   readonly strategy: string

@@ -16,6 +16,7 @@ import type { ReceptiveFields } from '../running/window-spans'
 import { pixelScoresModel } from './class-models'
 import type { Input } from './input'
 
+/** The objective of a prediction: scores, without a backward. */
 export const evaluation: Objective = { kind: 'evaluate' }
 
 /**

@@ -89,6 +89,7 @@ const runSection =
   (section: SectionName, { buffer }: StepIo, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
     TE.mapLeft(deviceFailure)(session.run(section, buffer, parameters, images))
 
+/** A plan, the device that it runs on, and where weights and optimizer state come from. */
 export interface NetworkOptions {
   readonly planned: Planned
   readonly device: DeviceName

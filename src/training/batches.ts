@@ -15,6 +15,7 @@ import type { ImageLoader, Place } from './image-loader'
 import { readThrough } from './read-through'
 import { type StainChange, type StainJitter, createStainDraws, jitterStains } from './stain-jitter'
 
+/** The images and labels of one micro-step. */
 export interface Batch {
   readonly images: readonly Image[]
   /**
@@ -24,6 +25,7 @@ export interface Batch {
   readonly target: ArrayLike<number>
 }
 
+/** The batches of a training, by the number of the micro-step, from 0. */
 export interface Batches {
   /** Images and labels of a micro-step, as a function of the seed and its number alone. */
   readonly load: (microStep: number) => Outcome<Batch>

@@ -21,6 +21,7 @@ export const bestMeasures = [
   'mae',
   'r2'
 ] as const satisfies readonly (keyof Quality)[]
+/** The name of a measure by which validations are compared. */
 export type BestBy = (typeof bestMeasures)[number]
 
 /** Those of labels of a kind; areas under curves of masks of whole images alone. */
@@ -31,6 +32,7 @@ export const measuresOf: Readonly<Record<LabelKind, readonly BestBy[]>> = {
   mask: ['loss', 'accuracy', 'auc', 'iou', 'dice', 'kappa']
 }
 
+/** The best validation, and how long ago it was. */
 export interface Best extends Validation {
   /** Validations since, none of which was better. */
   readonly since: number

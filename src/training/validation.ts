@@ -16,6 +16,7 @@ import { answerOf } from './seen-answers'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import type { Quality } from '../metrics/quality'
 
+/** All that a validation on middle crops needs. */
 export interface ValidationRun {
   readonly network: RunningNetwork
   /** The loss that the network ends in. */

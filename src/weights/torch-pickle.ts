@@ -127,4 +127,5 @@ const stateDictOf = (value: PickleValue): E.Either<string, StateDict> => {
 export const readStateDict = (bytes: Uint8Array): E.Either<string, StateDict> =>
   pipe(readPickle(bytes, { call: callGlobal, persistent: storageOf }), E.chain(stateDictOf))
 
+/** Bytes of a storage of a file that `torch.save` wrote. */
 export const storageBytes = ({ type, elements }: Storage): number => elements * elementBytes[type]

@@ -52,6 +52,10 @@ export const partsOfTile = (parts: OwnedParts, index: number): ReadonlyMap<numbe
 
 const single: Interval = { from: 0, to: 1 }
 
+/**
+ * What the ops of a span read and hold along an axis, found backwards from the `parts` of its
+ * outputs that a tile makes (Xu 2022, Listing 4).
+ */
 export const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<number, Interval>): AxisTile => {
   const [held, owned] = [new Map(parts), new Map(parts)]
   const readings: Reading[] = []

@@ -41,6 +41,7 @@ export interface ReadBytes {
   readonly own: number
 }
 
+/** Estimates, for any span of a model, the bytes that its backward reads of its own tensors. */
 export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadBytes) => {
   const sizes = heldBytes(scope)
   const { graph } = scope

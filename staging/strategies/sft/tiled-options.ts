@@ -37,6 +37,9 @@ interface TiledOptions {
 
 type Decided = Pick<Segment, 'reorder' | 'prefetch'>
 
+/**
+ * Looks for a segment's best option among its grids and variants, each of which is estimated once.
+ */
 export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
   const { span, grids, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
   const gridOptions = new Map<string, (index: number) => Option | undefined>()
