@@ -48,7 +48,7 @@ const readFailure =
   (thrown: unknown): Failure =>
     inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
 
-/** Of pixels that a decoder stops at, though the header could be read. */
+/** The failure, of code `input`, of an image whose header can be read but whose pixels cannot. */
 export const decodeFailure =
   (path: string) =>
   (thrown: unknown): Failure => {

@@ -22,7 +22,7 @@ export interface Samples {
   readonly noData?: number
 }
 
-/** As many as the loading kernel takes. */
+/** The most channels that an image is read with, which is what the loading kernel takes. */
 export const mostChannels = 64
 
 /** Samples of an image that is read as RGB, of 8 bits. */

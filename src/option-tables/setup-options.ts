@@ -231,13 +231,13 @@ export const runTraceOption = {
 }
 
 /** Stops what plans, measures or runs. */
-export const signalOption = {
+const signalOption = {
   /** Aborting it stops after the current kernel, or instruction. */
   signal: fromJavaScript<AbortSignal>(abortSignal)
 }
 
 /** Watches what plans. */
-export const searchingOption = {
+const searchingOption = {
   /** Called each second while a plan is searched: how many plans and segments were looked at. */
   onSearch: fromJavaScript(callback<NonNullable<Watching['onSearch']>>())
 }

@@ -155,7 +155,7 @@ const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =
 
 /** Bytes above 0, or a share above 0 of what a whole takes. */
 export const size = sizeBy(parseSize, 1)
-/** As `size`, or 0. */
+/** Bytes from 0 upwards, or a share from 0 upwards of what a whole takes. */
 export const sizeOrZero = sizeBy(parseSizeOrZero, 0)
 
 /** A kind of bytes, which the command line writes as a text such as 64KiB. */

@@ -26,7 +26,7 @@ export type Prediction =
   | { readonly pixels: readonly number[] }
 
 /** The value in a mask of a pixel that has a score that is not finite. */
-export const noClass = 255
+const noClass = 255
 
 /** What a model predicts: of each image, or of each of its pixels. */
 export interface PredictedKind {

@@ -24,7 +24,10 @@ export const bestMeasures = [
 /** The name of a measure by which validations are compared. */
 export type BestBy = (typeof bestMeasures)[number]
 
-/** Those of labels of a kind; areas under curves of masks of whole images alone. */
+/**
+ * The measures that there are of labels of a kind; of masks, areas under curves are of whole images
+ * alone.
+ */
 export const measuresOf: Readonly<Record<LabelKind, readonly BestBy[]>> = {
   class: ['loss', 'accuracy', 'auc', 'kappa'],
   'class-set': ['loss', 'accuracy', 'auc', 'f1'],

@@ -34,7 +34,7 @@ export interface ValidationRun {
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
 }
 
-/** Of masks of which the middles are ignored. */
+/** The failure of masks that are ignored all over the middles of their images. */
 export const nothingCounts = (crop: Extent2): Failure =>
   inputFailure(
     `in the crop of ${extentText(crop)} in the middle of each validation image no pixel counts: give a larger --crop, or --validate-on image`

@@ -4,7 +4,7 @@ import { type ElementType, elementBytes } from './element-types'
 import { PickleGlobal, type PickleValue, readPickle } from './pickle'
 
 /** Elements of one type, one after the other in a part of a file. */
-export class Storage {
+class Storage {
   constructor(
     readonly type: ElementType,
     readonly key: string,

@@ -51,7 +51,7 @@ export const isRecorded = (file: DeviceFile): file is RecordedDevice => deviceFi
 /** Tells whether a device file holds measured times of a cpu's kernels. */
 export const isProfile = (file: DeviceFile): file is Profile => deviceFileKind(file) === 'profile'
 
-/** For people. */
+/** A device file's name for people. */
 export const deviceFileName = (file: DeviceFile): string => (isProfile(file) ? `${file.device} (${file.library})` : file.name)
 
 const cpuProfile = t.intersection([t.type({ device: t.literal('cpu', 'cpu') }), profile])

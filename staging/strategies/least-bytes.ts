@@ -30,7 +30,7 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
   })
 }
 
-/** Of a step without tiles. */
+/** Bytes of the largest tensor of a step without tiles. */
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
   Math.max(...heldBytes(createModelScope(graph, device, createPool())))
 

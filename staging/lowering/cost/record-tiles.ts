@@ -147,7 +147,10 @@ export const recordTiles = (
   return { tiles, all }
 }
 
-/** Of tiles that share what they read of the weights: only the copies differ. */
+/**
+ * Records tiles that share what they read of the weights, from a record of tiles that do not: only
+ * the copies differ.
+ */
 export const recordSharing = (
   { scope, segment: { from, to }, places, transformable, emit }: TimedSegment,
   winograd: readonly number[],
