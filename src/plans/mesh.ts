@@ -11,10 +11,11 @@ export interface Mesh {
   readonly rows: number
 }
 
+/** How ranks share an update, in words. */
 export const meshText = ({ microBatches, rows }: Mesh): string =>
   rows > 1 || microBatches === 1 ? `rows of each image, ${rows} parts` : `${microBatches} micro-batches beside each other`
 
-/** The mesh of an objective. */
+/** How ranks share the updates of a training. */
 export const meshOf = ({ shard, ranks }: Training): Mesh => ({ microBatches: ranks ?? 1, rows: shard?.count ?? 1 })
 
 /** What of a setup does not go with ranks; one sentence. */

@@ -57,6 +57,7 @@ export const reorderTile = (builder: Builder, source: TileTensor, destination: T
   )
 }
 
+/** A tile of activations in a new buffer, whose bytes nothing has written. */
 export const freshTile = (scope: ModelScope, identity: BufferIdentity, extents: Extents, layout: Layout): TileTensor => ({
   address: arenaOperand(scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes))),
   extents,

@@ -136,8 +136,8 @@ export const exchangeOutputs = (
 }
 
 /**
- * Of a segment by itself: what its inputs bring, or their gradients, where the segments before it
- * end.
+ * Exchanges the rows of the inputs of a segment that is emitted by itself, or of their gradients:
+ * elsewhere the segments before it do so as they end.
  */
 export const exchangeInputs = (scope: ModelScope, { ends, boundaries }: SegmentCode, what: 'outputs' | 'gradients'): void => {
   const { shard } = scope.graph
