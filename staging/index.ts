@@ -17,6 +17,7 @@ export type { StagingError } from './error'
 export { exchangedBytes, type ExchangedBytes } from './exchanged'
 export { networkNanoseconds } from './devices/simulate'
 export type { NetworkRates } from './devices/network'
+export { fitNetwork, measuredNetwork, type MeasuredNetwork } from './devices/measured-network'
 export {
   decodeDeviceFile,
   deviceFileKind,

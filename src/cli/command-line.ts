@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option as CommanderOptio
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
-import { type OptionTable, type CommandLineForm, helpLine, optionFlag, refusalFlag } from '../options/option'
+import { type OptionTable, type CommandLineForm, argumentUsage, helpLine, optionFlag, refusalFlag } from '../options/option'
 import type { Words } from './command-result'
 import { refuseDoubtfulOptions } from './doubtful-options'
 
@@ -39,7 +39,7 @@ const addOption = (command: Command, table: OptionTable, name: string, row: Row,
 
 const addOptions = (command: Command, table: OptionTable): Command => {
   for (const [name, row] of Object.entries(table)) {
-    if (row.isArgument) command.argument(`<${name}>`, row.help)
+    if (row.isArgument) command.argument(argumentUsage(name, row), row.help)
     else {
       addOption(command, table, name, row)
       if (row.formerly !== undefined) addOption(command, table, row.formerly, row, true)
@@ -54,8 +54,8 @@ export type Run = (name: CommandName, options: object, words: Words) => Promise<
 const addCommand = (parent: Command, run: Run, name: CommandName, { description, options: table }: CommandSpec, hidden = false): void => {
   const argument = Object.keys(table).find((option) => table[option]!.isArgument)!
   addOptions(parent.command(name, { hidden }).description(description), table).action(
-    (value: string, { json = false, quiet = false, ...options }: Partial<Words>) =>
-      run(name, { ...options, [argument]: value }, { json, quiet })
+    (value: string | undefined, { json = false, quiet = false, ...options }: Partial<Words>) =>
+      run(name, { ...options, ...(value !== undefined && { [argument]: value }) }, { json, quiet })
   )
 }
 

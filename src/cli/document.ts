@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
-import { type OptionTable, defaultText, optionFlag, refusalFlag } from '../options/option'
+import { type OptionTable, argumentUsage, defaultText, optionFlag, refusalFlag } from '../options/option'
 import { optimizerOptions } from '../option-tables/optimizer-options'
 import { budgetOptions, measureOption, modelOptions, planningOptions, seedOption } from '../option-tables/setup-options'
 
@@ -57,7 +57,8 @@ const isShared = (name: string, { help }: Row): boolean => Object.values(groups)
 
 const commandText = (prefix: string, name: string, { description, options }: CommandSpec): string => {
   const rows = Object.entries(options)
-  const [argument, { help }] = rows.find(([, { isArgument }]) => isArgument)!
+  const [argument, row] = rows.find(([, { isArgument }]) => isArgument)!
+  const usage = argumentUsage(argument, row)
   const own = rows.filter(([option, row]) => isShown(row) && !isShared(option, row))
   const shared = Object.entries(groups).flatMap(([title, group]) => sharedText(title, group, options))
   return [
@@ -65,9 +66,9 @@ const commandText = (prefix: string, name: string, { description, options }: Com
     '',
     sentence(description),
     '',
-    `    npx tilefold ${prefix}${name} <${argument}>`,
+    `    npx tilefold ${prefix}${name} ${usage}`,
     '',
-    `\`<${argument}>\` is ${help}.`,
+    `\`${usage}\` is ${row.help}.`,
     ...(own.length === 0 ? [] : ['', ...table(own)]),
     ...(shared.length === 0 ? [] : ['', `Beside them: ${shared.join('; ')}.`]),
     ''

@@ -14,6 +14,7 @@ import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
+import { type NetworkReport, profileNetwork } from './profile-network'
 import { trainingObjective } from '../training/training-objective'
 
 /**
@@ -26,7 +27,9 @@ export interface ProfileReport extends Profile {
   readonly isComplete: boolean
 }
 
-type Options = DecodedOptions<typeof profileOptions>
+type Options = Omit<DecodedOptions<typeof profileOptions>, 'network' | 'model'> & {
+  readonly model: NonNullable<DecodedOptions<typeof profileOptions>['model']>
+}
 
 const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> => {
   const check = (): E.Either<Failure, void> => {
@@ -42,14 +45,7 @@ const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> =>
   )
 }
 
-/**
- * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a
- * second) for at most 90 seconds, those first that matter most: of `plain`, and of the strategy
- * under the budget, or under usual ones. Keeps them in the user's cache folder, where every later
- * plan finds them. Fails with code `input` (the reference device, or one of a file; `out` of
- * another device than cuda) or `interrupted`.
- */
-export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
+const profileModel = (options: Options): Outcome<ProfileReport> =>
   pipe(
     checkAddonToRun(options),
     TE.chain(() => checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) })),
@@ -62,4 +58,29 @@ export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libr
     ),
     TE.map(({ profile, ...found }) => ({ ...profile, ...found }))
   )
-)
+
+/** The kernels of a model, or the network between ranks. */
+interface ProfileFunction {
+  (options: { readonly network: true }): Outcome<NetworkReport>
+  (options: ProfileOptions): Outcome<ProfileReport>
+}
+
+/**
+ * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a
+ * second) for at most 90 seconds, those first that matter most: of `plain`, and of the strategy
+ * under the budget, or under usual ones. Keeps them in the user's cache folder, where every later
+ * plan finds them. Fails with code `input` (the reference device, or one of a file; `out` of
+ * another device than cuda) or `interrupted`. With `network`, and no model, measures the network
+ * between the ranks that a launcher of MPI started instead, for plans for ranks.
+ */
+export const profile = libraryFunction(
+  'profile',
+  profileOptions,
+  ({ network, model, ...options }): Outcome<ProfileReport | NetworkReport> => {
+    if (network === true)
+      return model === undefined ? profileNetwork() : TE.left(inputFailure('--network measures no model: leave the model out'))
+    return model === undefined
+      ? TE.left(inputFailure('model is missing: give one whose kernels are measured, or --network under mpirun'))
+      : profileModel({ ...options, model })
+  }
+) as ProfileFunction

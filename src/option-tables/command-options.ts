@@ -6,7 +6,7 @@ import type { Planned } from '../plans/plan-network'
 import { callback, decoderCodec, listOf, failureCodec, oneOf as oneOfCodec, text as textCodec } from '../options/codecs'
 import { type GivenSize, commaList, flag, notAChoice, oneOf, path, size, whole, textKind } from '../options/kinds'
 import { maxBudgets, maxClasses, maxSteps } from '../options/limits'
-import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
+import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, optionalArgument, required } from '../options/option'
 import { classNames } from './data-options'
 import { resolutionOptions } from './image-options'
 import { type HeatMapKind, type ResultFormat, heatMapKinds, resultFormats } from '../results/formats'
@@ -275,8 +275,15 @@ export interface BenchOptions extends OptionsOf<typeof benchOptions>, BudgetOpti
 /** The options of the command and the library function `profile`, as a table. */
 export const profileOptions = {
   ...setupOptions,
+  /** A model, or the name or path of one; left out with `network`. */
+  model: optionalArgument(setupOptions.model),
   ...optimizerOptions,
   ...watchingOptions,
+  /**
+   * Measures the network between the ranks that a launcher of MPI started, in place of a model's
+   * kernels, and keeps it for plans for ranks.
+   */
+  network: optional(flag, 'under mpirun, in place of a model: measure the network between the ranks, for plans for ranks'),
   /** Forgets all times that were kept of this device, library and number of threads. */
   again: withDefault(flag, 'forget all that was measured with as many threads before, and measure anew', false),
   /**
@@ -287,4 +294,6 @@ export const profileOptions = {
 }
 
 /** What the library function `profile` takes. */
-export interface ProfileOptions extends OptionsOf<typeof profileOptions>, BudgetOptions {}
+export interface ProfileOptions extends Omit<OptionsOf<typeof profileOptions>, 'model' | 'network'>, BudgetOptions {
+  readonly model: ModelOptions['model']
+}

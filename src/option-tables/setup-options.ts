@@ -172,10 +172,10 @@ export const budgetOptions = {
 export const networkOption = {
   /**
    * Bytes per second and seconds of latency of the network between ranks, or a text: '100Gb/s,2us',
-   * '12.5GB/s'. 10 Gb/s and 20 µs where absent.
+   * '12.5GB/s'. Where absent what `profile` with `network` measured here, or 10 Gb/s and 20 µs.
    */
   network: optional(network, 'rate, and perhaps latency, of the network between ranks: 100Gb/s,2us (bits) or 12.5GB/s (bytes)', {
-    otherwise: '10Gb/s,20us'
+    otherwise: 'what profile --network measured here, or 10Gb/s,20us'
   })
 }
 

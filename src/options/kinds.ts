@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { NetworkRates } from '../../staging'
 import { strictObject } from '../../staging/decoding/strict-object'
 import {
   predicateCodec,
@@ -20,7 +19,7 @@ import {
   whole as wholeCodec
 } from './codecs'
 import { maxElements } from './limits'
-import { networkCodec, parseNetwork } from './network'
+import { type GivenNetwork, networkCodec, parseNetwork } from './network'
 import type { Kind } from './option'
 import { type Size, parseBytes, parseRate, parseSize, parseSizeOrZero } from './sizes'
 
@@ -170,7 +169,7 @@ export const rate: Kind<number | string, number> = textOrValue<number>(
 )
 
 /** How fast a network is, or its text such as 100Gb/s,2us. */
-export const network: Kind<NetworkRates | string, NetworkRates> = textOrValue<NetworkRates>(
+export const network: Kind<GivenNetwork | string, GivenNetwork> = textOrValue<GivenNetwork>(
   'rate',
   'a network such as 100Gb/s,2us',
   parseNetwork,

@@ -4,6 +4,9 @@ import { strictObject } from '../../staging/decoding/strict-object'
 import type { NetworkRates } from '../../staging'
 import { positive } from './codecs'
 
+/** The network as it is told; one that was measured is kept in a file. */
+export type GivenNetwork = Omit<NetworkRates, 'measured'>
+
 /** Bits, and their multiples in which networks are sold, and bytes. */
 const rateUnits: Readonly<Record<string, number>> = {
   'Mb/s': 1e6 / 8,
@@ -29,7 +32,7 @@ const inUnits = (text: string, units: Readonly<Record<string, number>>): readonl
 const usualLatency = [20, 1e6] as const
 
 /** `100Gb/s,2us`: bits or bytes per second, and seconds until a message is there; or a sentence. */
-export const parseNetwork = (text: string): E.Either<string, NetworkRates> => {
+export const parseNetwork = (text: string): E.Either<string, GivenNetwork> => {
   const [rate = '', latency, ...more] = text.split(',')
   const [fast, late] = [inUnits(rate, rateUnits), latency === undefined ? usualLatency : inUnits(latency, timeUnits)]
   return fast === undefined || late === undefined || more.length > 0
@@ -38,7 +41,7 @@ export const parseNetwork = (text: string): E.Either<string, NetworkRates> => {
 }
 
 /** A network that JavaScript gives. */
-export const networkCodec: t.Decoder<unknown, NetworkRates> = strictObject<NetworkRates>(
+export const networkCodec: t.Decoder<unknown, GivenNetwork> = strictObject<GivenNetwork>(
   'a network',
   'field',
   { bytesPerSecond: positive, latencySeconds: positive },

@@ -71,6 +71,9 @@ export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<
 /** A required value that the command line takes by its place. */
 export const argument = <G, D>(kind: Kind<G, D>, help: string): Option<G, D, 'required'> => ({ ...required(kind, help), isArgument: true })
 
+/** A value that the command line takes by its place, as one that may be left out. */
+export const optionalArgument = <G, D>(row: Option<G, D, 'required'>): Option<G, D, 'optional'> => ({ ...row, presence: 'optional' })
+
 /** A row for an option that may be left out, and then has no value. */
 export const optional = <G, D>(kind: Kind<G, D>, help: string, details: Omit<Details<D>, 'fallback'> = {}): Option<G, D, 'optional'> => ({
   kind,
@@ -118,6 +121,10 @@ export type DecodedOptions<T> = {
 
 /** The option as the command line writes it: `--host-budget` for `hostBudget`. */
 export const optionFlag = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+/** An argument as usage writes it: `<model>`, or `[model]` where it may be left out. */
+export const argumentUsage = (name: string, { presence }: Pick<OptionTable[string], 'presence'>): string =>
+  presence === 'required' ? `<${name}>` : `[${name}]`
 
 /** The flag that refuses what an option does: `--no-measure` of `measure`. */
 export const refusalFlag = (name: string): string => `--no-${optionFlag(name).slice(2)}`

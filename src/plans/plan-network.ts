@@ -28,6 +28,7 @@ import {
 import { loadDeviceModel } from './device'
 import { type TimeShares, timeShares } from './program-statistics'
 import type { Failure } from '../failure'
+import { readNetwork } from './network-cache'
 import { describePlanChange } from './plan-file'
 import type { Setup } from './setup'
 import type { Size } from '../options/sizes'
@@ -135,9 +136,18 @@ const withBandwidth = (device: ProfiledModel, limit: number | undefined): Profil
 /** What machines of a rack have between them. */
 const usualNetwork: NetworkRates = { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 }
 
-/** The device as a rank has it, where there are several. */
-const withNetwork = (device: ProfiledModel, objective: Objective, network: NetworkRates = usualNetwork): ProfiledModel =>
-  objective.kind === 'train' && (objective.shard ?? objective.ranks) !== undefined ? { ...device, network } : device
+/**
+ * The device as a rank has it, where there are several: with the network that is given, or, where
+ * the device is of this machine, with the one that was measured here.
+ */
+const withNetwork = (device: ProfiledModel, objective: Objective, setup: Setup): E.Either<Failure, ProfiledModel> => {
+  if (objective.kind !== 'train' || (objective.shard ?? objective.ranks) === undefined) return E.right(device)
+  if (setup.network !== undefined) return E.right({ ...device, network: setup.network })
+  return pipe(
+    typeof setup.device === 'string' ? readNetwork() : E.right(undefined),
+    E.map((network = usualNetwork) => ({ ...device, network }))
+  )
+}
 
 /**
  * The plan of a setup's file, once it is known to be for this graph. Its own peak matters only
@@ -202,7 +212,7 @@ export const planRequest = (
     E.bind('device', () =>
       pipe(
         known === undefined ? loadDeviceModel(setup) : E.right(known),
-        E.map((device) => withNetwork(withBandwidth(device, setup.hostBandwidth), objective, setup.network))
+        E.chain((device) => withNetwork(withBandwidth(device, setup.hostBandwidth), objective, setup))
       )
     ),
     E.bind('given', () => givenPlan(setup, graph)),

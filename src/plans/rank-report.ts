@@ -1,6 +1,7 @@
 import {
   type DeviceModel,
   type Instruction,
+  type NetworkRates,
   type Section,
   type Staged,
   elementSizes,
@@ -27,7 +28,7 @@ export interface ExchangeReport {
 export interface RankReport {
   readonly ranks: number
   readonly mesh: Mesh
-  readonly network: { readonly bytesPerSecond: number; readonly latencySeconds: number }
+  readonly network: NetworkRates
   readonly exchanged: readonly ExchangeReport[]
   /** Of one process with all the memory that it wants, by its fastest kernels. */
   readonly oneRankMs: number
@@ -107,7 +108,7 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   return {
     ranks,
     mesh,
-    network: { bytesPerSecond: network.bytesPerSecond, latencySeconds: network.latencySeconds },
+    network,
     exchanged: kinds.filter(({ rounds }) => rounds > 0),
     oneRankMs,
     speedUp: oneRankMs / stepMilliseconds,
@@ -116,12 +117,20 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   }
 }
 
+/** `10 Gb/s, 20 µs`, and where it was measured, between whom. */
+export const networkText = ({ bytesPerSecond, latencySeconds, measured }: NetworkRates): string => {
+  const rates = `${rateText(bytesPerSecond)}, ${Number((1e6 * latencySeconds).toPrecision(3))} µs`
+  if (measured === undefined) return rates
+  const { ranks, machines } = measured
+  return `${rates}, measured between ${ranks} ranks on ${machines} ${machines === 1 ? 'machine' : 'machines'}`
+}
+
 const rateText = (bytesPerSecond: number): string => `${Number((bytesPerSecond / 1.25e8).toPrecision(3))} Gb/s`
 
 /** The report in rows of what is predicted. */
 export const rankRows = ({ ranks, mesh, network, exchanged, oneRankMs, speedUp, boundBy }: RankReport): readonly (readonly string[])[] => [
   ['ranks', `${ranks}: ${meshText(mesh)}`],
-  ['network', `${rateText(network.bytesPerSecond)}, ${Number((1e6 * network.latencySeconds).toPrecision(3))} µs`],
+  ['network', networkText(network)],
   ...exchanged.map(({ what, rounds, bytes, milliseconds }) => [
     `exchanged ${what}`,
     `${formatBytes(bytes)} received by a rank in ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${formatMilliseconds(milliseconds)}`

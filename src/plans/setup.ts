@@ -33,7 +33,10 @@ export interface Setup {
    * memory where absent.
    */
   readonly hostBandwidth?: number
-  /** The network between ranks, where there are some; 10 Gb/s and 20 µs where absent. */
+  /**
+   * The network between ranks, where there are some; what was measured here, or 10 Gb/s and 20 µs,
+   * where absent.
+   */
   readonly network?: NetworkRates
   /** All of the machine's where absent. */
   readonly threads?: number

@@ -5,6 +5,8 @@ export interface NetworkRates {
   readonly bytesPerSecond: number
   /** Seconds until the first byte of a message is there. */
   readonly latencySeconds: number
+  /** Between how many ranks on how many machines it was measured; absent where it was told. */
+  readonly measured?: { readonly ranks: number; readonly machines: number }
 }
 
 /** An exchange with all ranks, as far as its time depends on it. */

@@ -1,6 +1,9 @@
 #include "network_object.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,24 +14,27 @@
 namespace tilefold::addon {
 namespace {
 
-// One gathering, off the main thread.
-class Gathering : public Napi::AsyncWorker {
+// Work with other ranks, off the main thread; a promise of what it finds.
+template <class Found>
+class Promised : public Napi::AsyncWorker {
  public:
-  Gathering(Napi::Env env, std::shared_ptr<Network> network, const Napi::Value& bytes)
-      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), network_(std::move(network)) {
-    if (!bytes.IsTypedArray() || bytes.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
-      throw Failure("what is gathered is no Uint8Array");
-    const auto array = bytes.As<Napi::Uint8Array>();
-    own_.resize(array.ByteLength());
-    if (!own_.empty()) std::memcpy(own_.data(), array.Data(), own_.size());
-  }
+  using Work = std::function<Found()>;
+  using ToValue = Napi::Value (*)(Napi::Env, const Found&);
+  Promised(Napi::Env env, Work work, ToValue toValue)
+      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), work_(std::move(work)), toValue_(toValue) {}
 
-  Napi::Promise promise() const { return deferred_.Promise(); }
+  // Begins it; an AsyncWorker deletes itself when it is done.
+  static Napi::Promise begin(Napi::Env env, Work work, ToValue toValue) {
+    auto promised = std::make_unique<Promised>(env, std::move(work), toValue);
+    const Napi::Promise promise = promised->deferred_.Promise();
+    promised.release()->Queue();
+    return promise;
+  }
 
  protected:
   void Execute() override {
     try {
-      all_ = gather(*network_, own_);
+      found_ = work_();
     } catch (const std::exception& error) {
       failure_ = error.what();
     }
@@ -36,23 +42,43 @@ class Gathering : public Napi::AsyncWorker {
 
   void OnOK() override {
     const Napi::Env env = Env();
-    if (failure_) return deferred_.Resolve(failure(env, "device", *failure_));
-    Napi::Array array = Napi::Array::New(env, all_.size());
-    for (std::size_t rank = 0; rank < all_.size(); ++rank) {
-      Napi::Uint8Array bytes = Napi::Uint8Array::New(env, all_[rank].size());
-      if (!all_[rank].empty()) std::memcpy(bytes.Data(), all_[rank].data(), all_[rank].size());
-      array.Set(static_cast<std::uint32_t>(rank), bytes);
-    }
-    deferred_.Resolve(success(env, array));
+    deferred_.Resolve(failure_ ? failure(env, "device", *failure_) : success(env, toValue_(env, found_)));
   }
 
  private:
   Napi::Promise::Deferred deferred_;
-  std::shared_ptr<Network> network_;
-  std::vector<std::byte> own_;
-  std::vector<std::vector<std::byte>> all_;
+  Work work_;
+  ToValue toValue_;
+  Found found_;
   std::optional<std::string> failure_;
 };
+
+using Bytes = std::vector<std::byte>;
+
+Bytes bytesOf(const Napi::Value& value) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
+    throw Failure("what is gathered is no Uint8Array");
+  const auto array = value.As<Napi::Uint8Array>();
+  Bytes bytes(array.ByteLength());
+  if (!bytes.empty()) std::memcpy(bytes.data(), array.Data(), bytes.size());
+  return bytes;
+}
+
+Napi::Value bytesOfRanks(Napi::Env env, const std::vector<Bytes>& all) {
+  Napi::Array array = Napi::Array::New(env, all.size());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    Napi::Uint8Array bytes = Napi::Uint8Array::New(env, all[rank].size());
+    if (!all[rank].empty()) std::memcpy(bytes.Data(), all[rank].data(), all[rank].size());
+    array.Set(static_cast<std::uint32_t>(rank), bytes);
+  }
+  return array;
+}
+
+Napi::Value doubles(Napi::Env env, const std::vector<double>& numbers) {
+  Napi::Float64Array array = Napi::Float64Array::New(env, numbers.size());
+  std::copy(numbers.begin(), numbers.end(), array.Data());
+  return array;
+}
 
 Napi::Object objectOf(Napi::Env env, const std::shared_ptr<Network>& network) {
   Napi::Object object = Napi::Object::New(env);
@@ -62,10 +88,20 @@ Napi::Object objectOf(Napi::Env env, const std::shared_ptr<Network>& network) {
   object.Set("size", network->size());
   object.Set("gather", Napi::Function::New(env, [network](const Napi::CallbackInfo& call) {
                return guarded(call.Env(), [&]() -> Napi::Value {
-                 auto gathering = std::make_unique<Gathering>(call.Env(), network, call[0]);
-                 const Napi::Promise promise = gathering->promise();
-                 gathering.release()->Queue();  // an AsyncWorker deletes itself when it is done
-                 return promise;
+                 return Promised<std::vector<Bytes>>::begin(
+                     call.Env(), [network, own = bytesOf(call[0])] { return gather(*network, own); }, bytesOfRanks);
+               });
+             }));
+  object.Set("timeExchanges", Napi::Function::New(env, [network](const Napi::CallbackInfo& call) {
+               return guarded(call.Env(), [&]() -> Napi::Value {
+                 const Napi::Object options = addon::objectOf(call[0], "options");
+                 const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(options, name)); };
+                 return Promised<std::vector<double>>::begin(
+                     call.Env(),
+                     [network, bytes = count("bytes"), distance = count("distance"), times = count("times")] {
+                       return timeExchanges(*network, bytes, distance, times);
+                     },
+                     doubles);
                });
              }));
   object.Set("limitWaits", Napi::Function::New(env, [network](const Napi::CallbackInfo& call) {

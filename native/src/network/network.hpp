@@ -48,4 +48,9 @@ class Network {
 // What every rank gives, by rank; messages of any length.
 std::vector<std::vector<std::byte>> gather(Network& network, const std::vector<std::byte>& own);
 
+// Nanoseconds of each of so many exchanges, one after the other: every rank sends so many bytes to
+// the one that is `distance` further, and receives as many. Every rank calls it alike. Throws
+// Failure.
+std::vector<double> timeExchanges(Network& network, std::int64_t bytes, std::int64_t distance, std::int64_t times);
+
 }  // namespace tilefold

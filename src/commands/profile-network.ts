@@ -1,0 +1,41 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { MeasuredNetwork, NetworkRates } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { networkPath, ratesOf, writeNetwork } from '../plans/network-cache'
+import { joinRanks } from '../ranks/join'
+import { measureNetwork } from '../ranks/measure-network'
+import { type Ranks, agreeAfter } from '../ranks/ranks'
+
+/** A network that was measured between ranks, its rates, and where it is kept. */
+export interface NetworkReport extends MeasuredNetwork, Pick<NetworkRates, 'bytesPerSecond' | 'latencySeconds'> {
+  readonly path: string
+}
+
+const alone = '--network measures between the processes that mpirun starts, and this one is alone: start it with mpirun -n 2'
+
+/** Measures the network between ranks that are given; the first keeps it for later plans. */
+export const profileNetworkOf = (ranks: Ranks): Outcome<NetworkReport> =>
+  ranks.size === 1
+    ? TE.left(inputFailure(alone))
+    : pipe(
+        measureNetwork(ranks),
+        TE.bindTo('measured'),
+        TE.bind('rates', ({ measured }) => TE.fromEither(ratesOf(measured))),
+        TE.chainFirst(({ measured }) => agreeAfter(ranks)(ranks.rank === 0 ? writeNetwork(measured) : TE.right(undefined))),
+        TE.map(({ measured, rates: { bytesPerSecond, latencySeconds } }) => ({
+          ...measured,
+          bytesPerSecond,
+          latencySeconds,
+          path: networkPath()
+        }))
+      )
+
+/** Measures the network between the ranks that a launcher started. */
+export const profileNetwork = (): Outcome<NetworkReport> =>
+  pipe(
+    TE.fromEither(joinRanks()),
+    TE.chainEitherK((ranks): E.Either<Failure, Ranks> => (ranks === undefined ? E.left(inputFailure(alone)) : E.right(ranks))),
+    TE.chain(profileNetworkOf)
+  )

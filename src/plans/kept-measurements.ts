@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type * as t from 'io-ts'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { writeFileAtomic } from '../files/atomic-write'
+import { makeFolder } from '../files/make-folder'
+
+/** What is kept of a measurement: its codec, and what sentences call it. */
+interface Kept<A> {
+  readonly codec: t.Decoder<unknown, A>
+  readonly name: string
+  /** The command that measures it anew. */
+  readonly command: string
+}
+
+/** A file of measurements that cannot be used, and what to do. */
+export const keptFailure = (path: string, fault: string, { command }: Pick<Kept<unknown>, 'command'>): Failure =>
+  inputFailure(`${path}: ${fault}; delete it, and run ${command} again`)
+
+/** What was measured before; undefined where nothing was. A damaged file is a failure. */
+export const readKept = <A>(path: string, kept: Kept<A>): E.Either<Failure, A | undefined> => {
+  if (!existsSync(path)) return E.right(undefined)
+  return pipe(
+    E.tryCatch(
+      () => JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')) as unknown,
+      (thrown) => keptFailure(path, `cannot be read as JSON (${reasonOf(thrown)})`, kept)
+    ),
+    E.chain((value) => E.mapLeft(() => keptFailure(path, `is not ${kept.name}`, kept))(kept.codec.decode(value)))
+  )
+}
+
+/** Keeps a measurement for all later plans. */
+export const writeKept = (path: string, value: object): Outcome<void> =>
+  pipe(
+    TE.tryCatch(
+      () => makeFolder(dirname(path)),
+      (thrown) => inputFailure(`${dirname(path)}: cannot be made (${reasonOf(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
+    ),
+    TE.chain(() => writeFileAtomic(path, () => [Buffer.from(`${JSON.stringify(value)}\n`)]))
+  )
