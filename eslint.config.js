@@ -198,7 +198,8 @@ module.exports = typescript.config(
     }
   },
   { files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'], rules: { 'no-console': 'off' } },
-  // A rule for each folder, of which one knows nothing of the others': one for all took five times as long.
+  // A rule for each folder, of which one knows nothing of the others: one for all took five times
+  // as long.
   ...importable
     .filter(([folder]) => folder !== 'test')
     .map(([folder, types]) => ({

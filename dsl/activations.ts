@@ -100,8 +100,8 @@ export const prelu = <const A extends { readonly perChannel?: boolean } = {}>(op
   })
 
 /**
- * Those that devices have compiled; others they interpret, which is faster where a choice between
- * calls of the mathematics library would keep a compiler from vectors.
+ * The functions that devices have compiled. They interpret all others, which is faster where a
+ * choice between calls of the mathematics library would keep a compiler from vectors.
  */
 export const compiledActivations: readonly { readonly args: PointwiseArguments }[] = [
   sigmoid,

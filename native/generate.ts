@@ -218,6 +218,7 @@ export const generateFiles: { readonly [file: string]: string } = {
   )
 }
 
+/** The folder of the C++ that is written from the tables in TypeScript. */
 export const generatedFolder = join(__dirname, 'src', 'generated')
 
 if (require.main === module) for (const [name, text] of Object.entries(generateFiles)) writeFileSync(join(generatedFolder, name), text)

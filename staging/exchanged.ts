@@ -6,14 +6,15 @@ import { shardOf } from './graph/shard'
 import { sharedTensor, type SharedTensor } from './graph/shared-tensor'
 import { accumulatesMoments, type Normalisation } from './graph/statistics'
 import type { StepGraph } from './graph/step-graph'
-import { momentBytes, overlapBytes, statisticsCount, sumBytes } from './ops/moment-addresses'
+import type { ElementSizes } from './kernels/precision'
+import { maximumBytes, momentBytes, overlapBytes, statisticsCount, sumBytes } from './ops/moment-addresses'
 import type { Plan } from './plans/plan'
 
 /** What a rank receives of others where a segment ends, in bytes, forward and backward together. */
 export interface ExchangedBytes {
   /** Of rows of activations and of gradients, and of sums over rows. */
   readonly rows: number
-  /** Of moments, of sums for the gradients of normalisations, and of overlaps. */
+  /** Of moments, of sums for the gradients of normalisations, of overlaps and of maxima. */
   readonly statistics: number
 }
 
@@ -27,7 +28,11 @@ const rowsReceived = ({ rows }: SharedTensor, { index }: Shard): number => {
 }
 
 /** By segment of a plan, for a rank of those that share rows; nothing of a step without them. */
-export const exchangedBytes = (source: StepGraph, { order, segments }: Plan, elementBytes: number): readonly ExchangedBytes[] => {
+export const exchangedBytes = (
+  source: StepGraph,
+  { order, segments }: Plan,
+  { activationBytes, parameterBytes }: ElementSizes
+): readonly ExchangedBytes[] => {
   const graph = inOrder(source, order)
   const { shard, nodes, readers } = graph
   return segments.map((segment) => {
@@ -36,9 +41,9 @@ export const exchangedBytes = (source: StepGraph, { order, segments }: Plan, ele
     const rows = boundaryTensors(graph, segment).outputs.reduce((sum, tensor) => {
       const shared = sharedTensor(graph, segments, tensor)
       const [batch, channels, , width] = extentsOfTensor(graph, tensor)
-      if (shared === undefined) return sum
-      const received = shared.isSummed ? shard.count - 1 : rowsReceived(shared, shard)
-      return sum + received * batch * channels * width * elementBytes
+      if (shared === undefined || nodes[tensor - 1]!.accumulatesMaxima) return sum
+      const received = shared.isSummed ? (shard.count - 1) * parameterBytes : rowsReceived(shared, shard) * activationBytes
+      return sum + received * batch * channels * width
     }, 0)
     const normalising = made.flatMap((tensor) => readers[tensor]!.filter((reader) => accumulatesMoments(nodes[reader]!)))
     const statistics = normalising.reduce((sum, position) => {
@@ -48,6 +53,10 @@ export const exchangedBytes = (source: StepGraph, { order, segments }: Plan, ele
     }, 0)
     const overlapping = made.flatMap((tensor) => readers[tensor]!.filter((reader) => nodes[reader]!.overlaps))
     const overlaps = overlapping.reduce((sum, position) => sum + nodes[position]!.input[0] * nodes[position]!.input[1] * overlapBytes, 0)
-    return { rows, statistics: statistics + (shard.count - 1) * overlaps }
+    const maxima = made
+      .map((tensor) => nodes[tensor - 1]!)
+      .filter(({ accumulatesMaxima }) => accumulatesMaxima)
+      .reduce((sum, { input: [batch, channels] }) => sum + batch * channels * maximumBytes, 0)
+    return { rows, statistics: statistics + (shard.count - 1) * (overlaps + maxima) }
   })
 }

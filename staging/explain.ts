@@ -241,7 +241,10 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
     })
   )
 
-/** As `explainGraph`, of a model. Fails as `stage` does. */
+/**
+ * Explains the plan of a model, whose graph it builds first, as `explainGraph` does. Fails as
+ * `stage` does.
+ */
 export const explain = (request: StageRequest): E.Either<StagingError, Explanation> =>
   pipe(
     buildRequestGraph(request),

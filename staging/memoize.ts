@@ -26,3 +26,22 @@ export const memoize = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((
     return found.value
   }
 }
+
+/**
+ * Remembers a function's results by an object and a key of all arguments, as long as the object
+ * lives; each is computed when the first arguments with that key are given.
+ */
+export const memoizePerObject = <O extends object, A extends readonly unknown[], B>(
+  keyOf: (object: O, ...rest: A) => number | string,
+  compute: (object: O, ...rest: A) => B
+): ((object: O, ...rest: A) => B) => {
+  const known = new WeakMap<O, Map<number | string, { readonly value: B }>>()
+  return (object, ...rest) => {
+    const ofObject = known.get(object) ?? new Map<number | string, { readonly value: B }>()
+    known.set(object, ofObject)
+    const key = keyOf(object, ...rest)
+    const found = ofObject.get(key) ?? { value: compute(object, ...rest) }
+    ofObject.set(key, found)
+    return found.value
+  }
+}

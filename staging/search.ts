@@ -149,7 +149,7 @@ const createStrategySearch = (
  * Milliseconds of the fastest kernels, run once each in the better order, without a map or a
  * transfer: no plan takes less.
  */
-export const lowerBound = (written: StepGraph, device: DeviceModel): number => {
+const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   const order = hoistPoolAboveRelu(written)
   const graph = inOrder(written, order)
   const [fastest] = withVariants(createVariants(graph, device), wholeGraph(graph))

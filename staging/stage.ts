@@ -81,7 +81,10 @@ const stageDecision =
  */
 export const stage = (request: StageRequest): E.Either<StagingError, Staged> => pipe(decide(request), E.map(stageDecision(request)))
 
-/** As `stage`, for a graph that `buildRequestGraph` has built. Fails as `decideGraph` does. */
+/**
+ * Stages a graph that `buildRequestGraph` has built, as `stage` does a model. Fails as
+ * `decideGraph` does.
+ */
 export const stageGraph = (graph: Graph, request: PlanRequest): E.Either<StagingError, Staged> =>
   pipe(decideGraph(graph, request), E.map(stageDecision(request)))
 

@@ -120,6 +120,11 @@ export type Dilation<A> = readonly [Height<Option<A, 'd', 1>>, Width<Option<A, '
 /** The paddings in the options A of a window, 0 where absent. */
 export type Pads<A> = Sides<Option<A, 'p', 0>>
 
+/**
+ * The shape [B, C, H, W] that an op of the name N with windows (a convolution, a pool) makes of an
+ * image with the sides In, by kernel K, stride T, dilation D and padding P; a sentence where a size
+ * is no whole number, or a window is larger than the padded image.
+ */
 export type Windowed<
   N extends string,
   B extends number,

@@ -21,6 +21,7 @@ export type CheckedOrder<E extends Entries, O extends readonly number[]> = numbe
 
 /** [0, 1, 2, ...] and [1, 2, 3, ...], as long as E. */
 export type SourceOrder<E> = { readonly [K in keyof E]: K extends `${infer Place extends number}` ? Place : never }
+/** [1, 2, 3, ...], as long as E. */
 export type Following<E extends readonly unknown[]> = readonly [...E, unknown] extends infer Longer
   ? SourceOrder<Longer> extends readonly [0, ...infer Later]
     ? Later

@@ -77,7 +77,7 @@ export const validateOrder = (layers: readonly PlannedLayer[], order: readonly n
  * Returns why tensors cannot wait on the host, as far as names tell; when they are made and read,
  * only lowering knows.
  */
-export const validateSwapSchedule = (layers: readonly PlannedLayer[], swapSchedule: readonly PlanSwapInterval[]): string | undefined => {
+const validateSwapSchedule = (layers: readonly PlannedLayer[], swapSchedule: readonly PlanSwapInterval[]): string | undefined => {
   const tensors = new Set(
     layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(takesMaxima(op) ? [`indices of ${name}`] : [])])
   )

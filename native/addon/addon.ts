@@ -9,6 +9,7 @@ import { call } from './codecs'
 import { decodeAnswer, deviceError, rebuildRemedy, type DeviceError } from './error'
 import { loadFailure } from './prebuilt'
 
+/** Codec of a session as the addon opens it: its calls, whose answers are decoded one by one. */
 export const nativeSession = t.readonly(
   t.intersection([
     t.type({
@@ -25,6 +26,7 @@ export const nativeSession = t.readonly(
   ]),
   'session'
 )
+/** A session of the addon, whose answers are not decoded yet. */
 export type NativeSession = t.TypeOf<typeof nativeSession>
 
 const nativeDevice = t.readonly(
@@ -40,6 +42,7 @@ const nativeDevice = t.readonly(
   }),
   'device'
 )
+/** A device of the addon that is asked about kernels; its answers are not decoded yet. */
 export type NativeDevice = t.TypeOf<typeof nativeDevice>
 
 const addonCalls = {
@@ -114,6 +117,10 @@ let loaded: E.Either<DeviceError, Addon> | undefined
 /** The addon, loaded at its first use so that staging works without it. */
 export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())
 
+/**
+ * The devices that run a program: plain loops as an oracle, oneDNN and loops of Tilefold's own, or
+ * a GPU of NVIDIA.
+ */
 export type DeviceName = 'reference' | 'cpu' | 'cuda'
 
 /**
@@ -121,6 +128,7 @@ export type DeviceName = 'reference' | 'cpu' | 'cuda'
  */
 export type MathMode = 'float32' | 'tf32'
 
+/** The math of products in a precision of a device: tf32 where that is asked for, else float32. */
 export const mathMode = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
 
 /** A device to be asked about kernels. */
@@ -168,6 +176,10 @@ const propertiesCodec = t.readonly(
  */
 export type DeviceProperties = t.TypeOf<typeof propertiesCodec>
 
+/**
+ * Asks an open GPU for its name, libraries, rates a second and memory in bytes.
+ * Fails with code `device` where the driver does not answer.
+ */
 export const deviceProperties = (device: NativeDevice): E.Either<DeviceError, DeviceProperties> =>
   decodeAnswer(propertiesCodec)(device.properties())
 
@@ -179,6 +191,10 @@ const versionsCodec = t.readonly(
 /** Library behind the cpu device, its version and instruction set; processors of the machine. */
 export type Versions = t.TypeOf<typeof versionsCodec>
 
+/**
+ * Asks the addon for the library behind the cpu device and for this machine's processors. Fails
+ * with code `missing` where there is no addon.
+ */
 export const versions = (): E.Either<DeviceError, Versions> =>
   pipe(
     loadAddon(),
@@ -193,6 +209,10 @@ const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bou
  */
 type AvailableMemory = t.TypeOf<typeof availableCodec>
 
+/**
+ * Asks the addon for the bytes of memory that this process can still take, and what bounds them;
+ * null where the system does not say. Fails with code `missing` where there is no addon.
+ */
 export const availableMemory = (): E.Either<DeviceError, AvailableMemory> =>
   pipe(
     loadAddon(),

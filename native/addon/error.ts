@@ -13,6 +13,7 @@ export interface DeviceError {
   readonly message: string
 }
 
+/** A failure of a device; the message is one sentence. */
 export const deviceError = (code: DeviceError['code'], message: string): DeviceError => ({ code, message })
 
 const failed = t.type({

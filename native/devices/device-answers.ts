@@ -9,11 +9,17 @@ import type { NativeDevice } from '../addon/addon'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 
 const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) as Readonly<Record<Layout, null>>, 'layout')
+/** Decodes the layout that a device answers with. */
 export const layoutAnswer = decodeAnswer(layout)
+/**
+ * Decodes a device's layouts of the weights of a convolution: as they are stored, and as its
+ * forward and the gradient of its input read them.
+ */
 export const weightLayoutsAnswer = decodeAnswer(
   t.readonly(t.type({ stored: layout, forward: layout, backwardData: layout }), 'weight layouts')
 )
 
+/** Decodes a number of bytes that a device answers with. */
 export const bytesAnswer = decodeAnswer(t.number)
 
 /** A device that cannot answer for a kernel of a valid graph is a bug, so it throws. */
@@ -22,6 +28,7 @@ export const unwrapAnswer = <A>(answer: E.Either<DeviceError, A>): A => {
   return answer.right
 }
 
+/** A kernel's fields as the addon takes them: numbers in the order of the table of kernels. */
 export const encodeToFloats = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
 
 /**
@@ -31,6 +38,10 @@ export const encodeToFloats = (kernel: Kernel): Float64Array => Float64Array.fro
  */
 const probeExtent = 32
 
+/**
+ * A convolution of a shape, over one tile with plain weights, by which a device is asked which
+ * layouts it would choose.
+ */
 export const probeConvolution = (shape: ConvolutionShape, destination: Layout): KernelOf<'convolutionForward'> => {
   const inputExtent = (axis: 0 | 1): number => (shape.kernel[axis] - 1) * shape.dilation[axis] + probeExtent * shape.stride[axis]
   const unpadded = { padBefore: 0, padAfter: 0 }

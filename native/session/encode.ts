@@ -79,6 +79,7 @@ const encodeCode = (code: readonly Instruction[]): Float64Array => {
   return numbers
 }
 
+/** The fields of kernels, one kernel after another, as the addon takes them. */
 export const encodeKernels = (kernels: readonly Kernel[]): Float64Array => Float64Array.from(kernels.flatMap(encodeKernel))
 
 /** The largest arena, exchange buffer or host pool, in bytes. */
@@ -127,6 +128,7 @@ export interface EncodedProgram {
   readonly sections: readonly { readonly name: string; readonly code: Float64Array; readonly exchangeBytes: number }[]
 }
 
+/** Encodes a Program as numbers, which the addon decodes and checks again. */
 export const encodeProgram = (program: Program): EncodedProgram => ({
   threads: program.threads,
   hostBytes: program.hostBytes,

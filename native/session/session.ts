@@ -118,6 +118,7 @@ export interface Session {
   readonly close: () => void
 }
 
+/** The program that a session runs, and the device and memory (in bytes) that it takes. */
 export interface SessionOptions {
   readonly device: DeviceName
   /** float32 where absent. */
@@ -254,6 +255,10 @@ export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceErro
     E.map(createSession)
   )
 
+/**
+ * Opens a session of a program: checks it once more in C++, compiles its kernels and maps the
+ * arena. Fails with one sentence, by code `missing`, `memory`, `threads` or `device`.
+ */
 export const openSession = ({
   device,
   math = 'float32',

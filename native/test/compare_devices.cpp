@@ -31,6 +31,13 @@ void toLayout(const Form& form, Device& device, const Block& plain, const Block&
   std::copy(wideOwn.floats(), wideOwn.floats() + wideOwn.floatCount(), reinterpret_cast<Bfloat16*>(own.data()));
 }
 
+// The places that a kernel's maxima may have.
+std::int64_t placesIn(const Kernel& kernel) {
+  if (kernel.kind == KernelKind::mergeMaxima) return decode<MergeParts>(kernel).parts;
+  const auto t = decode<PlacedTile>(kernel);
+  return t.fullHeight * t.fullWidth;
+}
+
 std::string describe(const Kernel& kernel) {
   std::string text = kernelInfo(kernel.kind).name;
   for (const double field : kernel.fields) {
@@ -56,10 +63,10 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
       std::uniform_real_distribution<double> values(0, 4);
       for (std::size_t k = 0; k < block.bytes() / sizeof(double); ++k) reinterpret_cast<double*>(block.data())[k] = values(random);
     } else if (forms[i].kind == Form::Kind::maxima) {
-      const auto t = decode<PlacedTile>(kernel);
+      const std::int64_t places = placesIn(kernel);
       std::uniform_real_distribution<float> values(-1, 1);
       for (std::size_t k = 0; k < block.bytes() / sizeof(Maximum); ++k) {
-        const auto place = static_cast<double>(number(random, 0, t.fullHeight * t.fullWidth));
+        const auto place = static_cast<double>(number(random, 0, places));
         const Maximum maximum{number(random, 0, 1) == 0 ? 0.0 : static_cast<double>(values(random)), place};
         std::memcpy(block.data() + k * sizeof(maximum), &maximum, sizeof(maximum));
       }

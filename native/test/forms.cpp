@@ -176,6 +176,8 @@ std::vector<Form> formsOf(const Kernel& kernel) {
     }
     case KernelKind::globalMaxPoolForward:
       return {tile(decode<Tile>(kernel)), maxima, plain, other, other};
+    case KernelKind::mergeMaxima:
+      return {maxima, maxima, plain};
     case KernelKind::globalMaxPoolBackward:
       return {plain, maxima, tile(decode<Tile>(kernel)), other, other};
     case KernelKind::addBias:

@@ -304,6 +304,7 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::momentsForward:
       return grouped(random);
     case KernelKind::mergeMoments:
+    case KernelKind::mergeMaxima:
     case KernelKind::addSums:
       return {count(40), count(5)};
     case KernelKind::momentsOfRunning:

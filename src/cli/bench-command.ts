@@ -20,6 +20,7 @@ import {
 const sayStep = ({ step, steps, milliseconds }: BenchStep): void =>
   void process.stderr.write(`step ${step + 1}/${steps}  ${formatMilliseconds(milliseconds)}\n`)
 
+/** The command `bench`: its plan and steps on stderr while it runs, and its report. */
 export const benchCommand = (options: BenchOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(

@@ -22,6 +22,9 @@ const reportText = ({ chain, ...report }: ChainReport, out: string | undefined):
   ].join('\n')
 }
 
+/**
+ * The command `research chain`: a network as a chain of stages with their milliseconds and bytes.
+ */
 export const chainCommand = (options: ChainOptions): CommandResult =>
   pipe(
     chain(options),

@@ -50,7 +50,7 @@ const saySearch: NonNullable<Watching['onSearch']> = ({ plans, segments }) => {
 }
 
 /** Callbacks that tell a terminal how far the search for a plan is. */
-export const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> =>
+const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> =>
   quiet || process.stderr.isTTY !== true ? {} : { onSearch: saySearch }
 
 /** Says on standard error what is about to happen, once for each network that is new here. */

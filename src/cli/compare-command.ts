@@ -21,6 +21,7 @@ const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonl
 
 const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'recomputed']
 
+/** The command `compare`: a table of strategies by budget. */
 export const compareCommand = (options: CompareOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(

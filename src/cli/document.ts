@@ -101,6 +101,7 @@ export const commandLineDocument = (): string =>
     ...Object.entries<CommandSpec>(researchTable).map(([name, command]) => commandText('research ', name, command))
   ].join('\n')
 
+/** The path of the document that is made of the tables of options. */
 export const commandLinePath = join(__dirname, '..', '..', 'docs', 'command-line.md')
 
 if (require.main === module) writeFileSync(commandLinePath, commandLineDocument())

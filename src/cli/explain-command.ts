@@ -5,6 +5,7 @@ import { makeExplanation } from '../commands/explain'
 import type { ExplainOptions } from '../option-tables/command-options'
 import { type CommandResult, type Words, withMeasuring } from './command-result'
 
+/** The command `explain`: why a plan is as it is, and which budgets would change it. */
 export const explainCommand = (options: ExplainOptions, words: Words): CommandResult =>
   withMeasuring(options, words, (watched) =>
     pipe(

@@ -5,6 +5,10 @@ import type { GradientsOptions } from '../option-tables/command-options'
 import { formatBytes } from '../text/format'
 import { type CommandResult, type Words, withInterrupt, sayNotice, sayPlanNotes, measuringOf, planningProgress } from './command-result'
 
+/**
+ * The command `gradients`: writes the gradients of a batch, and reports its loss and its peak
+ * bytes.
+ */
 export const gradientsCommand = (options: GradientsOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(

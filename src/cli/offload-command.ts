@@ -26,6 +26,7 @@ const reportText = (report: OffloadReport): string => {
   ].join('\n')
 }
 
+/** The command `research offload`: which stages of a chain wait on the host, and its report. */
 export const offloadCommand = (options: OffloadOptions): CommandResult =>
   pipe(
     offload(options),

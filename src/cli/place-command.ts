@@ -10,6 +10,10 @@ const placeText = ({ placement, buffers, height, maxLive, ratio, optimal, unusab
   `${optimal ? ' (no placement is lower)' : ''}; of what is free ${(100 * unusableFreeSpace).toFixed(1)}% is in blocks too small ` +
   `for what is asked; ${formatMilliseconds(ms)}`
 
+/**
+ * The command `research place`: addresses of buffers from a file, and the peak bytes that they
+ * take.
+ */
 export const placeCommand = (options: PlaceOptions): CommandResult =>
   pipe(
     place(options),

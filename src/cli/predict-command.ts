@@ -74,7 +74,7 @@ const sayNotesOnce = (): ((planned: Planned) => void) => {
     })
 }
 
-/** Of ranks the first one speaks. */
+/** The command `predict`: predicts one image or a list; of ranks the first one speaks. */
 export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((asked) => {
     const { speaks, measuring, withSignals, named, silence } = speakingRank()

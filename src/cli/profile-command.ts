@@ -4,6 +4,10 @@ import { profile } from '../commands/profile'
 import type { ProfileOptions } from '../option-tables/command-options'
 import { type CommandResult, type Words, withInterrupt, planningProgress } from './command-result'
 
+/**
+ * The command `profile`: measures the kernels of a network's plans, and says where their times are
+ * kept.
+ */
 export const profileCommand = (options: ProfileOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(

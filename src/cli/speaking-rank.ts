@@ -17,6 +17,7 @@ export interface SpeakingRank {
   readonly silence: { readonly isSilent?: true }
 }
 
+/** What this process says, measures and hears, by its rank; all where no launcher started it. */
 export const speakingRank = (): SpeakingRank => {
   const found = findLauncher(process.env)
   const launcher = E.isRight(found) ? found.right : undefined

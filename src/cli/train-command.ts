@@ -100,7 +100,7 @@ const saying = (words: Words, progress: ReturnType<typeof trainingProgress>): Pa
   }
 }
 
-/** Of ranks the first one speaks. */
+/** The command `train`: trains a network; of ranks the first one speaks. */
 export const trainCommand = (options: TrainOptions, words: Words): CommandResult =>
   withInterrupt((asked, keep) => {
     const { speaks, measuring, withSignals, named, silence } = speakingRank()

@@ -5,6 +5,7 @@ import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
+import { placedAt } from '../images/crop-placement'
 import { mappedZeros } from '../images/mapped-image-file'
 import { setNormaliser, weightOfTargets } from '../running/normaliser'
 import { findPixelLoss } from '../running/pixel-loss'
@@ -43,8 +44,6 @@ export interface BenchReport {
   readonly breakdown?: readonly KernelTime[]
 }
 
-const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
-
 /**
  * Noise of the input's size, a block of it again and again: a GPU, which clocks by its power, may
  * be faster on zeros. Zeros on disk where no buffer holds it.
@@ -61,7 +60,7 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
           )
         )
       : mappedZeros(bytes)
-  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...corner }))(pixels)
+  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...placedAt(0, 0) }))(pixels)
 }
 
 /**

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
@@ -31,20 +30,17 @@ export interface Predictions {
   readonly firstFailure?: Failure
 }
 
-const sumOf = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : b === undefined ? a : a + b)
-const mostOf = (a: number | undefined, b: number | undefined): number | undefined =>
-  a === undefined ? b : b === undefined ? a : Math.max(a, b)
-
 /** What two parts of a list took: time and tiles of both, memory of the one that took more. */
 export const usedByBoth = (a: UsedByImages, b: UsedByImages): UsedByImages => {
-  const [windowBytes, repeatedTiles] = [mostOf(a.windowBytes, b.windowBytes), sumOf(a.repeatedTiles, b.repeatedTiles)]
+  const windowBytes = Math.max(a.windowBytes ?? 0, b.windowBytes ?? 0)
+  const repeatedTiles = (a.repeatedTiles ?? 0) + (b.repeatedTiles ?? 0)
   return {
     strategy: b.strategy,
     milliseconds: a.milliseconds + b.milliseconds,
     peakDeviceBytes: Math.max(a.peakDeviceBytes, b.peakDeviceBytes),
     predictedPeakBytes: Math.max(a.predictedPeakBytes, b.predictedPeakBytes),
-    ...(windowBytes === undefined ? {} : { windowBytes }),
-    ...(repeatedTiles === undefined ? {} : { repeatedTiles })
+    ...(windowBytes > 0 && { windowBytes }),
+    ...(repeatedTiles > 0 && { repeatedTiles })
   }
 }
 
@@ -68,14 +64,4 @@ const joined = (parts: readonly Predictions[]): Predictions => {
 export const gatherPredictions =
   (ranks: Ranks | undefined) =>
   (own: Outcome<Predictions>): Outcome<Predictions> =>
-    pipe(
-      async () =>
-        allGatherJson(
-          ranks,
-          pipe(
-            await own(),
-            E.map((part) => joined([part]))
-          )
-        ),
-      TE.map(joined)
-    )
+    pipe(async () => allGatherJson(ranks, await own()), TE.map(joined))

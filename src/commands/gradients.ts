@@ -18,6 +18,7 @@ import { pickWatching } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { createStepIo } from '../running/step-io'
+import { noUpdate } from '../running/step-parameters'
 import { tap } from '../tasks/tap'
 import { type TensorData, type TensorFile, openTensorFile, writeTensors } from '../weights/safetensors'
 import { withHubWeights } from '../weights/hub-weights'
@@ -101,7 +102,7 @@ const gradientsOf = (options: DecodedOptions<typeof gradientsOptions>): Outcome<
       withNetwork({ planned, device, weights: { path: weights, onNotice }, seed: 0 }, (network) =>
         pipe(
           fillBatch(file, planned, network),
-          TE.chain(() => withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),
+          TE.chain(() => withAbort(signal, network, network.step(noUpdate, []))),
           TE.chain(() => writeGradients(out, planned, network)),
           TE.map((loss) => ({
             loss,

@@ -41,16 +41,20 @@ interface Job extends PlacedImage, Opened {
   readonly files: readonly string[]
 }
 
-/** What is known so far; grows while images are predicted. */
-interface Progress extends Predictions {
+/** What was found so far; grows while images are predicted. */
+interface Found extends Predictions {
   readonly images: (readonly [at: number, predicted: ImagePrediction])[]
   readonly skipped: { at: number; path: string; message: string }[]
-  /** What was said of the place on the ground. */
-  readonly told: Set<string>
-  saidWindows?: boolean
   firstFailure?: Failure
   kind?: NonNullable<Predictions['kind']>
   used?: UsedByImages
+}
+
+interface Progress {
+  readonly found: Found
+  /** What was said of the place on the ground. */
+  readonly told: Set<string>
+  saidWindows?: boolean
 }
 
 /** Failures of one image; those of the device, or of a hand that stops it, are of all. */
@@ -58,11 +62,11 @@ const isOfImage = ({ code }: Failure): boolean => code === 'input' || code === '
 
 /** Leaves an image out where that is asked for, and fails otherwise. */
 const skip =
-  ({ skipBad, onNotice }: DecodedPredictOptions, progress: Progress) =>
+  ({ skipBad, onNotice }: DecodedPredictOptions, { found }: Progress) =>
   ({ at, path }: PlacedImage, failure: Failure): Outcome<void> => {
     if (!skipBad || !isOfImage(failure)) return TE.left(failure)
-    progress.firstFailure ??= failure
-    progress.skipped.push({ at, path, message: failure.message })
+    found.firstFailure ??= failure
+    found.skipped.push({ at, path, message: failure.message })
     onNotice?.(`${failure.message}; ${path} is left out`)
     return TE.right(undefined)
   }
@@ -78,15 +82,15 @@ const classesOf = ({ classNames, background }: DecodedPredictOptions, classes: n
   )
 
 const record =
-  (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes, { scores }: PredictedKind) =>
+  (options: DecodedPredictOptions, { found, told }: Progress, planned: Planned, classes: Classes, { scores }: PredictedKind) =>
   ({ image, input, prediction, milliseconds, repeatedTiles, network, outputs }: PredictedImage<Job>): Outcome<void> => {
     const { path, files, at } = image
     const { height, width } = input
     const { probabilities } = options
     const { header } = image.source
     const onNotice = (sentence: string): void => {
-      if (!progress.told.has(sentence)) options.onNotice?.(sentence)
-      progress.told.add(sentence)
+      if (!told.has(sentence)) options.onNotice?.(sentence)
+      told.add(sentence)
     }
     const write = (file: string): Outcome<void> =>
       probabilities === undefined
@@ -114,8 +118,8 @@ const record =
           ...(repeatedTiles > 0 && { repeatedTiles }),
           ...(held !== undefined && { windowBytes: held })
         }
-        progress.images.push([at, predicted])
-        progress.used = progress.used === undefined ? used : usedByBoth(progress.used, used)
+        found.images.push([at, predicted])
+        found.used = found.used === undefined ? used : usedByBoth(found.used, used)
         options.onImage?.(predicted)
       })
     )
@@ -179,7 +183,7 @@ const predictAlike = (
             TE.bindTo('kind'),
             TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
             tap(({ kind, classes: { names } }) => {
-              progress.kind = { ...kind, names }
+              progress.found.kind = { ...kind, names }
               sayWindows(options, progress, graph.model, extent, windows)
               options.onPlan?.(windows.planned)
             }),
@@ -262,7 +266,7 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
     ...{ out: options.out, isList: options.data !== undefined, formats: options.formats ?? ['tif'] },
     hasProbabilities: options.probabilities !== undefined
   }
-  const progress: Progress = { images: [], skipped: [], told: new Set() }
+  const progress: Progress = { found: { images: [], skipped: [] }, told: new Set() }
   return pipe(
     listOf(options),
     TE.bindTo('listed'),
@@ -283,7 +287,7 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
         TE.chain((jobs) => TE.traverseSeqArray((images: readonly Job[]) => predictAlike(run, images))(Object.values(byExtent([...jobs]))))
       )
     ),
-    TE.map(() => progress),
+    TE.map((): Predictions => progress.found),
     gatherPredictions(ranks),
     TE.chainFirst((predictions) => (ranks === undefined || ranks.rank === 0 ? writeTable(options, predictions) : TE.right(undefined))),
     TE.chainEitherK((predictions) => reportOf(options, predictions))

@@ -16,6 +16,7 @@ import type { TrainedChannels } from '../weights/channel-metadata'
 import { readTrainedLoss } from '../weights/loss-metadata'
 import type { WeightSource } from '../weights/weights'
 
+/** The options of `predict`, decoded, with defaults where there are any. */
 export type DecodedPredictOptions = DecodedOptions<typeof predictOptions>
 
 /** What predicts, and how images are read for it. */

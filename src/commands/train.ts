@@ -277,7 +277,7 @@ const trainAsRank = (options: DecodedTrainOptions, ranks: Ranks): Outcome<TrainR
     TE.chain((request) => trainLocked({ ...request, ranks }))
   )
 
-/** As `train`, as a rank of a network that is given: what tests run several of in one process. */
+/** Trains as `train` does, as one rank of `ranks`: tests run several ranks in one process. */
 export const trainOn = (ranks: Ranks): ((options: TrainOptions) => Outcome<TrainReport>) =>
   libraryFunction('train', trainOptions, (options) => trainAsRank(options, ranks))
 

@@ -35,6 +35,7 @@ const syncFolder = async (path: string): Promise<void> => {
   await folder.sync().finally(() => folder.close())
 }
 
+/** The failure, of code `input`, of a file or folder that cannot be written. */
 export const writeFailure =
   (path: string) =>
   (thrown: unknown): Failure =>

@@ -3,6 +3,7 @@ import { type Options, parse } from 'csv-parse/sync'
 import * as TE from 'fp-ts/TaskEither'
 import { type Outcome, inputFailure, reasonOf } from '../failure'
 
+/** A row of a CSV file, and the line, from 1, at which it ends. */
 export interface Row {
   readonly record: readonly string[]
   readonly info: { readonly lines: number }

@@ -4,6 +4,15 @@ import type { Extent2 } from './resolution'
 /** The place of a crop in an image, and what is done to it. */
 export type CropPlacement = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
 
+/** The placement of a crop as it lies in the image, from the pixel at (top, left) on. */
+export const placedAt = (top: number, left: number): CropPlacement => ({
+  cropTop: top,
+  cropLeft: left,
+  flipHorizontal: false,
+  flipVertical: false,
+  quarterTurns: 0
+})
+
 /** The extent in an image of a crop that is turned: by 90 or 270 degrees, it lies across. */
 export const extentInImage = ({ height, width }: Extent2, { quarterTurns }: Pick<CropPlacement, 'quarterTurns'>): Extent2 =>
   quarterTurns % 2 === 0 ? { height, width } : { height: width, width: height }

@@ -3,6 +3,7 @@ import type { ClassList } from './class-list'
 /** Parts of a data file that its column `split` tells apart. */
 export const splitParts = ['train', 'validation', 'test'] as const
 
+/** A part of a data file that its column `split` names. */
 export type SplitPart = (typeof splitParts)[number]
 
 /** How data are read, beside their path. */

@@ -9,6 +9,7 @@ import { classListText, findClass, ignoredLabel } from './class-list'
 import { type DataRules, type SplitPart, splitParts } from './data-rules'
 import type { ClassSet, TargetValues } from './labels'
 
+/** The largest number of a class. */
 export const maxLabel = maxClasses - 1
 
 /** A row of a data file: an image, and what is known of it. */
@@ -22,6 +23,7 @@ export interface CsvExample {
   readonly part?: SplitPart
 }
 
+/** What a data file holds, once it is checked. */
 export interface DataFile {
   readonly rows: readonly CsvExample[]
   /** Names of classes, or of values, where the file or the class list has them. */

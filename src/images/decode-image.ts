@@ -28,6 +28,10 @@ export interface DecodedImage {
 /** Larger images are unpacked on disk. */
 export const maxBytesInMemory = 2 ** 30
 
+/**
+ * Bytes of memory of an image's pixels [H, W, channels] once they are decoded; of RGB where no
+ * samples are given.
+ */
 export const decodedBytes = ({ height, width }: Extent2, samples: Samples = colours): number => height * width * pixelBytes(samples)
 
 /** Limit of bytes of an image that is upscaled more than twofold. */

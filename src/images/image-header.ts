@@ -1,4 +1,4 @@
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
@@ -7,6 +7,7 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Slide, openSlide } from '../../native'
 import { associatedImages } from './associated-images'
+import { readFileStart } from './file-start'
 import { formatOf, isDicom, isMirax, isSlide, otherFormatOf, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
@@ -47,7 +48,7 @@ const readFailure =
   (thrown: unknown): Failure =>
     inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
 
-/** Of pixels that a decoder stops at, though the header could be read. */
+/** The failure, of code `input`, of an image whose header can be read but whose pixels cannot. */
 export const decodeFailure =
   (path: string) =>
   (thrown: unknown): Failure => {
@@ -205,16 +206,6 @@ const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHea
     })
   )
 
-const startOf = async (path: string): Promise<string> => {
-  const file = await open(path, 'r')
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0)
-    return buffer.toString('latin1', 0, bytesRead)
-  } finally {
-    await file.close()
-  }
-}
-
 const miraxFault = (path: string): string =>
   `the image ${path} is of a MIRAX slide, whose data are not beside it: put its folder ${basename(path, extname(path))} there, or leave it out`
 
@@ -254,7 +245,7 @@ export const readHeader = (path: string, reading: Reading = finest): Outcome<Ima
   pipe(
     TE.tryCatch(async (): Promise<Start> => {
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
-      return { directories: await readTiffDirectories(path), start: await startOf(path) }
+      return { directories: await readTiffDirectories(path), start: (await readFileStart(path, startBytes)).toString('latin1') }
     }, readFailure(path)),
     TE.chain((found) => headerBy(path, found, reading))
   )

@@ -1,5 +1,6 @@
 import type { ImageHeader } from './image-header'
 
+/** An image whose header was read. */
 export interface SeenImage {
   readonly path: string
   readonly header: ImageHeader

@@ -16,9 +16,11 @@ export type Label = number | ClassSet | TargetValues | Mask
 /** The kinds of labels; all examples of a dataset have the same. */
 export type LabelKind = 'class' | 'class-set' | 'values' | 'mask'
 
+/** The kind of a label. */
 export const kindOf = (label: Label): LabelKind =>
   typeof label === 'number' ? 'class' : 'classes' in label ? 'class-set' : 'values' in label ? 'values' : 'mask'
 
+/** Tells whether a label is a mask, of each pixel's class. */
 export const isMask = (label: Label): label is Mask => kindOf(label) === 'mask'
 
 /** What sentences call the labels of a kind. */

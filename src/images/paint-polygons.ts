@@ -37,6 +37,7 @@ export interface PolygonMap extends Extent2 {
   readonly outside: number
 }
 
+/** The smallest box, in pixels, that holds all points of a ring. */
 export const boundsOf = (ring: Ring): Bounds => {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity]
   for (let at = 0; at < ring.length; at += 2) {

@@ -1,7 +1,7 @@
 import type Sharp from 'sharp'
 import { freePixels } from '../../native'
 
-export interface RawPixels {
+interface RawPixels {
   readonly data: Uint8Array
   readonly info: Sharp.OutputInfo
 }

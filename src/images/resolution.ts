@@ -3,6 +3,7 @@ import type { Failure } from '../failure'
 import { inputFailure } from '../failure'
 import type { ImageLevel } from './tiff-levels'
 
+/** Pixels that an image, a crop or a window is high and wide. */
 export interface Extent2 {
   readonly height: number
   readonly width: number
@@ -17,6 +18,7 @@ export const extentText = ({ height, width }: Extent2): string => `${height}x${w
  */
 export type Resolution = { readonly level: number } | { readonly micronsPerPixel: number }
 
+/** The resolution of images that are read as they are stored: of pyramids the finest level. */
 export const finest: Resolution = { level: 0 }
 
 /** An image at a resolution: a level, which is resampled where it has another extent. */

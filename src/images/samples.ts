@@ -22,9 +22,10 @@ export interface Samples {
   readonly noData?: number
 }
 
-/** As many as the loading kernel takes. */
+/** The most channels that an image is read with, which is what the loading kernel takes. */
 export const mostChannels = 64
 
+/** Samples of an image that is read as RGB, of 8 bits. */
 export const colours: Samples = { elementType: 'uint8', channels: 3 }
 
 const elementBytes: Readonly<Record<ElementType, number>> = { uint8: 1, uint16: 2, int16: 2, float32: 4 }
@@ -33,8 +34,10 @@ const elementBytes: Readonly<Record<ElementType, number>> = { uint8: 1, uint16: 
 export const pixelBytes = ({ elementType, channels }: Samples): number => channels * elementBytes[elementType]
 
 const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
+/** Samples of pixels in memory, of one of the types that networks read. */
 export type Elements = InstanceType<(typeof arrays)[ElementType]>
 
+/** Zeros: so many samples of a type. */
 export const newElements = (type: ElementType, length: number): Elements => new arrays[type](length)
 
 /** Pixels as elements, copied where they do not lie at a multiple of their size. */
@@ -43,6 +46,7 @@ export const asElements = (type: ElementType, bytes: Uint8Array): Elements => {
   return new arrays[type](buffer as ArrayBuffer, byteOffset, byteLength / elementBytes[type])
 }
 
+/** The bytes of samples, in the same memory. */
 export const asBytes = ({ buffer, byteOffset, byteLength }: Elements): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength)
 
 /** By bits and sample format of TIFF: unsigned, signed, floating-point. */

@@ -1,7 +1,9 @@
 import type Sharp from 'sharp'
 import type { ImageLevel } from './tiff-levels'
 
-/** Of any size and number of channels; what is damaged is refused. */
+/**
+ * How images are decoded: of any size and number of channels, and refused where they are damaged.
+ */
 export const sharpOptions = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
 
 /** How the decoder is told to read a level; the first page is what it reads untold. */

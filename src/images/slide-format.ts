@@ -31,7 +31,7 @@ const otherMarks: readonly (readonly [format: string, mark: string])[] = [
   ['a PDF', '%PDF']
 ]
 
-/** Of the first bytes of a file, as many as tell what it is. */
+/** How many of a file's first bytes tell what it is. */
 export const startBytes = 132
 
 /** What a file begins as, of its first bytes as letters; undefined of other formats. */

@@ -1,22 +1,13 @@
-import { open } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
+import { readFileStart } from './file-start'
 import { isImage } from './image-names'
+import { isMirax } from './slide-format'
 
 /** Of a file that lists others, and of a header of DICOM, what is looked at. */
 const mostBytes = 2 ** 18
 
-const startOf = async (path: string): Promise<Buffer> => {
-  const file = await open(path, 'r')
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(mostBytes), 0, mostBytes, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
-}
-
 /** What cannot be read has no parts: whoever reads it as an image says why. */
-const startOrNothing = (path: string): Promise<Buffer> => startOf(path).catch(() => Buffer.alloc(0))
+const startOrNothing = (path: string): Promise<Buffer> => readFileStart(path, mostBytes).catch(() => Buffer.alloc(0))
 
 /** The files that a Hamamatsu VMS or VMU names: its picture in parts, map and label. */
 const namedIn = (start: Buffer): readonly string[] =>
@@ -43,7 +34,7 @@ const endsIn = (name: string, ...extensions: readonly string[]): boolean => exte
 
 /** Tells whether a folder holds the data of a MIRAX slide that lies beside it. */
 export const isSlideFolder = (folder: string, files: readonly string[]): boolean =>
-  files.some((name) => endsIn(name, '.mrxs') && name.slice(0, -'.mrxs'.length) === folder)
+  files.some((name) => isMirax(name) && basename(name, extname(name)) === folder)
 
 /**
  * The images among the files of one folder, in their order: a slide of several files is one, and

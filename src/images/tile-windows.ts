@@ -4,7 +4,9 @@ import { type ImageWindow, freePixels } from '../../native'
 import type { Outcome } from '../failure'
 import type { Extent2 } from './resolution'
 
-/** Of a window that is read while a section runs, and of what goes through an image at a time. */
+/**
+ * Bytes of a window that is read while a section runs, and of what goes through an image at a time.
+ */
 export const windowBytes = 2 ** 23
 
 const cut = (whole: number, step: number): readonly (readonly [from: number, count: number])[] =>

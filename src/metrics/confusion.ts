@@ -30,6 +30,10 @@ const share = (part: number, whole: number): number | null => (whole === 0 ? nul
 export const rowsOf = (counts: ArrayLike<number>, classes: number): ConfusionMatrix =>
   Array.from({ length: classes }, (_, row) => Array.from({ length: classes }, (__, column) => counts[row * classes + column]!))
 
+/**
+ * Measures by a confusion matrix, a row for each class of the labels: intersection over union and
+ * Dice of each class, mean Dice, and Cohen's kappa. Null where nothing counts.
+ */
 export const measureConfusion = (confusion: ConfusionMatrix): ConfusionMeasures => {
   const labelled = confusion.map(sum)
   const predicted = confusion.map((_, column) => sum(confusion.map((row) => row[column]!)))

@@ -76,6 +76,7 @@ const emptyPixelCounts = (classes: number): PixelCounts => ({
   ...{ lossSum: 0, lossWeight: 0, overlapLoss: 0, images: 0, isFinite: true }
 })
 
+/** Starts the count of one image, of whose pixels none has been seen. */
 export const tallyImage = (measure: PixelMeasure): ImageTally => {
   const { channels, classes, ignored, functions, weightOf, areas } = measure
   const counts = emptyPixelCounts(classes)

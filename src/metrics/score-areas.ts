@@ -8,6 +8,7 @@ const bins = (2 * farthest) / binWidth
  */
 export type ScoreCounts = Float64Array
 
+/** Zeros: the counts of scores of so many classes. */
 export const emptyScoreCounts = (classes: number): ScoreCounts => new Float64Array(classes * 2 * bins)
 
 /** Counts a pixel whose log-odds of a class are `value`; they must be a number. */

@@ -56,6 +56,10 @@ const meanAuc = (scores: Scores): number | null => {
   return meanOfKnown(wanted.map((of) => areaUnderCurve(logOdds(scores, of), (image) => labels[image] === of) ?? null))
 }
 
+/**
+ * Measures scores [images, classes] against labels: mean cross-entropy, accuracy, area under the
+ * curve, and the measures of the confusion matrix unless there are too many classes for one.
+ */
 export const measureQuality = (scores: Scores): Quality => {
   const { labels } = scores
   const { classes } = scores

@@ -9,6 +9,7 @@ interface Confusion {
   readonly classes: number
 }
 
+/** A confusion matrix [classes, classes] of zeros. */
 export const emptyConfusion = (classes: number): Confusion => ({ counts: new Float64Array(classes * classes), classes })
 
 /**

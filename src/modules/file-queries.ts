@@ -36,6 +36,7 @@ export const fileQueriesCodec = t.type({
   folders: answersCodec,
   place: answersCodec
 })
+/** The answers of the file system to what a compiler asked, by question and path. */
 export type FileQueries = t.TypeOf<typeof fileQueriesCodec>
 
 /** Tells whether the file system would give all the same answers now. */

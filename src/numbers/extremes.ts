@@ -3,4 +3,5 @@
  * call.
  */
 export const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other), Infinity)
+/** The largest of numbers; -Infinity of none. */
 export const largest = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other), -Infinity)

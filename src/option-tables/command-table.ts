@@ -42,6 +42,8 @@ export const researchTable = {
   place: { description: 'place buffers with known lifetimes in as little memory as can be', options: placeOptions }
 } as const satisfies Readonly<Record<string, CommandSpec>>
 
+/** The line of help above the commands of the literature. */
 export const researchDescription = 'models of the literature: chains of stages, offloading, placement of buffers'
 
+/** The name of a command of `tilefold` or of `tilefold research`. */
 export type CommandName = keyof typeof commandTable | keyof typeof researchTable

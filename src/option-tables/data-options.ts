@@ -37,6 +37,7 @@ export const dataOptions = {
   suffix: optional(text, 'what names of images in a CSV file lack, such as .svs')
 }
 
+/** The rules by which data are read that options say; the rest names the option and its part. */
 export const dataRulesOf = (
   { classNames, unannotated, root, suffix }: DecodedOptions<typeof dataOptions>,
   rest: Pick<DataRules, 'option' | 'part'>

@@ -43,6 +43,10 @@ export const resolutionOptions = {
   deviation: optional(perChannel(deviation), 'standard deviation of each channel, as --mean', { otherwise: 'as --mean' })
 }
 
+/**
+ * How images are read by `level`, `mpp` and `bands`. Fails with code `input` where both of the
+ * first two are given.
+ */
 export const resolutionOf = ({ level, mpp, bands }: DecodedOptions<typeof resolutionOptions>): E.Either<Failure, Reading> => {
   const chosen = bands === undefined ? {} : { bands }
   if (level !== undefined && mpp !== undefined) return E.left(inputFailure('--level and --mpp both say how fine images are read: give one'))

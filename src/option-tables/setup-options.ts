@@ -190,6 +190,7 @@ export const rankOptions = {
   ...networkOption
 }
 
+/** The option of a seed, where weights or images are drawn. */
 export const seedOption = {
   /** Seed of the initial weights, the order of images, crops and dropout. */
   seed: withDefault(whole(0), 'of initial weights, order, crops, dropout', 0)
@@ -223,19 +224,20 @@ export const reportOption = {
   report: optional(path('file'), 'write a page that draws it: one HTML file, which needs no network')
 }
 
+/** The option of a trace of steps as they ran. */
 export const runTraceOption = {
   /** Path of the latest steps to write, as they ran: *.json, which Perfetto opens. */
   trace: optional(path('file'), 'write the latest steps as they ran as trace events, JSON, which ui.perfetto.dev opens')
 }
 
 /** Stops what plans, measures or runs. */
-export const signalOption = {
+const signalOption = {
   /** Aborting it stops after the current kernel, or instruction. */
   signal: fromJavaScript<AbortSignal>(abortSignal)
 }
 
 /** Watches what plans. */
-export const searchingOption = {
+const searchingOption = {
   /** Called each second while a plan is searched: how many plans and segments were looked at. */
   onSearch: fromJavaScript(callback<NonNullable<Watching['onSearch']>>())
 }

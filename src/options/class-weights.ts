@@ -6,6 +6,7 @@ import * as E from 'fp-ts/Either'
  */
 export type ClassWeights = 'balanced' | readonly number[]
 
+/** Reads `balanced`, or a number from 0 upwards for each class; a sentence where it is neither. */
 export const parseClassWeights = (text: string): E.Either<string, ClassWeights> => {
   if (text === 'balanced') return E.right('balanced')
   const weights = text.split(',').map((part) => (part.trim() === '' ? NaN : Number(part)))

@@ -75,25 +75,33 @@ export const objectOr = <A extends object, B>(expected: string, object: t.Type<A
 
 const largest = Number.MAX_SAFE_INTEGER
 
+/** Codec of whole numbers within bounds, both included. */
 export const whole = (least: number, most = largest): t.Type<number> =>
   predicateCodec(
     `a whole number from ${least} ${most === largest ? 'upwards' : `to ${most}`}`,
     (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
   )
 
+/** Codec of finite numbers above 0. */
 export const positive = predicateCodec<number>('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0)
 
+/** Codec of finite numbers from 0 upwards. */
 export const fromZero = predicateCodec<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
 
+/** Codec of true and false. */
 export const flag = predicateCodec<boolean>('true or false', t.boolean.is)
 
+/** Codec of texts, the empty one included. */
 export const text = predicateCodec<string>('a text', t.string.is)
 
+/** Codec of paths: texts that are not empty. */
 export const path = predicateCodec<string>('a path', (value) => t.string.is(value) && value !== '')
 
+/** Codec of one of some names, which its sentence lists. */
 export const oneOf = <N extends string>(...names: readonly N[]): t.Type<N> =>
   predicateCodec(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
 
+/** Codec of functions, whose parameters nothing can check. */
 export const callback = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
   predicateCodec('a function', (value) => typeof value === 'function')
 
@@ -108,6 +116,7 @@ export const abortSignal = predicateCodec<AbortSignal>('an AbortSignal', (value)
 
 const isExtent = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
 
+/** Codec of so many extents of a tensor, of at most 2^40 elements. */
 export const extents = (count: number): t.Type<readonly number[]> =>
   predicateCodec(
     `${count} whole numbers above zero whose product is at most 2^40`,

@@ -12,11 +12,13 @@ export const devicePrecisions = {
   reference: ['float64', 'float32', 'bf16']
 } as const satisfies { readonly [D in DeviceName]: readonly DevicePrecision[] }
 
+/** The names of all devices, in the order of help. */
 export const deviceNames = Object.keys(devicePrecisions) as readonly DeviceName[]
 
 /** Every precision that some device computes in, each once. */
 export const precisionNames: readonly DevicePrecision[] = [...new Set<DevicePrecision>(Object.values(devicePrecisions).flat())]
 
+/** Tells whether a value is the name of a device. */
 export const isDeviceName = (value: unknown): value is DeviceName => deviceNames.some((name) => name === value)
 
 /** The devices of this machine that compute in a precision. */

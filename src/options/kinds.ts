@@ -61,18 +61,23 @@ const numeric = (placeholder: string, codec: t.Type<number>, read: (text: string
 const digits = (text: string): number => (/^\d+$/.test(text) ? Number(text) : NaN)
 const decimal = (text: string): number => (text.trim() === '' ? NaN : Number(text))
 
+/** Whole numbers within bounds, both included; the command line takes digits alone. */
 export const whole = (least: number, most?: number): Kind<number> => numeric('n', wholeCodec(least, most), digits)
+/** Finite numbers above 0. */
 export const positive = numeric('value', positiveCodec, decimal)
+/** Finite numbers from 0 upwards. */
 export const fromZero = numeric('value', fromZeroCodec, decimal)
 
 /** Numbers that a codec of their own takes. */
 export const number = (codec: t.Type<number>): Kind<number> => numeric('value', codec, decimal)
 
+/** True or false; on the command line an option without a text, which is true. */
 export const flag: Kind<boolean> = { codec: flagCodec, commandLine: { form: 'flag' } }
 
 /** The path of a file, of a folder, or of either. */
 export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => textKind(placeholder, pathCodec, E.right)
 
+/** Prefixes of names of parameters; the option may be given again, and the empty one is of all. */
 export const prefixes = repeatableKind('prefix', textCodec, (text) => E.right(text), true)
 
 /** The sentence on a text that is none of some choices. */
@@ -150,7 +155,7 @@ const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =
 
 /** Bytes above 0, or a share above 0 of what a whole takes. */
 export const size = sizeBy(parseSize, 1)
-/** As `size`, or 0. */
+/** Bytes from 0 upwards, or a share from 0 upwards of what a whole takes. */
 export const sizeOrZero = sizeBy(parseSizeOrZero, 0)
 
 /** A kind of bytes, which the command line writes as a text such as 64KiB. */

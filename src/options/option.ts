@@ -60,6 +60,7 @@ export interface Option<Given, Decoded, P extends Presence> extends Details<Deco
  */
 export type OptionTable = Readonly<Record<string, Option<unknown, unknown, Presence>>>
 
+/** A row for an option that must be given. */
 export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<D> = {}): Option<G, D, 'required'> => ({
   kind,
   help,
@@ -70,6 +71,7 @@ export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<
 /** A required value that the command line takes by its place. */
 export const argument = <G, D>(kind: Kind<G, D>, help: string): Option<G, D, 'required'> => ({ ...required(kind, help), isArgument: true })
 
+/** A row for an option that may be left out, and then has no value. */
 export const optional = <G, D>(kind: Kind<G, D>, help: string, details: Omit<Details<D>, 'fallback'> = {}): Option<G, D, 'optional'> => ({
   kind,
   help,
@@ -77,6 +79,7 @@ export const optional = <G, D>(kind: Kind<G, D>, help: string, details: Omit<Det
   ...details
 })
 
+/** A row for an option that has the value `fallback` where it is left out. */
 export const withDefault = <G, D>(kind: Kind<G, D>, help: string, fallback: D, details: Details<D> = {}): Option<G, D, 'defaulted'> => ({
   kind,
   help,

@@ -75,6 +75,7 @@ const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenc
   differenceMs: differenceMilliseconds
 })
 
+/** An explanation as `explain --json` writes it: bytes, and milliseconds of a step. */
 export const explanationReport = (explanation: ExplainedPlan): ExplanationReport => {
   const {
     strategy,

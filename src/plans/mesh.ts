@@ -11,18 +11,18 @@ export interface Mesh {
   readonly rows: number
 }
 
+/** How ranks share an update, in words. */
 export const meshText = ({ microBatches, rows }: Mesh): string =>
   rows > 1 || microBatches === 1 ? `rows of each image, ${rows} parts` : `${microBatches} micro-batches beside each other`
 
-/** The mesh of an objective. */
+/** How ranks share the updates of a training. */
 export const meshOf = ({ shard, ranks }: Training): Mesh => ({ microBatches: ranks ?? 1, rows: shard?.count ?? 1 })
 
 /** What of a setup does not go with ranks; one sentence. */
 const reasonAgainst = ({ setup, objective }: SetupGraph): string | undefined => {
   if (objective.kind !== 'train') return '--ranks is for training steps: leave --evaluate out'
   if (setup.hostBudget !== undefined) return '--host-budget is not for --ranks yet: leave it out'
-  if (setup.device === 'cuda') return 'ranks train on processors: give --device cpu, or a file that describes a device'
-  return setup.precision === 'bf16' ? '--precision bf16 is not for --ranks yet: take another' : undefined
+  return setup.device === 'cuda' ? 'ranks train on processors: give --device cpu, or a file that describes a device' : undefined
 }
 
 /**

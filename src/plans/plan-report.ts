@@ -69,6 +69,7 @@ export interface PlanReport {
   readonly ranks: RankReport | null
 }
 
+/** A plan as `plan --json` writes it: bytes, and milliseconds of a step. */
 export const planReport = ({ staged, request, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
   const { graph, strategy, budget, plan, predicted } = staged
   const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = predicted
@@ -89,6 +90,7 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
   }
 }
 
+/** A segment of a plan as reports write it, by the names of its layers. */
 export const segmentReport = (
   graph: Graph,
   order: Plan['order'],
@@ -119,8 +121,10 @@ const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): 
   return convolutions === 0 ? [] : [['by Winograd', `${byWinograd} of ${plural(convolutions, 'convolution')}`]]
 }
 
+/** The first and last layer of a segment, or its only one. */
 export const spanText = ({ fromName, toName }: SegmentReport): string => (fromName === toName ? fromName : `${fromName} to ${toName}`)
 
+/** How a segment is cut, in words: `whole`, or its tiles along each axis. */
 export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
   const along = Object.entries({ 'the batch': B, height: H, width: W }).filter(([, count]) => count > 1)
   if (along.length === 0) return 'whole'

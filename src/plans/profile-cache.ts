@@ -20,6 +20,10 @@ interface ProfileKey {
   readonly threads: number
 }
 
+/**
+ * The file, in the user's cache folder, of times that were measured on a device with so many
+ * threads.
+ */
 export const profilePath = ({ device, library, threads }: ProfileKey): string => {
   const hash = createHash('sha256').update(library).digest('hex').slice(0, 12)
   return join(cacheFolder(), `${device}-${hash}-${threads}-threads.json`)
@@ -47,6 +51,10 @@ export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefi
   )
 }
 
+/**
+ * Keeps measured times in the user's cache folder. Fails with code `input` where that cannot be
+ * written.
+ */
 export const writeProfile = (profile: Profile): Outcome<void> => {
   const path = profilePath(profile)
   return pipe(

@@ -27,6 +27,7 @@ export const movedBytes = ({ code }: Pick<Section, 'code'>): number =>
 /** The share of a step's predicted time that each source of times stands for. */
 export type TimeShares = { readonly [S in TimeSource]: number }
 
+/** From which sources the predicted time of a program's step comes, as shares that add up to 1. */
 export const timeShares = (program: Program, device: ProfiledModel): TimeShares => {
   const sums = { measured: 0, interpolated: 0, extrapolated: 0, roofline: 0 }
   for (const [index, count] of launchCounts(program.step)) {

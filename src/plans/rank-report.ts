@@ -112,7 +112,7 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
     oneRankMs,
     speedUp: oneRankMs / stepMilliseconds,
     boundBy: parts.reduce((most, one) => (one[1] > most[1] ? one : most))[0],
-    receivedBytes: exchangedBytes(graph, plan, elementSizes(program.precision).activationBytes).map((one) => one.rows + one.statistics)
+    receivedBytes: exchangedBytes(graph, plan, elementSizes(program.precision)).map((one) => one.rows + one.statistics)
   }
 }
 

@@ -32,6 +32,7 @@ const pageBytes = (size: Size | undefined, { min, usual, name }: Pages): E.Eithe
   return isWhole ? E.right(size.bytes) : E.left(inputFailure(`--page-size: give a multiple of ${min} bytes, which is ${name}`))
 }
 
+/** The failure of a page size with a way to place buffers that maps no pages. */
 export const noPages = (placement: string): Failure =>
   inputFailure(`--page-size: ${placement} has no pages of memory; leave it out, or take --placement virtual`)
 

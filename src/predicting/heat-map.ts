@@ -11,6 +11,7 @@ import { classIndexOf, classNamesOf } from '../results/class-names'
 import type { HeatMapKind } from '../results/formats'
 import type { HeatMap } from '../results/overlay'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import { noUpdate } from '../running/step-parameters'
 import { centreCrop } from '../training/batches'
 import type { WeightSource } from '../weights/weights'
 import { activationModel, scoreModel, weightsOfClass } from './class-models'
@@ -34,6 +35,7 @@ export interface HeatMapRequest {
   readonly onPlan?: ((planned: Planned) => void) | undefined
 }
 
+/** A heat map with the class that it is of, and the milliseconds and bytes that it took. */
 export interface ComputedHeatMap extends HeatMap {
   readonly classIndex: number
   readonly strategy: string
@@ -56,8 +58,6 @@ export const brightestOf = ({ values }: HeatMap, kind: HeatMapKind): number => {
   const sampled = Float64Array.from({ length: Math.ceil(values.length / stride) }, (_, index) => values[index * stride]!).sort()
   return Math.max(sampled[Math.floor(share * (sampled.length - 1))]!, Number.MIN_VALUE)
 }
-
-const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
 
 /** The last feature map weighted by the head, at its own extent. */
 const activationOf = (

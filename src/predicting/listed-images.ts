@@ -5,7 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Row, readCsvRows } from '../files/csv'
-import { imageExtensions, isImage } from '../images/image-names'
+import { imageExtensions, isHidden, isImage } from '../images/image-names'
 import { wholeImages } from '../images/slide-parts'
 
 /** An image that is to be predicted. */
@@ -20,12 +20,10 @@ const listed = (folder: string, path: string): ListedImage => {
   return { path, name: name.startsWith('..') || isAbsolute(name) ? basename(path) : name }
 }
 
-const isHidden = (name: string): boolean => name.split(/[\\/]/).some((part) => part.startsWith('.'))
-
 const imagesOfFolder = async (folder: string): Promise<readonly string[]> => {
   const byFolder = new Map<string, string[]>()
   for (const name of await readdir(folder, { recursive: true })) {
-    if (!isImage(name) || isHidden(name)) continue
+    if (!isImage(name) || name.split(/[\\/]/).some(isHidden)) continue
     const beside = byFolder.get(dirname(name))
     if (beside === undefined) byFolder.set(dirname(name), [basename(name)])
     else beside.push(basename(name))

@@ -16,6 +16,7 @@ import type { ReceptiveFields } from '../running/window-spans'
 import { pixelScoresModel } from './class-models'
 import type { Input } from './input'
 
+/** The objective of a prediction: scores, without a backward. */
 export const evaluation: Objective = { kind: 'evaluate' }
 
 /**
@@ -63,7 +64,7 @@ export const planScores = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, 
 }
 
 /** The graph of a forward pass over such an image, which says what the model predicts. */
-export const forwardGraph = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source): E.Either<Failure, Graph> =>
+const forwardGraph = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source): E.Either<Failure, Graph> =>
   E.map(({ graph }: { readonly graph: Graph }) => graph)(buildSetupGraph(setupFor(setup, extent), evaluation, source))
 
 /** What predicts images of one extent, and the graph of what the model predicts of them. */

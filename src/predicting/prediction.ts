@@ -4,6 +4,7 @@ import { type Failure, inputFailure } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { largest } from '../numbers/extremes'
 import type { Planned } from '../plans/plan-network'
+import { noClass } from '../results/colours'
 import { findPixelLoss } from '../running/pixel-loss'
 import { type ScoreKind, formulaOf, scoreKindOf, scoreKindOfFormula } from '../running/score-kind'
 import type { Outputs } from './outputs'
@@ -24,9 +25,6 @@ export type Prediction =
     }
   | { readonly values: readonly number[] }
   | { readonly pixels: readonly number[] }
-
-/** The value in a mask of a pixel that has a score that is not finite. */
-export const noClass = 255
 
 /** What a model predicts: of each image, or of each of its pixels. */
 export interface PredictedKind {

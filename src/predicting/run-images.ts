@@ -3,19 +3,19 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
+import { placedAt } from '../images/crop-placement'
 import type { Extent2 } from '../images/resolution'
 import type { Reading } from '../images/samples'
 import type { Planned } from '../plans/plan-network'
 import { runInTurn } from '../running/run-in-turn'
 import { type NetworkOptions, type RunningNetwork, withAbort } from '../running/running-network'
+import { noUpdate } from '../running/step-parameters'
 import type { PlannedWindows } from '../running/plan-windows'
 import { type WindowSpan, windowSpans } from '../running/window-spans'
 import { type Input, readInput } from './input'
 import { type JoinedOutputs, joinWindows } from './join-windows'
 import type { Outputs } from './outputs'
 import type { Prediction } from './prediction'
-
-const notFlipped = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
 
 /** An image whose prediction is there, on a network that still holds it. */
 export interface PredictedImage<S> {
@@ -29,7 +29,7 @@ export interface PredictedImage<S> {
   readonly outputs: Outputs
 }
 
-export interface ImageRun<S> extends Pick<NetworkOptions, 'device' | 'weights'> {
+interface ImageRun<S> extends Pick<NetworkOptions, 'device' | 'weights'> {
   /** By how many windows, of what extent, an image is predicted. */
   readonly windows: PlannedWindows
   readonly images: readonly S[]
@@ -48,8 +48,6 @@ export interface Opened {
   readonly source: ImageSource
 }
 
-const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
-
 /** The step of one window; milliseconds that it took. */
 const runWindow = <S>(
   { signal }: ImageRun<S>,
@@ -57,7 +55,7 @@ const runWindow = <S>(
   input: Input,
   { start: top }: WindowSpan,
   { start: left }: WindowSpan
-): Outcome<number> => withAbort(signal, network, network.step(noUpdate, [{ ...input, ...notFlipped, cropTop: top, cropLeft: left }]))
+): Outcome<number> => withAbort(signal, network, network.step(noUpdate, [{ ...input, ...placedAt(top, left) }]))
 
 /** An image's outputs, and milliseconds of its steps. */
 interface Computed {

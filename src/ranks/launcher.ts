@@ -13,6 +13,7 @@ export interface Launcher {
   readonly size: number | undefined
 }
 
+/** Environment variables of a process; undefined those that are not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const whole = (text: string | undefined): number | undefined => (text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined)

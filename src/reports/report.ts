@@ -149,15 +149,23 @@ export const reportCodec = exact({
   crops: t.readonlyArray(crop)
 })
 
+/** All that a page draws. */
 export type Report = t.TypeOf<typeof reportCodec>
+/** A step as it is predicted to run: nanoseconds, bytes, and what each engine does when. */
 export type StepPart = t.TypeOf<typeof step>
+/** Layers in the order in which they run, and the segments that they are cut into. */
 export type NetworkPart = t.TypeOf<typeof network>
+/** A segment of layers, and the tiles that it is cut into. */
 export type SegmentPart = t.TypeOf<typeof segment>
+/** The tiles of a segment along one dimension, in elements of its output and input. */
 export type TilesAlong = t.TypeOf<typeof tilesAlong>
+/** What binds the budget, in sentences and by the bytes of what is in memory at the peak. */
 export type BindingPart = t.TypeOf<typeof binding>
-export type ComparisonPart = t.TypeOf<typeof comparison>
+/** Lines over the steps of a run, with the unit of their values. */
 export type LineChart = t.TypeOf<typeof lineChart>
+/** A small picture of a crop with its classes, and those that were predicted. */
 export type CropPart = t.TypeOf<typeof crop>
+/** Bytes that are live from each time on, in nanoseconds from the step's start. */
 export type LiveBytes = t.TypeOf<typeof liveBytes>
 
 /** A report in which nothing is drawn yet. */

@@ -35,7 +35,8 @@ const key = ([red, green, blue]: Colour): number => (red << 16) | (green << 8) |
 const unlike = (others: ReadonlySet<number>, [red, green, blue]: Colour): Colour =>
   others.has(key([red, green, blue])) ? unlike(others, [red, green, (blue + 1) % 256]) : [red, green, blue]
 
-const noClass = 255
+/** The value in a mask of a pixel that has no class: one of its scores is not finite. */
+export const noClass = 255
 
 /** 256 colours, all different: those of classes, and white for 255, which is no class. */
 export const palette: readonly Colour[] = (() => {

@@ -4,6 +4,7 @@ import { type Failure, inputFailure } from '../failure'
 
 /** What the classes of pixels can be written as. */
 export const resultFormats = ['tif', 'png', 'geojson'] as const
+/** The name of a format in which predicted classes of pixels are written. */
 export type ResultFormat = (typeof resultFormats)[number]
 
 const extensions: Readonly<Record<string, ResultFormat>> = { '.tif': 'tif', '.tiff': 'tif', '.png': 'png', '.geojson': 'geojson' }
@@ -14,4 +15,5 @@ export const formatOf = (path: string): E.Either<Failure, ResultFormat> =>
 
 /** What shows where in an image a class is seen. */
 export const heatMapKinds = ['cam', 'saliency'] as const
+/** The name of a way to show which pixels speak for a class. */
 export type HeatMapKind = (typeof heatMapKinds)[number]

@@ -9,6 +9,7 @@ import { writePyramid } from './tiff-pyramid'
 
 /** What probabilities are stored as: from 0 to 1, or from 0 to 255, rounded. */
 export const probabilityTypes = ['float32', 'uint8'] as const
+/** The type of an element of a map of probabilities: from 0 to 1, or from 0 to 255. */
 export type ProbabilityType = (typeof probabilityTypes)[number]
 
 /** Scores of classes before softmax or sigmoid, by rows of one class. */
@@ -52,7 +53,7 @@ const probabilityRows = (
   }
 })
 
-export interface ProbabilityMapOptions {
+interface ProbabilityMapOptions {
   readonly header: ImageHeader
   readonly scores: Scores
   readonly elementType: ProbabilityType

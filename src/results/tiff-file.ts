@@ -11,7 +11,9 @@ export interface TiffTag {
   readonly values: readonly number[] | string
 }
 
+/** A tag of a TIFF with values of a type, by its number (TIFF 6.0, section 8). */
 export const tag = (number: number, type: TiffTag['type'], ...values: readonly number[]): TiffTag => ({ tag: number, type, values })
+/** A tag of a TIFF with a text. */
 export const textTag = (number: number, text: string): TiffTag => ({ tag: number, type: 'ascii', values: text })
 
 /** What a rational is over: numerators have 32 bits. */
@@ -69,6 +71,7 @@ export interface TiffWriter {
   readonly finish: (directories: readonly (readonly TiffTag[])[]) => Promise<void>
 }
 
+/** Writes a BigTIFF to an open, empty file, which stays open. */
 export const createTiffWriter = (file: FileHandle): TiffWriter => {
   let end = headerBytes
   const append = async (bytes: Uint8Array): Promise<number> => {

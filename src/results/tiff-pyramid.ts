@@ -9,6 +9,7 @@ import type { Colour } from './colours'
 import type { PixelRows, ValueRows } from './pixel-rows'
 import { type TiffTag, type TiffWriter, createTiffWriter, tag, textTag } from './tiff-file'
 
+/** How the levels of a pyramid are shown, and what is known of their place. */
 export interface PyramidOptions {
   /** Colours of 256 values; absent of grey and of pictures. */
   readonly palette?: readonly Colour[]

@@ -5,7 +5,7 @@ import { colourOfClass } from './colours'
 import type { PixelRows } from './pixel-rows'
 import { type TracedPolygon, tracePolygons } from './trace-polygons'
 
-export interface GeoJsonOptions {
+interface GeoJsonOptions {
   /** Names of the classes; their numbers where absent. */
   readonly names?: readonly string[] | undefined
   /** Pixels of the finest level that a pixel is wide and high. */

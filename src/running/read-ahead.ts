@@ -51,7 +51,7 @@ const spansOf = (from: number, count: number, step: number): readonly (readonly 
 }
 
 /** The windows by which a part is asked for, as native/src/files/image_windows.cpp cuts it. */
-export const splitPart = (part: ImageWindow, tile: Extent2, mostPixels: number): readonly ImageWindow[] => {
+const splitPart = (part: ImageWindow, tile: Extent2, mostPixels: number): readonly ImageWindow[] => {
   const most = Math.max(1, Math.floor(mostPixels))
   const rowsOfTiles = Math.floor(most / (Math.max(tile.width, part.width) * tile.height))
   const tiles = Math.floor(most / (tile.width * tile.height))

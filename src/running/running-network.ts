@@ -16,6 +16,7 @@ import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { withReadAhead } from './read-ahead'
 import { type MemoryStepIo, type StepIo, copyTensors, createStepIo } from './step-io'
+import { noUpdate } from './step-parameters'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { drawParameters } from '../weights/initialise'
 import type { RunRecorder } from './run-recorder'
@@ -72,8 +73,6 @@ export interface RunningNetwork {
   readonly close: () => void
 }
 
-const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
-
 /**
  * Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state
  * zero; or all as it was saved. Answers with what came from a weights file, where one was read.
@@ -90,6 +89,7 @@ const runSection =
   (section: SectionName, { buffer }: StepIo, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
     TE.mapLeft(deviceFailure)(session.run(section, buffer, parameters, images))
 
+/** A plan, the device that it runs on, and where weights and optimizer state come from. */
 export interface NetworkOptions {
   readonly planned: Planned
   readonly device: DeviceName
@@ -152,7 +152,7 @@ const openRestored = ({ planned, device, timesKernels = false, recorder, network
     TE.fromEither,
     TE.chain((session) =>
       pipe(
-        runSection(session)('restore', restored, noStep, []),
+        runSection(session)('restore', restored, noUpdate, []),
         TE.bimap(
           (failure) => (session.close(), failure),
           () => session
@@ -253,16 +253,16 @@ const toRunningNetwork = (
     reduce: (values) => (reduceIo === undefined ? TE.right(0) : run('reduce', reduceIo, values, [])),
     updateIo,
     update: (values) => (updateIo === undefined ? TE.right(0) : recorded('update', values)(run('update', updateIo, values, []))),
-    evaluate: (scores, images) => run('evaluate', scores, noStep, images),
+    evaluate: (scores, images) => run('evaluate', scores, noUpdate, images),
     save: (into) => {
       const before = saved
-      if (before === undefined) return TE.map(() => undefined)(run('save', into, noStep, []))
+      if (before === undefined) return TE.map(() => undefined)(run('save', into, noUpdate, []))
       return TE.fromIO(() => copyTensors(program.save.stepIo, before, into))
     },
     isSaved: () => saved !== undefined,
     suspendWhile: (use) => async () => {
       const kept = createStepIo(program.save)
-      const copied = await run('save', kept, noStep, [])()
+      const copied = await run('save', kept, noUpdate, [])()
       if (E.isLeft(copied)) return copied
       saved = kept
       suspend()

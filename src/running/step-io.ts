@@ -1,6 +1,7 @@
 import type { DiskBuffer, MappedExchange } from '../../native'
 import { stepIoElementBytes, type StepIoEntry, type Section } from '../../staging/program/program'
 
+/** A view of a value in an I/O buffer. */
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
 /** The caller's buffer of one section, and its values by name, as views into it. */
@@ -13,10 +14,12 @@ export interface StepIo {
   readonly leaveToFile: () => void
 }
 
+/** An I/O buffer of a section that lies in memory, not in a file. */
 export interface MemoryStepIo extends StepIo {
   readonly buffer: ArrayBuffer
 }
 
+/** Bytes of the largest part in which a value is handed out. */
 export const partBytes = 2 ** 30
 
 /** Copies the values that entries name, from where another section has them. */
@@ -39,8 +42,12 @@ const viewOf = (buffer: ArrayBuffer, byteOffset: number, entry: StepIoEntry): Nu
   }
 }
 
-/** A zeroed buffer for a section of the Program, in memory or in a file. */
+/** Makes the I/O buffer of a section of a Program, in memory; its values are zeros. */
 export function createStepIo(section: Section): MemoryStepIo
+/**
+ * Makes the I/O buffer of a section of a Program, in the file of `disk`, or in memory without one;
+ * its values are zeros.
+ */
 export function createStepIo(section: Section, disk: DiskBuffer | undefined): StepIo
 export function createStepIo(section: Section, disk?: DiskBuffer): StepIo {
   const memory = disk === undefined ? new ArrayBuffer(section.exchangeBytes) : undefined

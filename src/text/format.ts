@@ -1,4 +1,4 @@
-/** For people: three significant digits in binary units. */
+/** Writes bytes for people: three significant digits in binary units. */
 export const formatBytes = (bytes: number): string => {
   const [unit, scale] =
     bytes >= 2 ** 30 ? ['GiB', 2 ** 30] : bytes >= 2 ** 20 ? ['MiB', 2 ** 20] : bytes >= 2 ** 10 ? ['KiB', 2 ** 10] : ['B', 1]
@@ -6,7 +6,9 @@ export const formatBytes = (bytes: number): string => {
   return `${value >= 100 || scale === 1 ? value.toFixed(0) : value.toPrecision(3)} ${unit}`
 }
 
-/** For people: milliseconds, seconds or minutes, three significant digits. */
+/**
+ * Writes milliseconds for people: as milliseconds, seconds or minutes, three significant digits.
+ */
 export const formatMilliseconds = (milliseconds: number): string => {
   const [unit, scale] = milliseconds >= 120e3 ? ['min', 60e3] : milliseconds >= 1e3 ? ['s', 1e3] : ['ms', 1]
   const value = milliseconds / (scale as number)

@@ -23,6 +23,10 @@ export interface Scalar {
 const finite = (scalars: readonly (readonly [tag: string, value: number | null | undefined])[]): readonly Scalar[] =>
   scalars.flatMap(([tag, value]) => (typeof value === 'number' ? [{ tag, value }] : []))
 
+/**
+ * What a step is followed by: loss, learning rate, norm of the gradient, milliseconds, images a
+ * second, epochs and peak bytes; without what is absent.
+ */
 export const scalarsOfStep = ({ loss, learningRate, gradientNorm, milliseconds, images, epoch, peakDeviceBytes }: StepReport) =>
   finite([
     ['loss/training', loss],
@@ -34,6 +38,7 @@ export const scalarsOfStep = ({ loss, learningRate, gradientNorm, milliseconds, 
     ['step/peak_device_bytes', peakDeviceBytes]
   ])
 
+/** What a validation is followed by: its measures that are one number. */
 export const scalarsOfValidation = ({ step: _, ...measures }: Validation) =>
   finite(Object.entries(measures).map(([name, value]) => [`${name}/validation`, typeof value === 'number' ? value : undefined]))
 

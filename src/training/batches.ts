@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Cells, cornerInCells } from '../images/cells'
-import { type CropPlacement, extentInImage } from '../images/crop-placement'
+import { type CropPlacement, extentInImage, placedAt } from '../images/crop-placement'
 import { isMask, kindOf, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
@@ -15,6 +15,7 @@ import type { ImageLoader, Place } from './image-loader'
 import { readThrough } from './read-through'
 import { type StainChange, type StainJitter, createStainDraws, jitterStains } from './stain-jitter'
 
+/** The images and labels of one micro-step. */
 export interface Batch {
   readonly images: readonly Image[]
   /**
@@ -24,6 +25,7 @@ export interface Batch {
   readonly target: ArrayLike<number>
 }
 
+/** The batches of a training, by the number of the micro-step, from 0. */
 export interface Batches {
   /** Images and labels of a micro-step, as a function of the seed and its number alone. */
   readonly load: (microStep: number) => Outcome<Batch>
@@ -240,13 +242,8 @@ export const createBatches = (options: BatchOptions): Batches => {
 /** The middle of an image. */
 export const centreCrop =
   (crop: Extent2) =>
-  (image: Extent2): CropPlacement => ({
-    cropTop: Math.floor((image.height - crop.height) / 2),
-    cropLeft: Math.floor((image.width - crop.width) / 2),
-    flipHorizontal: false,
-    flipVertical: false,
-    quarterTurns: 0
-  })
+  (image: Extent2): CropPlacement =>
+    placedAt(Math.floor((image.height - crop.height) / 2), Math.floor((image.width - crop.width) / 2))
 
 /** The middles of images, with their labels. */
 export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader, classes: number): Outcome<Batch> => {

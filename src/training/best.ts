@@ -21,9 +21,13 @@ export const bestMeasures = [
   'mae',
   'r2'
 ] as const satisfies readonly (keyof Quality)[]
+/** The name of a measure by which validations are compared. */
 export type BestBy = (typeof bestMeasures)[number]
 
-/** Those of labels of a kind; areas under curves of masks of whole images alone. */
+/**
+ * The measures that there are of labels of a kind; of masks, areas under curves are of whole images
+ * alone.
+ */
 export const measuresOf: Readonly<Record<LabelKind, readonly BestBy[]>> = {
   class: ['loss', 'accuracy', 'auc', 'kappa'],
   'class-set': ['loss', 'accuracy', 'auc', 'f1'],
@@ -31,6 +35,7 @@ export const measuresOf: Readonly<Record<LabelKind, readonly BestBy[]>> = {
   mask: ['loss', 'accuracy', 'auc', 'iou', 'dice', 'kappa']
 }
 
+/** The best validation, and how long ago it was. */
 export interface Best extends Validation {
   /** Validations since, none of which was better. */
   readonly since: number

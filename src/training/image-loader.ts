@@ -33,7 +33,7 @@ export interface ImageLoader {
   readonly inCropsOf: (crop: Extent2) => ImageLoader
 }
 
-export interface ImageLoaderOptions {
+interface ImageLoaderOptions {
   readonly crop: Extent2
   readonly batch: number
   readonly rotate: boolean
@@ -99,6 +99,7 @@ interface SeenImage {
   readonly read?: ReadWindow
 }
 
+/** Loads crops of images and masks for steps; keeps what is decoded for the steps that follow. */
 export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes: each }: ImageLoaderOptions): ImageLoader => {
   const least = minExtent(crop, rotate)
   const [wholeImage, wholeMask, polygons] = [imageCache(least, undefined, resolution), maskCache(least), annotationCache()]

@@ -232,6 +232,10 @@ const runSteps = async (
   return E.right(network.measuredPeakBytes())
 }
 
+/**
+ * The record of a training that has ended: losses, milliseconds, validations, peak bytes, and what
+ * was left out.
+ */
 export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
   /** Crops that could not be read and were drawn anew, where that was asked for. */

@@ -46,7 +46,7 @@ export const lossWeightsByTarget =
       })
     )
 
-/** Both, one after the other. */
+/** Fills what rows of a loss are weighted by in two ways, one after the other. */
 export const bothLossWeights =
   (first: LossWeights, second: LossWeights): LossWeights =>
   (microSteps) =>

@@ -128,6 +128,7 @@ const readKept = async (path: string, key: string, channels: number): Promise<No
   return mean.length === channels && deviation.length === channels ? { mean, deviation } : undefined
 }
 
+/** Mean and deviation of each channel, and where they are kept. */
 export interface Measured extends Normalisation {
   /** Whether it was measured now, rather than kept from before. */
   readonly isNew: boolean

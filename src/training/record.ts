@@ -27,6 +27,7 @@ export const continueRecord = ({ loss, stepMs, validations }: TrainingRecord): G
   validations: [...validations]
 })
 
+/** The record before the first step. */
 export const emptyRecord: TrainingRecord = { loss: [], stepMs: [], validations: [] }
 
 /** The record as it was after `steps` steps. */
@@ -40,4 +41,5 @@ export const recordAfter = ({ loss, stepMs, validations }: TrainingRecord, steps
 export const isExhausted = ({ validations }: TrainingRecord, by: BestBy, patience: number | undefined): boolean =>
   patience !== undefined && (findBest(by, validations)?.since ?? 0) >= patience
 
+/** The best validation of a record; undefined before the first. */
 export const bestSoFar = ({ validations }: TrainingRecord, by: BestBy): Best | undefined => findBest(by, validations)

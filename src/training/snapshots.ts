@@ -33,6 +33,9 @@ interface Snapshots {
 
 const worthwhileRatio = 20
 
+/**
+ * Makes room on the host for a copy of a network's weights and optimizer state; none is taken yet.
+ */
 export const createSnapshots = (network: RunningNetwork, section: Section, metadata: Metadata): Snapshots => {
   const io = createStepIo(section)
   let last = { step: 0, at: -Infinity, milliseconds: 0 }

@@ -50,6 +50,7 @@ export interface StateWriter {
 
 const nothing: Outcome<void> = TE.right(undefined)
 
+/** A writer that writes nothing where the options name neither folder nor file. */
 export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
   const { state, save, best, fingerprint, rates, resumedAfter, metadata } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined

@@ -67,6 +67,7 @@ const stepOf = (name: string): number | undefined => {
 /** Tells whether a file of this name in a folder of states is one of them. */
 export const isStateName = (name: string): boolean => stepOf(name) !== undefined
 
+/** The path of the state after `step` steps in a folder of states. */
 export const statePath = (folder: string, step: number): string => join(folder, `step-${step}.safetensors`)
 
 /** Steps of the states in a folder, newest first. */
@@ -103,6 +104,10 @@ interface StateToWrite {
 
 const keptStates = 2
 
+/**
+ * Writes the state after the record's last step, and removes all older ones but one. Fails with
+ * code `input` where the folder cannot be written.
+ */
 export const writeState = (folder: string, { section, io, record, fingerprint, rates }: StateToWrite): Outcome<void> => {
   const steps = record.loss.length
   const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed: fingerprint, rates, validations: [...record.validations] }
@@ -121,6 +126,7 @@ export const writeState = (folder: string, { section, io, record, fingerprint, r
   )
 }
 
+/** Removes the state after `step` steps, if there is one. */
 export const removeState = (folder: string, step: number): Outcome<void> =>
   TE.tryCatch(() => rm(statePath(folder, step), { force: true }), writeFailure(folder))
 
@@ -146,6 +152,10 @@ const readHistory = (file: TensorFile, name: string, steps: number): Outcome<rea
   return TE.map(() => [...values])(readTensor(file, name, values))
 }
 
+/**
+ * Opens a state and reads its record; tensors are read later. Fails with code `input` where the
+ * file is no state, or damaged.
+ */
 export const readState = (path: string): Outcome<State> =>
   pipe(
     TE.Do,

@@ -9,10 +9,9 @@ import { type PlanTraining, type PreparedTraining, prepareTraining } from './pre
 import type { TrainingRequest } from './request'
 
 /** What ranks that share rows do not do yet. */
-const reasonAgainstRows = ({ validation, hostBudget, precision }: DecodedTrainOptions): string | undefined => {
+const reasonAgainstRows = ({ validation, hostBudget }: DecodedTrainOptions): string | undefined => {
   if (validation !== undefined) return '--validation is not for --shard-rows yet: leave it out, and validate the weights by one process'
-  if (hostBudget !== undefined) return '--host-budget is not for --shard-rows yet: leave it out'
-  return precision === 'bf16' ? '--precision bf16 is not for --shard-rows yet: take another' : undefined
+  return hostBudget === undefined ? undefined : '--host-budget is not for --shard-rows yet: leave it out'
 }
 
 /** Checks that options go with ranks; one sentence where they do not. */

@@ -10,8 +10,9 @@ import { type Ranks, allGatherJson, allGatherNumbers, failOnAllRanks } from '../
 import { runInTurn } from '../running/run-in-turn'
 import { type RunningNetwork, withAbort } from '../running/running-network'
 import { type StepIo, copyTensors } from '../running/step-io'
+import { noUpdate } from '../running/step-parameters'
 import { centreCrop } from './batches'
-import type { CropPlacement } from '../images/crop-placement'
+import { type CropPlacement, placedAt } from '../images/crop-placement'
 import type { ImageLoader } from './image-loader'
 import type { Quality } from '../metrics/quality'
 import { pictureCrops, shownPlaces } from './seen-crops'
@@ -34,7 +35,7 @@ export interface WholeQuality {
   readonly images: readonly ImageQuality[]
 }
 
-export interface WholeValidation {
+interface WholeValidation {
   readonly groups: readonly ValidationGroup[]
   readonly measure: PixelMeasure
   /** The network that is trained, whose device is given back meanwhile. */
@@ -56,13 +57,6 @@ interface Counted {
   readonly counts: PixelCounts
   readonly areas: readonly (number | null)[]
 }
-
-const noUpdate = { learningRate: 0, step: 0, seed: 0 } as const
-
-const placed = (top: number, left: number) => (): CropPlacement => ({
-  ...{ cropTop: top, cropLeft: left },
-  ...{ flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
-})
 
 /** Collects the classes that are predicted in a part of an image, window by window. */
 const collectClasses = ({ channels }: PixelMeasure, part: ImageWindow) => {
@@ -101,7 +95,7 @@ const validateGroup = (
   }
 
   const runWindow = (network: RunningNetwork, { example }: ValidatedImage, rows: WindowSpan, columns: WindowSpan): Outcome<Uint8Array> => {
-    const place = placed(rows.start, columns.start)
+    const place = (): CropPlacement => placedAt(rows.start, columns.start)
     const { label } = example
     return pipe(
       windowLoader.image(example, place),

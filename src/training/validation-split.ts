@@ -5,6 +5,7 @@ import { type Failure, inputFailure } from '../failure'
 import type { TrainingRequest } from './request'
 import { permutation } from './sampling'
 
+/** The images to train on, and those to validate on, none of which is in both. */
 export interface Split {
   readonly training: Dataset
   readonly validation: Dataset | undefined

@@ -16,6 +16,7 @@ import { answerOf } from './seen-answers'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import type { Quality } from '../metrics/quality'
 
+/** All that a validation on middle crops needs. */
 export interface ValidationRun {
   readonly network: RunningNetwork
   /** The loss that the network ends in. */
@@ -33,7 +34,7 @@ export interface ValidationRun {
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
 }
 
-/** Of masks of which the middles are ignored. */
+/** The failure of masks that are ignored all over the middles of their images. */
 export const nothingCounts = (crop: Extent2): Failure =>
   inputFailure(
     `in the crop of ${extentText(crop)} in the middle of each validation image no pixel counts: give a larger --crop, or --validate-on image`

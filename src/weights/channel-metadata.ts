@@ -19,6 +19,7 @@ const key = 'tilefold.channels'
 const numbers = t.readonlyArray(t.number)
 const codec = t.readonly(t.intersection([t.type({ mean: numbers, deviation: numbers }), t.partial({ bands: numbers })]))
 
+/** What a weights file keeps of the channels of its network's input; nothing of RGB of 8 bits. */
 export const channelMetadata = (channels: TrainedChannels | undefined): Metadata =>
   channels === undefined ? {} : { [key]: JSON.stringify(channels) }
 

@@ -16,6 +16,7 @@ export const elementBytes = {
   U64: 8,
   F64: 8
 } as const
+/** The type of a tensor's elements in a file. */
 export type ElementType = keyof typeof elementBytes
 
 /** The arrays that tensors are read into. */

@@ -20,6 +20,7 @@ interface TensorEntry {
   readonly bytes: number
 }
 
+/** The header of a safetensors file, whose tensors are read one by one. */
 export interface TensorFile {
   readonly path: string
   readonly tensors: ReadonlyMap<string, TensorEntry>
@@ -27,6 +28,7 @@ export interface TensorFile {
   readonly metadata: Metadata
 }
 
+/** What a safetensors file says of itself: texts by name. */
 export type Metadata = Readonly<Record<string, string>>
 
 /** A tensor to be written; `data` is read when its turn comes. */
@@ -45,6 +47,7 @@ const Entry = t.type({
 })
 const Header = t.record(t.string, t.unknown)
 const Metadata = t.record(t.string, t.string)
+/** The name in a safetensors header under which its metadata stand, which no tensor has. */
 export const metadataKey = '__metadata__'
 
 const maximumHeaderBytes = 100e6

@@ -4,7 +4,7 @@ import { type ElementType, elementBytes } from './element-types'
 import { PickleGlobal, type PickleValue, readPickle } from './pickle'
 
 /** Elements of one type, one after the other in a part of a file. */
-export class Storage {
+class Storage {
   constructor(
     readonly type: ElementType,
     readonly key: string,
@@ -127,4 +127,5 @@ const stateDictOf = (value: PickleValue): E.Either<string, StateDict> => {
 export const readStateDict = (bytes: Uint8Array): E.Either<string, StateDict> =>
   pipe(readPickle(bytes, { call: callGlobal, persistent: storageOf }), E.chain(stateDictOf))
 
+/** Bytes of a storage of a file that `torch.save` wrote. */
 export const storageBytes = ({ type, elements }: Storage): number => elements * elementBytes[type]

@@ -11,6 +11,9 @@ export { decodeChain, type Chain, type Stage } from './chain'
 export { computeMilliseconds, leastBytes, lowerBound, peakBytes } from './memory'
 export { orderedSchedule, type OffloadSet, type Release, type Schedule } from './schedule'
 
+/**
+ * The ways to offload a chain: GREEDY, DYNPROG and VDNN (Beaumont 2020, sections 4.2, 5.3 and 6.1).
+ */
 export const offloadStrategies = ['greedy', 'dynprog', 'vdnn'] as const
 /** The name of a way to offload a chain. */
 export type OffloadStrategy = (typeof offloadStrategies)[number]

@@ -17,6 +17,8 @@ const within = (expected: string, accepts: (value: number) => boolean, [least, m
 /** A codec of rates: operations or bytes a second. */
 export const rate = within('a number above 0', (value) => value > 0, [1, 1e24])
 
+/** A codec of times above 0, in milliseconds. */
 export const milliseconds = within('a number above 0', (value) => value > 0, [1e-9, 1e12])
 
+/** A codec of times from 0 upwards, in seconds. */
 export const seconds = within('a number of seconds from 0 upwards', (value) => value >= 0, [0, 1e9])

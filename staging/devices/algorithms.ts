@@ -11,6 +11,7 @@ export const cudnnAlgorithm = (n: number): number => 16 + n
  */
 export const rotated180Algorithm = (n: number): number => 32 + n
 
+/** Tells whether a backward-data convolution runs as a forward one with turned weights. */
 export const isRotated180 = ({ algorithm }: ConvolutionAlgorithm): boolean => algorithm >= rotated180Algorithm(0)
 
 /**
@@ -25,6 +26,7 @@ const transforming: {
   convolutionBackwardWeights: { fourier: [2, 6], winograd: [4, 5] }
 }
 
+/** Tells whether a convolution runs by Fourier transforms of cuDNN. */
 export const isFourier = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgorithm): boolean =>
   transforming[kind].fourier.some((n) => cudnnAlgorithm(n) === algorithm)
 

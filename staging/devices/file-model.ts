@@ -45,11 +45,13 @@ export const deviceFileKind = (value: unknown): 'recorded' | 'profile' | 'sheet'
   return 'recorded' in value ? 'recorded' : typeof value.device === 'string' ? 'profile' : 'sheet'
 }
 
+/** Tells whether a device file holds a GPU's recorded answers. */
 export const isRecorded = (file: DeviceFile): file is RecordedDevice => deviceFileKind(file) === 'recorded'
 
+/** Tells whether a device file holds measured times of a cpu's kernels. */
 export const isProfile = (file: DeviceFile): file is Profile => deviceFileKind(file) === 'profile'
 
-/** For people. */
+/** A device file's name for people. */
 export const deviceFileName = (file: DeviceFile): string => (isProfile(file) ? `${file.device} (${file.library})` : file.name)
 
 const cpuProfile = t.intersection([t.type({ device: t.literal('cpu', 'cpu') }), profile])

@@ -65,6 +65,7 @@ export interface Recording extends GpuAnswers {
   readonly recorded: () => Pick<RecordedDevice, 'algorithms' | 'scratch'>
 }
 
+/** Passes questions on to a GPU, each once, and writes down what it answers. */
 export const createRecording = (answers: GpuAnswers): Recording => {
   const algorithms: RecordedDevice['algorithms'][number][] = []
   const scratch: RecordedDevice['scratch'][number][] = []

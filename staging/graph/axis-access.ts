@@ -64,7 +64,7 @@ const single: Interval = { from: 0, to: 1 }
 /** Returns the range that is read of one of the op's inputs. */
 export const readInterval = ({ interval, broadcast }: Reading, tensor: number): Interval => (broadcast === tensor ? single : interval)
 
-/** Exactly these coordinates. */
+/** Reads exactly these coordinates, without padding. */
 export const unpadded = (interval: Interval): Reading => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })
 
 /**

@@ -1,4 +1,5 @@
 import type { TileAxis } from '../program/program'
+import { memoizePerObject } from '../memoize'
 import { boundaryTensors } from './boundary-tensors'
 import { axisIndex, extentsOfTensor, reduces, type Graph } from './graph'
 import { ownedExtent } from './grid'
@@ -39,17 +40,11 @@ const partsOf = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Owned
   )
 }
 
-const knownParts = new WeakMap<Graph, Map<string, OwnedParts>>()
-
 /** What is partitioned along an axis: each tensor's parts, one a tile; remembered for all ranks. */
-export const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): OwnedParts => {
-  const known = knownParts.get(graph) ?? new Map<string, OwnedParts>()
-  knownParts.set(graph, known)
-  const key = [span.from, span.to, axis, tiles].join()
-  const found = known.get(key) ?? partsOf(graph, span, axis, tiles)
-  known.set(key, found)
-  return found
-}
+export const ownedParts = memoizePerObject(
+  (_: Graph, span: Span, axis: TileAxis, tiles: number) => [span.from, span.to, axis, tiles].join(),
+  partsOf
+)
 
 /** The parts of one tile. */
 export const partsOfTile = (parts: OwnedParts, index: number): ReadonlyMap<number, Interval> =>
@@ -57,6 +52,10 @@ export const partsOfTile = (parts: OwnedParts, index: number): ReadonlyMap<numbe
 
 const single: Interval = { from: 0, to: 1 }
 
+/**
+ * What the ops of a span read and hold along an axis, found backwards from the `parts` of its
+ * outputs that a tile makes (Xu 2022, Listing 4).
+ */
 export const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<number, Interval>): AxisTile => {
   const [held, owned] = [new Map(parts), new Map(parts)]
   const readings: Reading[] = []

@@ -1,3 +1,4 @@
+import { memoizePerObject } from '../memoize'
 import type { Graph } from './graph'
 import type { Span } from './span'
 
@@ -10,17 +11,9 @@ export interface BoundaryTensors {
   readonly outputs: readonly number[]
 }
 
-const knownBoundaries = new WeakMap<Graph, Map<number, BoundaryTensors>>()
-
-/** The tensors at a span's ends; remembered. */
-export const boundaryTensors = (graph: Graph, { from, to }: Span): BoundaryTensors => {
-  const known = knownBoundaries.get(graph) ?? new Map<number, BoundaryTensors>()
-  knownBoundaries.set(graph, known)
-  const place = from * (graph.nodes.length + 1) + to
-  const found = known.get(place) ?? findBoundaries(graph, { from, to })
-  known.set(place, found)
-  return found
-}
+/** Tells whether something from a position on reads a tensor. */
+export const isLiveAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
+  readers[tensor]!.some((reader) => reader >= position)
 
 const findBoundaries = (graph: Graph, { from, to }: Span): BoundaryTensors => {
   const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
@@ -31,9 +24,8 @@ const findBoundaries = (graph: Graph, { from, to }: Span): BoundaryTensors => {
   }
 }
 
-/** Tells whether something from a position on reads a tensor. */
-export const isLiveAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
-  readers[tensor]!.some((reader) => reader >= position)
+/** The tensors at a span's ends; remembered. */
+export const boundaryTensors = memoizePerObject(({ nodes }: Graph, { from, to }: Span) => from * (nodes.length + 1) + to, findBoundaries)
 
 /**
  * The tensors, the network's input left out, that are made before a position and read from there

@@ -4,4 +4,5 @@
  */
 export type Extents = readonly [batch: number, channels: number, height: number, width: number]
 
+/** Elements of a tensor. */
 export const elementCount = (extents: Extents): number => extents.reduce((product, extent) => product * extent, 1)

@@ -97,6 +97,7 @@ export interface Shard {
   readonly index: number
 }
 
+/** The extents of a tensor: 0 is the network's input, n the output of node n - 1. */
 export const extentsOfTensor = ({ input, nodes }: Pick<Graph, 'input' | 'nodes'>, tensor: number): Extents =>
   tensor === 0 ? input : nodes[tensor - 1]!.output
 

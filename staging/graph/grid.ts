@@ -33,7 +33,7 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
 }
 
 /** Tells whether an output's slice reads a slice of the input. */
-export const isSliced = (access: AxisAccess): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
+const isSliced = (access: AxisAccess): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**
  * Dimensions along which a segment can be fused-tiled (Xu 2022, Listing 3, FTdimsIntersect): those

@@ -41,6 +41,7 @@ export const partition = (extent: number, tiles: number): Partition => {
   }
 }
 
+/** The parts of a partition in their order. */
 export const allParts = ({ count, part }: Partition): readonly Interval[] => Array.from({ length: count }, (_, index) => part(index))
 
 /**

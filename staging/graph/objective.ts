@@ -151,9 +151,6 @@ const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
   if (!(Number.isSafeInteger(count) && count >= 1 && Number.isSafeInteger(index) && index >= 0 && index < count))
     return `there is no rank ${index} of ${count} that share rows; count ranks from 0`
   if (count > Math.min(mostRanks, input[2])) return `${count} ranks cannot share the ${input[2]} rows of an image; start fewer`
-  const pool = nodes.find(({ accumulatesMaxima }) => accumulatesMaxima)
-  if (pool !== undefined)
-    return `${pool.name} (${pool.op}) takes the maximum of whole images, which ranks that share rows do not compare yet; share micro-batches instead`
   return segmentTiling({ ...graph, shard }, { from: 0, to: nodes.length }, untiled) === undefined
     ? `some of ${count} ranks that share rows would see nothing but padding; start fewer`
     : undefined

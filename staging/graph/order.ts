@@ -5,6 +5,7 @@ import { requestedCheckpoints } from './directives'
 /** The order in which the model's ops run: positions in its flattened list. */
 export type Order = readonly number[]
 
+/** The order in which the model's layers are written. */
 export const sourceOrder = (graph: Graph): Order => graph.nodes.map((_, position) => position)
 
 /**

@@ -6,6 +6,7 @@ export interface ResampledAxis {
   readonly outExtent: number
 }
 
+/** One axis of a resize, of the whole tensors. */
 export interface ResizedAxis extends ResampledAxis {
   /** Else nearest. */
   readonly bilinear: boolean

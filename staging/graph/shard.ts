@@ -1,3 +1,4 @@
+import { memoizePerObject } from '../memoize'
 import type { Graph, Node, Shard } from './graph'
 import { fusibleTileAxes, ownedExtent } from './grid'
 import { effectiveTileCount } from './interval'
@@ -9,21 +10,15 @@ const hasRowsForAll = (node: Node, count: number): boolean => {
   return rows >= count && effectiveTileCount(rows, count) === count
 }
 
-const knownLacks = new WeakMap<readonly Node[], Map<number, readonly number[]>>()
-
 /** By position: the first op from there on that has too few rows for all ranks. */
-const nextLacks = ({ nodes }: Graph, count: number): readonly number[] => {
-  const known = knownLacks.get(nodes) ?? new Map<number, readonly number[]>()
-  knownLacks.set(nodes, known)
-  const found =
-    known.get(count) ??
+const nextLacks = memoizePerObject(
+  (_: readonly Node[], count: number) => count,
+  (nodes, count) =>
     nodes.reduceRight<readonly number[]>(
       (after, node, position) => [hasRowsForAll(node, count) ? (after[0] ?? nodes.length) : position, ...after],
       []
     )
-  known.set(count, found)
-  return found
-}
+)
 
 /**
  * The part that a rank has in the tiles of a span, where ranks share rows: those of a span whose
@@ -32,6 +27,6 @@ const nextLacks = ({ nodes }: Graph, count: number): readonly number[] => {
  */
 export const shardOf = (graph: Graph, span: Span): Shard | undefined => {
   const { shard } = graph
-  if (shard === undefined || nextLacks(graph, shard.count)[span.from]! < span.to) return undefined
+  if (shard === undefined || nextLacks(graph.nodes, shard.count)[span.from]! < span.to) return undefined
   return fusibleTileAxes(graph, span).includes('H') ? shard : undefined
 }

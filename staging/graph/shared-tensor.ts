@@ -1,3 +1,4 @@
+import { memoizePerObject } from '../memoize'
 import { boundaryTensors } from './boundary-tensors'
 import { extentsOfTensor, reduces, type Graph, type Shard } from './graph'
 import { allParts, effectiveTileCount, partition, unionInterval, type Interval } from './interval'
@@ -45,8 +46,6 @@ interface RowsOfRanks {
   readonly held: ReadonlyMap<number, readonly Interval[]>
 }
 
-const knownRows = new WeakMap<Graph, Map<string, RowsOfRanks>>()
-
 const findRows = (graph: Graph, segment: TiledSpan, count: number): RowsOfRanks => {
   const rows: { readonly owned: Map<number, Interval[]>; readonly held: Map<number, Interval[]> } = { owned: new Map(), held: new Map() }
   const { inputs } = boundaryTensors(graph, segment)
@@ -64,14 +63,7 @@ const findRows = (graph: Graph, segment: TiledSpan, count: number): RowsOfRanks 
 }
 
 /** The rows of each rank; remembered. */
-const rowsOfRanks = (graph: Graph, segment: TiledSpan, count: number): RowsOfRanks => {
-  const known = knownRows.get(graph) ?? new Map<string, RowsOfRanks>()
-  knownRows.set(graph, known)
-  const key = [segment.from, segment.to, segment.grid.H, count].join()
-  const found = known.get(key) ?? findRows(graph, segment, count)
-  known.set(key, found)
-  return found
-}
+const rowsOfRanks = memoizePerObject((_: Graph, { from, to, grid }: TiledSpan, count: number) => [from, to, grid.H, count].join(), findRows)
 
 /** By rank, what it owns and what its tiles of readers hold: all of it where there are none. */
 const rowsHeld = (

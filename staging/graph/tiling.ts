@@ -131,6 +131,10 @@ export const tileRuns = (
 /** Runs along the three dimensions, or undefined when the grid is too fine (see `tileRuns`). */
 export type SegmentTiling = { readonly [A in TileAxis]: readonly TileRun[] }
 
+/**
+ * The tiles of a span in a grid, as runs of equal ones; undefined where some tile, of some rank,
+ * would own or read nothing.
+ */
 export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTiling | undefined => {
   const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, span, axis, grid[axis]))
   const shard = shardOf(graph, span)

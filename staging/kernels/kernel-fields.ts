@@ -58,7 +58,7 @@ export const kernelFields = {
   zero: sizes('bytes'),
   channelCount: integers('channels'),
   updateRunning: { ...integers('channels'), ...reals('momentum') },
-  mergeMoments: integers('rows', 'parts'),
+  mergeParts: integers('rows', 'parts'),
   addSums: integers('count', 'parts'),
   normaliseParameters: integers('images', 'channels'),
   linear: { ...sizes('batch'), ...integers('inFeatures', 'outFeatures') },

@@ -34,6 +34,7 @@ export const kernelTable = {
 
 /** The name of a kernel. */
 export type KernelKind = keyof typeof kernelTable
+/** The names of all kernels; a name's position is its code in a Program. */
 export const kernelKinds = Object.keys(kernelTable) as readonly KernelKind[]
 
 const kernelCodes: ReadonlyMap<KernelKind, number> = new Map(kernelKinds.map((kind, code) => [kind, code]))
@@ -42,6 +43,7 @@ const kernelCodes: ReadonlyMap<KernelKind, number> = new Map(kernelKinds.map((ki
 const fieldNames = map(({ fields }: KernelRow): readonly string[] => Object.keys(fields))<KernelKind>(kernelTable)
 
 type FieldsOf<K extends KernelKind> = (typeof kernelTable)[K]['fields']
+/** The names of a kernel's operands. */
 export type OperandsOf<K extends KernelKind> = keyof (typeof kernelTable)[K]['operands']
 
 /** One kernel with all its numbers fixed; a Program holds each distinct one once. */
@@ -77,6 +79,7 @@ export const keyOfKernel = (kernel: Kernel): string => encodeKernel(kernel).join
 /** What is declared of a kernel, whichever it is. */
 export const rowOf = (kind: KernelKind): KernelRow => kernelTable[kind]
 
+/** Tells whether a launch of a kernel may leave an operand out. */
 export const isOptional = (kind: KernelKind, operand: string): boolean => (rowOf(kind).optional ?? []).includes(operand)
 
 /** Whether a kernel may write in the very place where it reads this operand. */

@@ -67,6 +67,7 @@ const blocks: { readonly [L in Layout]: Blocks } = {
   Ohwi16o2i: { out: 16, in: 2 }
 }
 
+/** A layout's number in the fields of kernels. */
 export const layoutCode = (layout: Layout): number => layouts.indexOf(layout)
 
 const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multiple) * multiple

@@ -11,6 +11,7 @@ export type Precision = 'float32' | 'float64' | 'bf16'
  */
 export type DevicePrecision = Precision | 'tf32'
 
+/** The type in which activations are stored by a device that computes in a precision. */
 export const storedPrecision = (precision: DevicePrecision): Precision => (precision === 'tf32' ? 'float32' : precision)
 
 /** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
@@ -22,6 +23,7 @@ export interface ElementSizes {
   readonly parameterBytes: number
 }
 
+/** Bytes of an element by precision. */
 export const elementSizes = (precision: Precision): ElementSizes => {
   const parameterBytes = parameterType(precision) === 'float64' ? 8 : 4
   return { activationBytes: precision === 'bf16' ? 2 : parameterBytes, parameterBytes }

@@ -162,6 +162,7 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   }),
   globalMaxPoolForward: tile(1),
   globalMaxPoolBackward: tile(1),
+  mergeMaxima: ({ rows, parts }) => ({ flops: 0, elements: rows, parameters: 4 * rows * (parts + 1) }),
   addBias: tile(2),
   sumBias: tile(1),
   pixelCrossEntropyForward: smooth(1),

@@ -57,7 +57,7 @@ const withoutTarget = <G extends Graph>(graph: G): G => ({
 })
 
 /** A graph that computes the same function every time; nodes stay where they are. */
-export const withoutRandomness = (graph: Graph): Graph => ({
+const withoutRandomness = (graph: Graph): Graph => ({
   ...graph,
   nodes: graph.nodes.map((node) => {
     const { withoutRandomness } = recordOf(node.op)

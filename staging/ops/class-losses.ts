@@ -80,12 +80,14 @@ const backward = (scope: TileScope, step: Step<ClassLossNode>, gradients: StepGr
 
 const ofClasses = { saves: { input: 'always' }, inPlace: false, outputLayout: plainLayout, forward, backward } as const
 
+/** A loss of the scores of images, each by its class. */
 export const classLoss: OpLowering<'classLoss'> = {
   ...ofClasses,
   access: rowReductionAccess,
   inEvaluation: ({ loss }) => ({ loss })
 }
 
+/** A loss of the scores of pixels, each by its class. */
 export const pixelLoss: OpLowering<'pixelLoss'> = {
   ...ofClasses,
   access: reductionAccess,

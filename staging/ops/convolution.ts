@@ -66,6 +66,7 @@ export const requireParameters = (
   bias: parameters!.bias
 })
 
+/** Convolution by windows, with groups and dilation; by Winograd where a plan says so. */
 export const conv2d: OpLowering<'conv2d'> = {
   access: windowAccess,
   parameters: (args, inChannels) =>

@@ -33,7 +33,9 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(negativeSlope: (args: ArgsOf<
   }
 }
 
+/** max(x, 0); its gradient is 0 at 0. */
 export const relu = rectifier<'relu'>(() => 0)
+/** x above 0, slope x below. */
 export const leakyRelu = rectifier<'leakyRelu'>(({ slope = 0.01 }) => slope)
 
 const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dropout'>>) => ({

@@ -79,6 +79,7 @@ const broadcastAdd = joinWith([['input'], ['second'], ['add', 0, 1]], {})
 /** Multiplies two tensors; each operand's gradient is the output's times the other operand. */
 export const mul = joinWith([['input'], ['second'], ['mul', 0, 1]], { input: 'always' })
 
+/** Adds two tensors, the second one perhaps broadcast from [B, C, 1, 1]; the gradient passes on. */
 export const add: OpLowering<'add'> = {
   access: sameAccess,
   saves: {},
@@ -117,6 +118,7 @@ const copyFields = (
 const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
+/** Joins tensors along their channels. */
 export const concat: OpLowering<'concat'> = {
   access: sameAccess,
   saves: {},

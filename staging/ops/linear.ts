@@ -36,6 +36,7 @@ export const flatten: OpLowering<'flatten'> = {
     )
 }
 
+/** A product of rows of features by a weight [out, in], and a bias. */
 export const linear: OpLowering<'linear'> = {
   access: sameAccess,
   parameters: ({ out, bias }, inFeatures) => weightAndBias([out, inFeatures], out, bias),

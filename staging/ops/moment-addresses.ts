@@ -5,6 +5,7 @@ import type { Region } from '../lowering/ir/tile-tensor'
 import type { Step } from '../lowering/scope/op-step'
 import type { ModelScope } from '../lowering/scope/scope'
 
+/** Bytes of a float64. */
 export const doubleBytes = 8
 
 /**

@@ -49,6 +49,7 @@ export const pixelShuffle: OpLowering<'pixelShuffle'> = {
     shuffle(scope, { fine: destination!, coarse: source!, ...args, before: [rows.padBefore, columns.padBefore] }, 1)
 }
 
+/** Squares of factor x factor pixels become as many channels. */
 export const pixelUnshuffle: OpLowering<'pixelUnshuffle'> = {
   access: ({ factor }) => imageAccess(() => ({ kind: 'window', kernel: factor, stride: factor, dilation: 1, padBefore: 0, padAfter: 0 })),
   saves: {},
@@ -69,6 +70,7 @@ const shuffleChannels = ({ builder }: TileScope, source: TileTensor, destination
   )
 }
 
+/** Interleaves the channels of groups; the gradient is taken back by the other factor. */
 export const channelShuffle: OpLowering<'channelShuffle'> = {
   access: sameAccess,
   saves: {},
@@ -94,6 +96,7 @@ const shiftChannels = ({ builder }: TileScope, source: TileTensor, destination: 
   )
 }
 
+/** Some of the channels, from `start` on; the gradient of the others is 0. */
 export const narrow: OpLowering<'narrow'> = {
   access: sameAccess,
   saves: {},

@@ -37,6 +37,10 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
 /** Statistics of each image by itself. */
 const ofImages = (groups: number, eps = 1e-5): Statistics => ({ groups, perImage: 1, epsilon: eps, fromInput: true, momentum: undefined })
 
+/**
+ * Normalises each channel over the batch, and learns running statistics; with these alone where it
+ * is frozen.
+ */
 export const batchNorm = normalisation<'batchNorm'>(
   {
     statistics: ({ eps = 1e-5, momentum = 0.1, frozen = false }, channels) => ({
@@ -51,5 +55,7 @@ export const batchNorm = normalisation<'batchNorm'>(
   true,
   ['runningMean', 'runningVariance']
 )
+/** Normalises groups of channels of each image. */
 export const groupNorm = normalisation<'groupNorm'>({ statistics: ({ groups, eps }) => ofImages(groups, eps) }, true)
+/** Normalises each channel of each image; without weight and bias unless they are asked for. */
 export const instanceNorm = normalisation<'instanceNorm'>({ statistics: ({ eps }, channels) => ofImages(channels, eps) }, false)

@@ -10,6 +10,7 @@ import type { WeightForms } from '../lowering/scope/parameters'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import type { DeviceModel } from '../devices/device-model'
 
+/** A node of a graph whose op is one of P. */
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
 /** A tile of what an op that accumulates overlaps reads. */
@@ -91,7 +92,9 @@ export interface OpLowering<P extends Op> {
   readonly backward: ((scope: TileScope, step: Step<NodeFor<P>>, gradients: StepGradients) => void) | 'identity' | 'reduction'
 }
 
+/** The output layout of ops that any layout serves: that of the input. */
 export const sameLayout = (_: unknown, source: Layout): Layout => source
+/** The output layout of ops that read and write row-major tensors alone. */
 export const plainLayout = (): Layout => 'plain'
 
 /** A weight of this shape, and one bias an output channel. */

@@ -77,6 +77,7 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
 /** One whose derivative is known from its output. */
 const pointwiseOfOutput = pointwiseWith({ output: true })
 
+/** A function of single elements by its expression, which devices compile or interpret. */
 export const pointwise: OpLowering<'pointwise'> = {
   ...pointwiseWith({ input: 'always' }),
   variant: ({ args }) => (args.derivativeOfOutput === undefined ? undefined : pointwiseOfOutput)

@@ -14,6 +14,7 @@ const fields = (step: StepGeometry<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
   ...windowFields(windowOf(step.node.args), step)
 })
 
+/** The largest of each window; backward finds it by its index, which forward keeps. */
 export const maxPool2d: OpLowering<'maxPool2d'> = {
   access: windowAccess,
   saves: { indices: true },
@@ -39,6 +40,7 @@ const averageFields = (step: Step<NodeFor<'avgPool2d'>>) => ({
   ...fields(step)
 })
 
+/** The mean of each window. */
 export const avgPool2d: OpLowering<'avgPool2d'> = {
   access: windowAccess,
   saves: {},

@@ -31,6 +31,10 @@ const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
   ...resampledFields(step)
 })
 
+/**
+ * Interpolates, bilinear or nearest, by absolute coordinates, so that tiles find what the whole
+ * finds.
+ */
 export const resize: OpLowering<'resize'> = {
   access: ({ mode, alignCorners = false }, input, output) =>
     imageAccess((index) => ({
@@ -62,6 +66,7 @@ type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
  */
 const isGlobal = ({ out }: NodeFor<'adaptiveAvgPool2d'>['args']): boolean => [out].flat().every((extent) => extent === 1)
 
+/** Means over as many windows as the output has pixels; over all pixels where it has one. */
 export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
   access: (args, input, output) =>
     isGlobal(args)

@@ -34,6 +34,7 @@ const fields = (scope: TileScope, step: TransposedStep, weightLayout: Layout) =>
   }
 }
 
+/** The transpose of a convolution: each input pixel adds to a window of outputs. */
 export const convTranspose2d: OpLowering<'convTranspose2d'> = {
   access: (args) => {
     const { kernel, stride, dilation, padding } = transposedWindowOf(args)

@@ -1,5 +1,6 @@
 import { type SectionLoad, type SectionedBuffers, createSectionLoad } from './section-load'
 
+/** What a search for offsets within a capacity came to. */
 export interface SearchResult {
   /** `impossible` is proved; `limit` leaves it open. */
   readonly verdict: 'found' | 'impossible' | 'limit'

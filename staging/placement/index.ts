@@ -4,6 +4,7 @@ import type { Allocator } from './placement'
 import { placeStatic } from './static'
 import { virtual } from './virtual'
 
+/** The ways to place buffers, by name. */
 export const allocators = { static: placeStatic, 'best-fit': bestFit, gtbm, virtual } satisfies Record<string, Allocator>
 
 /** The name of a way to place buffers. */

@@ -1,6 +1,7 @@
 import type { Buffer, UnplacedInstruction } from '../lowering/ir/builder'
 import type { Lifetime } from './placement'
 
+/** A lifetime, and whose it is. */
 export interface BufferLifetime extends Lifetime {
   readonly buffer: Buffer
 }

@@ -20,6 +20,7 @@ interface Hole {
   readonly stop: number
 }
 
+/** A heap in which nothing is allocated. */
 export const createHeap = (): Heap => {
   let holes: readonly Hole[] = []
   let top = 0

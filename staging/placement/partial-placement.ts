@@ -23,6 +23,7 @@ export interface PartialPlacement {
   readonly clear: () => void
 }
 
+/** A placement within `capacity` bytes of which nothing is placed. */
 export const createPartialPlacement = (buffers: SectionedBuffers, capacity: number): PartialPlacement => {
   const { sections, from, to, bytes } = buffers
   const count = bytes.length

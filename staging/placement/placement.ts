@@ -29,6 +29,7 @@ export interface PageRun {
   readonly count: number
 }
 
+/** What an allocator must keep to, and how long it may take. */
 export interface PlacementOptions {
   /** Alignment in bytes: every offset is a multiple of it. */
   readonly alignment: number
@@ -50,6 +51,7 @@ export type Allocator = (lifetimes: readonly Lifetime[], options: PlacementOptio
  */
 export const alignment = 64
 
+/** The least multiple of `granule`, in bytes, that holds so many bytes. */
 export const alignUp = (bytes: number, granule = alignment): number => Math.ceil(bytes / granule) * granule
 
 /** Most bytes live at once, and when: no placement can be lower. */

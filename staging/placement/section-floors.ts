@@ -29,6 +29,7 @@ const maxBridging = 8
 const indicesWhere = (count: number, holds: (index: number) => boolean): Int32Array =>
   Int32Array.from(Array.from({ length: count }, (_, index) => index).filter(holds))
 
+/** The floors of a partial placement; `measure` finds them. */
 export const createSectionFloors = ({ buffers, capacity, offsets, isPlaced, left }: PartialPlacement): SectionFloors => {
   const { sections, from, to, bytes } = buffers
   const columns = () => new Float64Array(sections)

@@ -31,7 +31,7 @@ interface SearchOptions {
   readonly stepLimit: number
 }
 
-export type SectionSearch = (options: SearchOptions) => SearchResult
+type SectionSearch = (options: SearchOptions) => SearchResult
 
 /**
  * Searches for offsets within a capacity, depth first, by sections: something that is left must lie

@@ -31,6 +31,7 @@ const needed = (steps: readonly Step[], result: number): Expression => {
   })
 }
 
+/** An expression builder that has written nothing. */
 export const createExpressionBuilder = (): ExpressionBuilder => {
   const { steps, append } = createStepList()
   const constant = (value: number): number => append('constant', value)

@@ -1,5 +1,6 @@
 import type { PointwiseArguments } from '../../dsl'
 import { maxExpressionSteps, type Expression } from '../../dsl/internal'
+import { memoizePerObject } from '../memoize'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
 import { encodeExpression, maxRegisters, stepNumbers } from './encode'
 
@@ -16,23 +17,19 @@ type Wanted = 'value' | Variable
 /** Undefined where it needs more values at once than devices have. */
 type Encoded = readonly number[] | undefined
 
-const known = new WeakMap<Expression, Map<string, Encoded>>()
-
 /** Encoded expressions are remembered: plans are made of thousands of launches of each. */
-const memoizeExpression = (expression: Expression, key: string, make: () => Expression): Encoded => {
-  const codes = known.get(expression) ?? new Map<string, Encoded>()
-  known.set(expression, codes)
-  if (!codes.has(key)) codes.set(key, encodeExpression(make()))
-  return codes.get(key)
-}
+const encodeOnce = memoizePerObject(
+  (_: Expression, key: string, __: () => Expression) => key,
+  (_, __, make): Encoded => encodeExpression(make())
+)
 
 type Function = Pick<PointwiseArguments, 'expression' | 'derivativeOfOutput'>
 
 const encodeFunction = ({ expression, derivativeOfOutput }: Function, wanted: Wanted): Encoded => {
-  if (wanted === 'value') return memoizeExpression(expression, wanted, () => expression)
+  if (wanted === 'value') return encodeOnce(expression, wanted, () => expression)
   return wanted === 'input' && derivativeOfOutput !== undefined
-    ? memoizeExpression(derivativeOfOutput, 'of output', () => timesGradient(derivativeOfOutput))
-    : memoizeExpression(expression, wanted, () => gradientBy(expression, wanted))
+    ? encodeOnce(derivativeOfOutput, 'of output', () => timesGradient(derivativeOfOutput))
+    : encodeOnce(expression, wanted, () => gradientBy(expression, wanted))
 }
 
 /** Why devices cannot run a function or its gradients; undefined where they can. */

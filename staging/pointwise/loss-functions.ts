@@ -3,9 +3,7 @@ import { constant, expressionOf, familyOf, leaf, parseLoss, where, type LossName
 import { gradientBy } from './differentiate'
 import { encodeExpression } from './encode'
 
-/**
- * Of the Tversky index of each image and class, (I + smooth) / (I + alpha FP + beta FN + smooth).
- */
+/** The Tversky index of each image and class, (I + smooth) / (I + alpha FP + beta FN + smooth). */
 export interface Overlap {
   readonly alpha: number
   readonly beta: number

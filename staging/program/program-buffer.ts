@@ -15,6 +15,7 @@ export const bufferKinds = [
   'gradients of activations',
   'workspace'
 ] as const
+/** What a buffer holds, in the words of reports. */
 export type BufferKind = (typeof bufferKinds)[number]
 
 /** Rows of a tensor, half-open. */

@@ -7,15 +7,21 @@ import type { ProgramBuffer, RowShare } from './program-buffer'
  * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder
  * checks again.
  *
- * launch  [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for
- * each operand] loop    [2, axis, count, length]: the next `length` numbers run for tile index 0 ..
- * count - 1 of `axis` copy    [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then
- * (base, three strides) on the device and on the host] record  [4, engine, event] wait    [5,
- * engine, event] load    [6, and so on as launch]: of a loadImage, on the engine `to-device` map
- * [7, address, memory, bytes]: with pages alone, outside of loops, as unmap; on the engine
- * `compute` unmap   [8, address, bytes] allToAll [9, ranks, bytes, sendStride,
- * receiveStride, then (base, three strides) of what is sent and of what is received] exchange
- * [10, ranks, sends, receives, then (rank, bytes, base) of each]
+ * - launch [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for
+ *   each operand]
+ * - loop [2, axis, count, length]: the next `length` numbers run for tile index 0 .. count - 1 of
+ *   `axis`
+ * - copy [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then (base, three strides) on
+ *   the device and on the host]
+ * - record [4, engine, event]
+ * - wait [5, engine, event]
+ * - load [6, and so on as launch]: of a loadImage, on the engine `to-device`
+ * - map [7, address, memory, bytes]: with pages alone, outside of loops, as unmap; on the engine
+ *   `compute`
+ * - unmap [8, address, bytes]
+ * - allToAll [9, ranks, bytes, sendStride, receiveStride, then (base, three strides) of what is
+ *   sent and of what is received]
+ * - exchange [10, ranks, sends, receives, then (rank, bytes, base) of each]
  *
  * An `allToAll` runs on the engine `network`: `bytes` from sent + j * sendStride go to rank j, and
  * as many come from it to received + j * receiveStride, for each of the `ranks`, this one included.
@@ -44,9 +50,15 @@ export const spaces = ['none', 'arena', 'exchange', 'index'] as const
  */
 export type Space = (typeof spaces)[number]
 
+/**
+ * The axes along which tiles are cut: batch, height and width. The position of a name is its code
+ * in a Program.
+ */
 export const tileAxes = ['B', 'H', 'W'] as const
+/** The name of an axis along which tiles are cut. */
 export type TileAxis = (typeof tileAxes)[number]
 
+/** The first number of each kind of instruction. */
 export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8, allToAll: 9, exchange: 10 } as const
 
 /** The position of a name is its code in a Program. */
@@ -200,7 +212,12 @@ export interface Section {
   readonly stepIo: readonly StepIoEntry[]
 }
 
+/**
+ * The names of sections: a training or forward step; filling and saving weights and optimizer
+ * state; an optimizer's update; scores; and a sum of gradients over ranks.
+ */
 export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate', 'reduce'] as const
+/** The name of a section of a Program. */
 export type SectionName = (typeof sectionNames)[number]
 
 /**

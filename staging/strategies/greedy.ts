@@ -17,9 +17,12 @@ export const greedySwapIntervals = (timeline: Timeline, target: number): readonl
   return noWait(timeline, first, target)
 }
 
+/** How many peaks a schedule is tried for. */
 export const targetCount = 48
 
+/** GREEDY's schedules (Beaumont 2020, section 4.2), one for each of some target peaks. */
 export const greedySchedules = (seen: Timeline): readonly Schedule[] =>
   targets(seen, targetCount).map((target) => () => greedySwapIntervals(seen, target))
 
+/** GREEDY (Beaumont 2020, section 4.2) for a plain step, whose tensors wait on the host whole. */
 export const greedy: Strategy = { ...swappingWhole(greedySchedules), partOf: 'dynprog' }

@@ -17,6 +17,7 @@ export { strategyNames, type StrategyName } from '../../dsl'
 /** A strategy that fills in decisions by itself. */
 export type Planner = Exclude<StrategyName, 'auto'>
 
+/** The strategies by their names, but `auto`, which asks them. */
 export const strategies: Readonly<Record<Planner, Strategy>> = {
   plain,
   chen,
@@ -32,4 +33,5 @@ export const strategies: Readonly<Record<Planner, Strategy>> = {
   dynprog
 }
 
+/** The names of all strategies but `auto`. */
 export const planners = Object.keys(strategies) as readonly Planner[]

@@ -30,7 +30,7 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
   })
 }
 
-/** Of a step without tiles. */
+/** Bytes of the largest tensor of a step without tiles. */
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
   Math.max(...heldBytes(createModelScope(graph, device, createPool())))
 
@@ -41,6 +41,7 @@ export interface ReadBytes {
   readonly own: number
 }
 
+/** Estimates, for any span of a model, the bytes that its backward reads of its own tensors. */
 export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadBytes) => {
   const sizes = heldBytes(scope)
   const { graph } = scope

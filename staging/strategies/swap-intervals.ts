@@ -28,6 +28,7 @@ const inCreationOrder = ({ tensors }: Timeline, stays: readonly StageInterval[])
   return [...stays].sort((a, b) => places.get(a.tensor.name)! - places.get(b.tensor.name)! || a.freed - b.freed)
 }
 
+/** Stays on the host as a plan writes them, by timepoints. */
 export const createSwapSchedule = (timeline: Timeline, stays: readonly StageInterval[]): SwapSchedule =>
   inCreationOrder(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn, again }) => {
     const timepoint = (stage: number): number => timeline.stages[stage]!.timepoint
@@ -59,6 +60,7 @@ export const occupancy = ({ stages, tensors }: Timeline, stays: readonly StageIn
     }
   )
 
+/** The most bytes on the device in any stage. */
 export const peakOf = (timeline: Timeline, stays: readonly StageInterval[]): number => Math.max(...occupancy(timeline, stays))
 
 /** Stays by one of their stages. */

@@ -8,8 +8,8 @@ import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 
 /**
- * Of plain's one segment, untiled and kept, what waits on the host by each of these schedules that
- * is worth lowering.
+ * A strategy that moves tensors of plain's one segment, untiled and kept, to the host, by each of
+ * some schedules that is worth lowering.
  */
 export const swappingWhole = (
   schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly Schedule[]

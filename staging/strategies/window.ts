@@ -59,6 +59,10 @@ export const windowSwapIntervals = (timeline: Timeline, target: number, windowBy
 export const shares = [0.25, 0.5, 1, 2]
 const targetCount = 32
 
+/**
+ * The schedule-window (Hayakawa 2020, section 3) for a plain step, whose tensors wait on the host
+ * whole.
+ */
 export const window: Strategy = swappingWhole((seen) =>
   targets(seen, targetCount).flatMap((target) =>
     shares.map((share) => () => windowSwapIntervals(seen, target, share * (target - seen.persistentBytes)))

@@ -13,6 +13,7 @@ export interface SectionStores {
   readonly exchangeBytes: number
 }
 
+/** Tells whether a number is whole and above 0. */
 export const isCount = (value: number): boolean => Number.isSafeInteger(value) && value > 0
 
 /** Returns the bytes of the addresses of the arena, of which not all need have memory at once. */

@@ -10,6 +10,7 @@ export interface Coordinates {
   readonly radices: readonly number[]
 }
 
+/** A product of half-open ranges of digits, `low` to `high`. */
 export interface Box {
   readonly low: readonly number[]
   readonly high: readonly number[]
@@ -72,6 +73,7 @@ export const bytesOfBox = ({ strides }: Coordinates, { low, high }: Box): readon
 
 const covers = (outer: Box, inner: Box): boolean => outer.low.every((low, k) => low <= inner.low[k]! && outer.high[k]! >= inner.high[k]!)
 
+/** Tells whether two boxes of the same coordinates share a byte. */
 export const overlap = (a: Box, b: Box): boolean => a.low.every((low, k) => low < b.high[k]! && b.low[k]! < a.high[k]!)
 
 /** `box` without `hole`, as disjoint boxes. */
@@ -88,6 +90,7 @@ const without = (box: Box, hole: Box): readonly Box[] => {
   return pieces
 }
 
+/** Boxes without some others, as disjoint boxes where they were disjoint. */
 export const subtract = (boxes: readonly Box[], holes: readonly Box[]): readonly Box[] => {
   let left = boxes
   for (const hole of holes) {

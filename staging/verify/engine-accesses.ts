@@ -49,6 +49,7 @@ export interface EngineAccesses {
   readonly forget: () => void
 }
 
+/** The accesses of engines that have not begun. */
 export const createEngineAccesses = (
   stores: readonly Store[],
   coordinates: ProgramEvents['coordinates'],

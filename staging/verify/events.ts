@@ -41,6 +41,7 @@ export interface Access {
   readonly range: readonly [number, number]
 }
 
+/** Tells whether two accesses of one store touch the same bytes in every iteration. */
 export const sameBytes = (a: Access, b: Access): boolean =>
   a.base === b.base &&
   a.run === b.run &&
@@ -54,6 +55,7 @@ export interface Mapping {
   readonly bytes: number
 }
 
+/** What a section does, in its order: accesses, maps, and what engines record and wait for. */
 export type Event =
   | {
       readonly kind: 'access'

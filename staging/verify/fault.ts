@@ -25,8 +25,10 @@ export interface Place {
   readonly kernel: string
 }
 
+/** An instruction in words: "step, instruction 3.1 (gather)". */
 export const placeText = ({ section, path, kernel }: Place): string => `${section}, instruction ${path.join('.')} (${kernel})`
 
+/** A half-open range of bytes in words. */
 export const rangeText = ([from, to]: readonly [number, number]): string => `bytes ${from} .. ${to}`
 
 /**

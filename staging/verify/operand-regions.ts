@@ -25,6 +25,7 @@ const rows: RegionRows<KernelKind> = {
   ...optimizerRegions
 }
 
+/** The bytes that a kernel touches of an operand, and what it does with them. */
 export interface OperandRegion {
   readonly name: string
   readonly use: Use

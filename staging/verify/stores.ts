@@ -2,6 +2,7 @@ import { stepIoElementBytes, type Program } from '../program/program'
 import type { Store } from './events'
 import { sectionsOf } from './sections'
 
+/** What sentences call the spaces of memory. */
 export const spaceNames = { arena: 'the arena', host: 'the host pool', exchange: 'the exchange buffer' } as const
 
 /**

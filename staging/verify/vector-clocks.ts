@@ -16,6 +16,7 @@ export interface VectorClocks {
   readonly seenByAll: (engine: number) => number
 }
 
+/** Clocks of engines that have begun nothing. */
 export const createVectorClocks = (): VectorClocks => {
   const clocks: number[][] = engines.map(() => engines.map(() => 0))
   const recorded = new Map<number, readonly number[]>()

@@ -204,6 +204,18 @@ for (const target of targets) {
     close(sums!, [531, 642], target)
   })
 
+  test(`of the maxima of ranks the largest is taken, of equals the first in place, ${name}`, async () => {
+    // The largest; the first of equals, which a later rank has; a NaN; the only one that there is.
+    const parts = Float64Array.of(2, 1, 3, 9, 7, 4, 0, 0, 5, 8, 3, 6, NaN, 9, -1, 7)
+    const [, maxima, largest] = await runKernel(
+      { kind: 'mergeMaxima', rows: 4, parts: 2 },
+      [parts, new Float64Array(8), [0, 0, 0, 0]],
+      target
+    )
+    assert.equal(Array.from(maxima!), [5, 8, 3, 6, NaN, 9, -1, 7])
+    assert.equal(Array.from(largest!), [5, 3, NaN, -1])
+  })
+
   test(`two tensors are added and rectified, into either of them, ${name}`, async () => {
     const [first, second] = [wave(100, 1), wave(100, 2)]
     for (const slope of [1, 0, 0.5]) {

@@ -57,6 +57,14 @@ test('a rank receives the rows that it reads of others, the gradients of its own
   assert.is(exchanged.get('gradients')!.bytes, 434 * 4)
 })
 
+test('ranks exchange rows in bf16, and sums over them in float32', async () => {
+  const { ranks } = await onRanks({ network: '10Gb/s,20us', precision: 'bf16' })
+  const exchanged = new Map(ranks!.exchanged.map((one) => [one.what, one]))
+  const received = ranks!.receivedBytes.reduce((sum, bytes) => sum + bytes, 0) - exchanged.get('statistics')!.bytes
+  assert.is(received, exchanged.get('rows')!.bytes)
+  assert.is((received - 8 * 4) % (32 * 4 * 2), 0)
+})
+
 test('rows of many images with many channels are shared, and proved as fast as those of one', async () => {
   const deep = model({
     name: 'deep',
@@ -155,7 +163,6 @@ test('the command says how ranks share a step, what they exchange and what they 
 for (const [what, more, sentence] of [
   ['a forward pass', { evaluate: true }, '--ranks is for training steps: leave --evaluate out'],
   ['a host budget', { hostBudget: '1GB' }, '--host-budget is not for --ranks yet: leave it out'],
-  ['bf16', { precision: 'bf16' }, '--precision bf16 is not for --ranks yet: take another'],
   ['more ranks than rows', { ranks: 65 }, 'normalising: 65 ranks cannot share the 64 rows of an image; start fewer.']
 ] as const)
   test(`ranks and ${what} are refused in a sentence`, async () => {

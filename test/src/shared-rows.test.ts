@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, relu } from '../../dsl'
+import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { train } from '../../src/commands/train'
 import type { TrainOptions } from '../../src/option-tables/train-options'
 import { openTensorFile, readTensor } from '../../src/weights/safetensors'
@@ -159,11 +159,6 @@ test('one process shares no rows', async () => {
 
 for (const [what, more, sentence] of [
   ['rows and a validation', { validation: 0.5 }, /^--validation is not for --shard-rows yet/],
-  [
-    'a maximum of whole images',
-    { model: model({ name: 'most', input: [1, 3, 64, 32], layers: [conv2d({ out: 4, k: 3 }), globalMaxPool, linear({ out: 2 })] }) },
-    /^most: 1 \(globalMaxPool\) takes the maximum of whole images, which ranks that share rows do not compare yet/
-  ],
   ['rows that fit no rank', { budget: 1000 }, /^rows on 1x3x64x32 does not fit the budget of 1000 bytes/]
 ] as const)
   test(`${what}: one sentence on all ranks that share rows`, async () => {

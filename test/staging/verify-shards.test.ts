@@ -288,13 +288,71 @@ for (const [what, programs, sentence] of [
 ] as const)
   test(`Programs that normalise are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
 
-for (const [what, given, shard, sentence] of [
+const poolingPrograms = Array.from(
+  { length: 3 },
+  (_, index) =>
+    must(
+      stage(
+        requestFor([conv2d({ out: 4, k: 3, p: 1 }), globalMaxPool, linear({ out: 2 })], [segment(0, 2, 2), segment(2, 4)], {
+          shard: { count: 3, index }
+        })
+      )
+    ).program
+)
+
+test('Programs of ranks that pool the largest of all rows are sound, and merge their maxima', () => {
+  assert.is(sentenceOf(poolingPrograms), 'nothing is wrong')
+  for (const { shard } of poolingPrograms) assert.equal(shard!.merged, ['maxima of 1'])
+})
+
+/** Changes the step of the second of three ranks that pool. */
+const poolingEdited = (change: (code: readonly Instruction[], program: Program) => Program): readonly Program[] =>
+  poolingPrograms.map((program, rank) => (rank === 1 ? change(program.step.code, program) : program))
+
+const isMerge = ({ kernels }: Program, one: Instruction): boolean => one.kind === 'launch' && kernels[one.kernel]!.kind === 'mergeMaxima'
+
+for (const [what, programs, sentence] of [
   [
-    'a maximum of whole images',
-    [conv2d({ out: 4, k: 3, p: 1 }), globalMaxPool, linear({ out: 2 })],
-    { count: 2, index: 0 },
-    '1 (globalMaxPool) takes the maximum of whole images, which ranks that share rows do not compare yet'
+    'maxima of its own rows alone',
+    poolingEdited((code, program) => ({ ...program, step: { ...program.step, code: code.filter((one) => !isMerge(program, one)) } })),
+    /source reads this rank's part alone of "the output of 1"\.$/
   ],
+  [
+    'maxima that are merged twice',
+    poolingEdited((code, program) => ({
+      ...program,
+      step: { ...program.step, code: code.flatMap((one) => (isMerge(program, one) ? [one, one] : [one])) }
+    })),
+    /maxima is not of what all ranks have of "maxima of 1"\.$/
+  ],
+  [
+    'maxima that are added up',
+    poolingEdited((code, program) => ({
+      ...program,
+      kernels: [...program.kernels, { kind: 'addSums', count: 8, parts: 3 }],
+      step: {
+        ...program.step,
+        code: code.map((one) =>
+          one.kind === 'launch' && isMerge(program, one)
+            ? { ...one, kernel: program.kernels.length, operands: one.operands.slice(0, 2) }
+            : one
+        )
+      }
+    })),
+    /is made of "maxima of 1" as mergeMaxima would not\.$/
+  ],
+  [
+    'maxima of fewer ranks',
+    poolingEdited((_, program) => ({
+      ...program,
+      kernels: program.kernels.map((kernel) => (kernel.kind === 'mergeMaxima' ? { ...kernel, parts: 2 } : kernel))
+    })),
+    /is of 2 parts of 64 bytes, where 3 ranks have 64 bytes of "maxima of 1"\.$/
+  ]
+] as const)
+  test(`Programs that pool are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
+
+for (const [what, given, shard, sentence] of [
   ['more ranks than rows', layers, { count: 65, index: 0 }, '65 ranks cannot share the 64 rows of an image; start fewer'],
   ['a rank that is none', layers, { count: 2, index: 2 }, 'there is no rank 2 of 2 that share rows']
 ] as const)

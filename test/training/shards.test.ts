@@ -2,15 +2,18 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { verify, verifyRanks, type Training } from '../../staging'
+import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, model, relu, softmaxCrossEntropy, type Layers } from '../../dsl'
+import { buildGraph, verify, verifyRanks, type Segment, type Staged, type Training } from '../../staging'
 import { shardOf } from '../../staging/graph/shard'
 import { accumulatesStatistics } from '../../staging/graph/statistics'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
 import { propertyRuns } from '../property-runs'
+import { drawsOf } from '../staging/random-nets'
 import { randomSegments, withRematerialization } from '../staging/random-segments'
-import { runSections, update } from './execute'
+import type { Execution } from '../golden/execute'
+import { runSections, update, type Batch } from './execute'
 import { optimizers, randomTraining } from './random-training'
 import { runShards, stageShards } from './run-shards'
 
@@ -28,6 +31,42 @@ interface Counts {
 /** Whether segments end before normalisations by statistics, so that each rank can run its rows. */
 type Ends = 'at random' | 'before normalisations'
 
+interface Tolerance {
+  readonly tensors: number
+  readonly losses: number
+}
+
+/** Trains by one process and by ranks that share rows; returns what these merge. */
+const assertTrainAlike = async (
+  running: Execution,
+  objective: Training,
+  count: number,
+  updates: readonly (readonly Batch[])[],
+  tolerance: Tolerance
+): Promise<readonly string[]> => {
+  const alone = await runSections(
+    running,
+    objective,
+    updates.flatMap((each) => update(0.1, ...each))
+  )
+  // What diverges leaves the range of float32.
+  fc.pre(alone.losses.every((loss) => Math.abs(loss) < 1e9))
+  const staged = stageShards(running, objective, count)
+  staged.forEach(({ program }) => must(verify(program)))
+  must(verifyRanks(staged.map(({ program }) => program)))
+  const outcomes = await runShards(running, staged, updates)
+  for (const { tensors, staged, measuredPeakBytes } of outcomes) {
+    assertTensorsClose(tensors, alone.tensors, tolerance.tensors)
+    const unused = staged.program.peakBytes - measuredPeakBytes
+    assert.ok(unused >= 0 && unused < 4096, `${unused} bytes below the peak were not used`)
+  }
+  alone.losses.forEach((loss, step) => {
+    const sum = outcomes.reduce((all, { losses }) => all + losses[step]!, 0)
+    assert.ok(Math.abs(sum - loss) <= tolerance.losses * Math.max(1, Math.abs(loss)), `step ${step}: loss ${sum} is not ${loss}`)
+  })
+  return staged[0]!.program.shard!.merged
+}
+
 /** Random networks in random segments on ranks that share rows, each against one process. */
 const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
   let [sharded, merging, all] = [0, 0, 0]
@@ -38,7 +77,6 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
       const normalising =
         ends === 'at random' ? [] : [...graph.nodes.keys()].filter((position) => accumulatesStatistics(graph.nodes[position]!))
       fc.pre(ends === 'at random' || normalising.length > 0)
-      fc.pre(!graph.nodes.some((node) => node.op === 'globalMaxPool'))
       const onRanks = { ...graph, shard: { count, index: 0 } }
       const segments = withRematerialization(draw, onRanks, randomSegments(draw, onRanks, ['B', 'H', 'W'], graph.nodes.length, normalising))
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
@@ -46,32 +84,10 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
       if (segments.some((segment) => shardOf(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
       const running = { ...micro, segments, device }
-      const isExact = device === 'reference'
+      const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-5 }
       const updates = [batches(2, 2), batches(2, 2)]
-      const alone = await runSections(
-        running,
-        objective,
-        updates.flatMap((each) => update(0.1, ...each))
-      )
-      // What diverges leaves the range of float32.
-      fc.pre(alone.losses.every((loss) => Math.abs(loss) < 1e9))
-      const staged = stageShards(running, objective, count)
-      staged.forEach(({ program }) => must(verify(program)))
-      must(verifyRanks(staged.map(({ program }) => program)))
-      if (staged[0]!.program.shard!.merged.length > 0) merging++
-      const outcomes = await runShards(running, staged, updates)
-      for (const { tensors, staged, measuredPeakBytes } of outcomes) {
-        assertTensorsClose(tensors, alone.tensors, isExact ? 1e-12 : 1e-3)
-        const unused = staged.program.peakBytes - measuredPeakBytes
-        assert.ok(unused >= 0 && unused < 4096, `${unused} bytes below the peak were not used`)
-      }
-      alone.losses.forEach((loss, step) => {
-        const sum = outcomes.reduce((all, { losses }) => all + losses[step]!, 0)
-        assert.ok(
-          Math.abs(sum - loss) <= (isExact ? 1e-12 : 1e-5) * Math.max(1, Math.abs(loss)),
-          `step ${step}: loss ${sum} is not ${loss}`
-        )
-      })
+      const merged = await assertTrainAlike(running, objective, count, updates, tolerance)
+      if (merged.length > 0) merging++
     }),
     propertyRuns(runs, Math.ceil(runs / 3))
   )
@@ -86,6 +102,64 @@ test('ranks that share rows train as one does, of random networks in random segm
 test('ranks that share rows normalise by statistics of all rows, of random networks', async () => {
   const { merging, all } = await trainAlike('before normalisations', 60)
   assert.ok(3 * merging > all, `${merging} networks of ${all} with merged statistics are few`)
+})
+
+const pooling = (layers: Layers, input: readonly [number, number, number, number]): Execution => {
+  const net = model({ name: 'pooling', layers: layers as readonly [] })
+  const { parameters } = must(buildGraph(net, input))
+  const draw = drawsOf(5)
+  const size = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1)
+  const weights = new Map(
+    parameters.map(({ name, shape, role }) => [
+      name,
+      Float64Array.from({ length: size(shape) }, () => (role === 'runningVariance' ? 1 : draw(-1000, 1000) / 1000))
+    ])
+  )
+  return { model: net, input, device: 'reference', threads: 1, strategy: 'plain', weights, batch: { input: [], target: [] } }
+}
+
+const convolved = [conv2d({ out: 5, k: 3, p: 1 }), relu]
+const inRows = (from: number, to: number, H = 1): Segment => ({ from, to, grid: { B: 1, H, W: 1 }, recompute: H > 1, reorder: 'once' })
+
+const imagesOf = (rows: number, value: (index: number) => number): Batch => ({
+  input: Float64Array.from({ length: 2 * 2 * rows * 6 }, (_, index) => value(index)),
+  target: [1, 0]
+})
+
+for (const device of devices)
+  for (const count of [2, 3])
+    test(`${count} ranks that share rows pool the largest of all rows, the first of equals, on ${device}`, async () => {
+      const layers = [...convolved, globalMaxPool, batchNorm(), linear({ out: 3 }), softmaxCrossEntropy]
+      const execution = { ...pooling(layers, [2, 2, 12, 6]), device, segments: [inRows(0, 3, 2), inRows(3, 6)] }
+      const draw = drawsOf(count)
+      const objective: Training = { kind: 'train', optimizer: optimizers[1]!, accumulate: 2 }
+      // Of the second all pixels but those at borders are alike, on every rank.
+      const updates = [
+        [imagesOf(12, () => draw(-1000, 1000) / 1000), imagesOf(12, () => 1)],
+        [imagesOf(12, () => 0), imagesOf(12, () => draw(-1000, 1000) / 1000)]
+      ]
+      const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-4, losses: 1e-5 }
+      assert.equal(await assertTrainAlike(execution, objective, count, updates, tolerance), ['maxima of 2'])
+    })
+
+for (const pool of [globalAvgPool, globalMaxPool])
+  test(`ranks that share rows train in bf16 as one process does: ${pool.op}`, async () => {
+    const layers = [...convolved, conv2d({ out: 4, k: 3, p: 1 }), pool, linear({ out: 3 }), softmaxCrossEntropy]
+    const precise = { ...pooling(layers, [2, 2, 12, 6]), precision: 'bf16' as const }
+    const draw = drawsOf(3)
+    const updates = [[imagesOf(12, () => draw(-1000, 1000) / 1000)], [imagesOf(12, () => draw(-1000, 1000) / 1000)]]
+    for (const device of devices) {
+      const execution = { ...precise, device, segments: [inRows(0, 2), inRows(2, 4), inRows(4, 6)] }
+      await assertTrainAlike(execution, { kind: 'train', optimizer: optimizers[1]! }, 3, updates, { tensors: 2 ** -8, losses: 2 ** -8 })
+    }
+  })
+
+test('a sum over shared rows is exchanged in float32 in bf16, and rounded once', async () => {
+  const layers = [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 3 }), softmaxCrossEntropy]
+  const execution = { ...pooling(layers, [2, 2, 12, 6]), precision: 'bf16' as const, segments: [inRows(0, 2), inRows(2, 4)] }
+  const [{ program }] = stageShards(execution, { kind: 'train', optimizer: optimizers[0]! }, 2) as readonly [Staged]
+  const sent = program.step.code.flatMap((one) => (one.kind === 'exchange' ? one.sends.map(({ bytes }) => bytes) : []))
+  assert.equal(sent, [2 * 4 * 4])
 })
 
 test.run()

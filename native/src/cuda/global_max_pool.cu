@@ -56,6 +56,17 @@ void globalMaxPoolForward(const Context& context, const PlacedTile& t, const Til
     forEachSum<1>(context, "globalMaxPoolForward", outputs, pixels, terms, finish);
 }
 
+// Parts of all ranks.
+template <class T>
+void mergeMaxima(const Context& context, const MergeParts& m, const Maximum* source, Maximum* maxima, T* destination) {
+  forEach(context, "mergeMaxima", m.rows, [=] __device__(std::int64_t row) {
+    Maximum merged{};
+    for (std::int64_t part = 0; part < m.parts; ++part) merged += source[part * m.rows + row];
+    maxima[row] = merged;
+    destination[row] = static_cast<T>(merged.value);
+  });
+}
+
 template <class T>
 void globalMaxPoolBackward(const Context& context, const PlacedTile& t, const TileOrigin& origin, const T* destinationGradient,
                            const Maximum* maxima, T* sourceGradient) {
@@ -82,6 +93,10 @@ std::unique_ptr<CompiledKernel> compileGlobalMaxPool(const Kernel& kernel, const
     case KernelKind::globalMaxPoolForward:
       return compiled(context, [t = tiled<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolForward<T>(a.context, t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
+    case KernelKind::mergeMaxima:
+      return compiled(context, [m = decode<MergeParts>(kernel)](const A& a) {
+        mergeMaxima<T>(a.context, m, a.at<Maximum>(0), a.at<Maximum>(1), a.at<T>(2));
       });
     case KernelKind::globalMaxPoolBackward:
       return compiled(context, [t = tiled<PlacedTile>(kernel)](const A& a) {

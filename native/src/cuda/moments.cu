@@ -30,7 +30,7 @@ void momentsForward(const Context& context, const GroupedTile& t, const T* sourc
 }
 
 // Parts of all ranks, in their order.
-void mergeMoments(const Context& context, const MergeMoments& m, const Moments* source, Moments* moments) {
+void mergeMoments(const Context& context, const MergeParts& m, const Moments* source, Moments* moments) {
   forEach(context, "mergeMoments", m.rows, [=] __device__(std::int64_t row) {
     Moments merged;
     for (std::int64_t part = 0; part < m.parts; ++part) merged.merge(source[part * m.rows + row]);
@@ -74,7 +74,7 @@ std::unique_ptr<CompiledKernel> compileMoments(const Kernel& kernel, const Conte
       return compiled(context,
                       [t = tiled<GroupedTile>(kernel)](const A& a) { momentsForward<T>(a.context, t, a.at<T>(0), a.at<Moments>(1)); });
     case KernelKind::mergeMoments:
-      return compiled(context, [m = decode<MergeMoments>(kernel)](const A& a) {
+      return compiled(context, [m = decode<MergeParts>(kernel)](const A& a) {
         mergeMoments(a.context, m, a.at<Moments>(0), a.at<Moments>(1));
       });
     case KernelKind::addSums:

@@ -160,6 +160,12 @@ const std::vector<KernelInfo>& kernelTable() {
         {"destination", Use::write, false, false},
         {"rowOrigin", Use::index, false, false},
         {"columnOrigin", Use::index, false, false}}},
+      {"mergeMaxima",
+       {"rows", "parts"},
+       false,
+       {{"source", Use::read, false, false},
+        {"maxima", Use::write, false, false},
+        {"destination", Use::write, false, false}}},
       {"globalMaxPoolBackward",
        {"batch", "channels", "height", "width", "layout", "fullHeight", "fullWidth"},
        false,
@@ -496,7 +502,7 @@ UpdateRunning::UpdateRunning(FieldReader& f)
     : ChannelCount(f),
       momentum(f.number()) {}
 
-MergeMoments::MergeMoments(FieldReader& f)
+MergeParts::MergeParts(FieldReader& f)
     : rows(f.integer()),
       parts(f.integer()) {}
 

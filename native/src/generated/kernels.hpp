@@ -33,6 +33,7 @@ enum class KernelKind : int {
   globalAveragePoolForward,
   globalAveragePoolBackward,
   globalMaxPoolForward,
+  mergeMaxima,
   globalMaxPoolBackward,
   momentsForward,
   mergeMoments,
@@ -131,8 +132,8 @@ struct UpdateRunning : ChannelCount {
   double momentum;
 };
 
-struct MergeMoments {
-  explicit MergeMoments(FieldReader& f);
+struct MergeParts {
+  explicit MergeParts(FieldReader& f);
   std::int64_t rows;
   std::int64_t parts;
 };

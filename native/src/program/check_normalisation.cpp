@@ -10,11 +10,6 @@ void check(const UpdateRunning& u) {
   if (!(u.momentum >= 0 && u.momentum <= 1)) throw Failure("momentum must lie in [0, 1], not " + std::to_string(u.momentum));
 }
 
-void check(const MergeMoments& m) {
-  positive("rows", m.rows);
-  positive("parts", m.parts);
-}
-
 void check(const AddSums& s) {
   positive("count", s.count);
   positive("parts", s.parts);
@@ -39,7 +34,7 @@ bool checkNormalisation(const Kernel& kernel) {
       check(decode<GroupedTile>(kernel));
       return true;
     case KernelKind::mergeMoments:
-      check(decode<MergeMoments>(kernel));
+      check(decode<MergeParts>(kernel));
       return true;
     case KernelKind::addSums:
       check(decode<AddSums>(kernel));

@@ -41,6 +41,9 @@ bool checkPooling(const Kernel& kernel) {
     case KernelKind::globalMaxPoolBackward:
       checkPlaces(decode<PlacedTile>(kernel));
       return true;
+    case KernelKind::mergeMaxima:
+      check(decode<MergeParts>(kernel));
+      return true;
     default:
       return false;
   }

@@ -92,6 +92,11 @@ void check(const ChannelGroups& t) {
   if (t.channels % t.groups != 0) throw Failure(text(t.groups) + " groups do not divide " + text(t.channels) + " channels");
 }
 
+void check(const MergeParts& m) {
+  positive("rows", m.rows);
+  positive("parts", m.parts);
+}
+
 void checkWindow(const Window& w, std::int64_t overhangBottom, std::int64_t overhangRight) {
   positive("batch", w.batch);
   positive("inChannels", w.inChannels);

@@ -31,6 +31,7 @@ void check(const Tile& t);
 void check(const StridedTile& t);
 void check(const PlacedTile& t);
 void check(const ChannelGroups& t);
+void check(const MergeParts& m);
 // One side of a tile, and of the tensor that it is of.
 void checkTileExtent(const char* name, std::int64_t tile, std::int64_t full);
 void checkWindow(const Window& w, std::int64_t overhangBottom = 0, std::int64_t overhangRight = 0);

@@ -126,6 +126,10 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       if (kernel.kind == KernelKind::globalMaxPoolForward) return {e.tile(t), maxima, result, row, column};
       return {result, maxima, e.tile(t), row, column};
     }
+    case KernelKind::mergeMaxima: {
+      const auto m = decode<MergeParts>(kernel);
+      return {doubles(checkedMultiply(checkedMultiply(m.rows, m.parts), 2)), doubles(checkedMultiply(m.rows, 2)), e.elements(m.rows)};
+    }
     case KernelKind::addBias: {
       const auto t = decode<Tile>(kernel);
       return {e.parameters(t.channels), e.tile(t)};
@@ -172,7 +176,7 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       return {e.tile(t), moments(statisticsRows(t))};
     }
     case KernelKind::mergeMoments: {
-      const auto m = decode<MergeMoments>(kernel);
+      const auto m = decode<MergeParts>(kernel);
       return {moments(checkedMultiply(m.rows, m.parts)), moments(m.rows)};
     }
     case KernelKind::addSums: {

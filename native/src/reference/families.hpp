@@ -31,6 +31,8 @@ std::unique_ptr<CompiledKernel> compileNormalisation(const Kernel& kernel);
 template <class T>
 std::unique_ptr<CompiledKernel> compileOptimizer(const Kernel& kernel);
 template <class T>
+std::unique_ptr<CompiledKernel> compilePadding(const Kernel& kernel);
+template <class T>
 std::unique_ptr<CompiledKernel> compilePixelLoss(const Kernel& kernel);
 template <class T>
 std::unique_ptr<CompiledKernel> compilePointwise(const Kernel& kernel);

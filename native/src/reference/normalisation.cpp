@@ -59,7 +59,7 @@ void momentsForward(const GroupedTile& t, const T* source, Moments* moments) {
 }
 
 // Parts of all ranks, in their order.
-void mergeMoments(const MergeMoments& m, const Moments* source, Moments* moments) {
+void mergeMoments(const MergeParts& m, const Moments* source, Moments* moments) {
   for (std::int64_t row = 0; row < m.rows; ++row) {
     Moments merged;
     for (std::int64_t part = 0; part < m.parts; ++part) merged.merge(source[part * m.rows + row]);
@@ -168,7 +168,7 @@ std::unique_ptr<CompiledKernel> compileNormalisation(const Kernel& kernel) {
     case KernelKind::momentsForward:
       return compiled([t = decode<GroupedTile>(kernel)](const A& a) { momentsForward<T>(t, a.at<T>(0), a.at<Moments>(1)); });
     case KernelKind::mergeMoments:
-      return compiled([m = decode<MergeMoments>(kernel)](const A& a) { mergeMoments(m, a.at<Moments>(0), a.at<Moments>(1)); });
+      return compiled([m = decode<MergeParts>(kernel)](const A& a) { mergeMoments(m, a.at<Moments>(0), a.at<Moments>(1)); });
     case KernelKind::addSums:
       return compiled([s = decode<AddSums>(kernel)](const A& a) { addSums(s, a.at<double>(0), a.at<double>(1)); });
     case KernelKind::momentsOfRunning:

@@ -239,6 +239,17 @@ void globalMaxPoolForward(const PlacedTile& t, const TileOrigin& origin, const T
   }
 }
 
+// Parts of all ranks; destination[row] is what is largest.
+template <class T>
+void mergeMaxima(const MergeParts& m, const Maximum* source, Maximum* maxima, T* destination) {
+  for (std::int64_t row = 0; row < m.rows; ++row) {
+    Maximum merged{};
+    for (std::int64_t part = 0; part < m.parts; ++part) merged += source[part * m.rows + row];
+    maxima[row] = merged;
+    destination[row] = static_cast<T>(merged.value);
+  }
+}
+
 // All zero but where the largest stands, if that is in the tile.
 template <class T>
 void globalMaxPoolBackward(const PlacedTile& t, const TileOrigin& origin, const T* destinationGradient, const Maximum* maxima,
@@ -281,6 +292,8 @@ std::unique_ptr<CompiledKernel> compilePooling(const Kernel& kernel) {
       return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolForward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
       });
+    case KernelKind::mergeMaxima:
+      return compiled([m = decode<MergeParts>(kernel)](const A& a) { mergeMaxima<T>(m, a.at<Maximum>(0), a.at<Maximum>(1), a.at<T>(2)); });
     case KernelKind::globalMaxPoolBackward:
       return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolBackward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));

@@ -14,7 +14,7 @@ export const normalisationKernels = {
    * The moments of `rows` of which each rank has gathered a part: those of `parts` ranks, which lie
    * one after the other, merged in their order.
    */
-  mergeMoments: { fields: fields.mergeMoments, operands: { source: 'read', moments: 'write' } },
+  mergeMoments: { fields: fields.mergeParts, operands: { source: 'read', moments: 'write' } },
   /** Sums in double, `count` of each of `parts` ranks, added in the order of ranks. */
   addSums: { fields: fields.addSums, operands: { source: 'read', sums: 'write' } },
   /** Moments (count 1) that stand for a running mean and variance [channels]. */

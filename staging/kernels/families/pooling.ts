@@ -31,6 +31,11 @@ export const poolingKernels = {
     fields: fields.placedTile,
     operands: { source: 'read', maxima: 'accumulate', destination: 'write', rowOrigin: 'index', columnOrigin: 'index' }
   },
+  /**
+   * maxima: those of `parts` lists of `rows` maxima, one after the other in source, row by row: the
+   * largest, of equals the one with the first place, a NaN always. destination is what is largest.
+   */
+  mergeMaxima: { fields: fields.mergeParts, operands: { source: 'read', maxima: 'write', destination: 'write' } },
   globalMaxPoolBackward: {
     fields: fields.placedTile,
     operands: { destinationGradient: 'read', maxima: 'read', sourceGradient: 'write', rowOrigin: 'index', columnOrigin: 'index' }

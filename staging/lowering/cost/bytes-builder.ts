@@ -57,6 +57,7 @@ const mostLive = (ranges: readonly Range[], end: number): number => {
   return most
 }
 
+/** A bytes builder that has emitted nothing. */
 export const createBytesBuilder = (): BytesBuilder => {
   /** In the order of their first use; by buffer. */
   const ranges: Range[] = []

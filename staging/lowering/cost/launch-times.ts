@@ -22,12 +22,14 @@ export interface TileTimes {
   readonly times: Times
 }
 
+/** No time, of a segment with so many places. */
 export const noTimes = (places: number): Times => ({
   ...{ other: 0, loads: 0 },
   convolutions: new Float64Array(places),
   weights: new Float64Array(places)
 })
 
+/** Adds the times of `count` equal tiles to a sum. */
 export const addTimes = (sums: Times, { count, times }: TileTimes): void => {
   sums.other += count * times.other
   sums.loads += count * times.loads
@@ -45,6 +47,7 @@ export interface OpTimes {
   readonly weights: number
 }
 
+/** Adds the times of the op at a place to a sum. */
 export const addOpTimes = (sums: Times, place: number, { other, loads, convolution, weights }: OpTimes): void => {
   sums.other += other
   sums.loads += loads

@@ -25,6 +25,7 @@ export interface Recorded {
  */
 export type KnownOps = (key: string) => readonly Map<number, OpTimes>[]
 
+/** Whether weights are reordered once for all tiles of a segment, or in each. */
 export type Reorder = Segment['reorder']
 
 /** A segment in tiles whose launches are recorded, or emitted in another way. */
@@ -46,6 +47,7 @@ export interface TimedSegment {
   readonly readsInTiles: boolean
 }
 
+/** A segment of a plan, with its tiles, ready to have its launches recorded. */
 export const createTimedSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling): TimedSegment => {
   const { prefetch: _, ...inTurn } = segment
   const { from, to } = segment
@@ -145,7 +147,10 @@ export const recordTiles = (
   return { tiles, all }
 }
 
-/** Of tiles that share what they read of the weights: only the copies differ. */
+/**
+ * Records tiles that share what they read of the weights, from a record of tiles that do not: only
+ * the copies differ.
+ */
 export const recordSharing = (
   { scope, segment: { from, to }, places, transformable, emit }: TimedSegment,
   winograd: readonly number[],

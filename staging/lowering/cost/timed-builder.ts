@@ -15,6 +15,7 @@ export interface TimedBuilder extends Builder {
   readonly timed: () => readonly Timed[]
 }
 
+/** A timed builder that has emitted nothing, with a device's times of kernels. */
 export const createTimedBuilder = (device: DeviceModel): TimedBuilder => {
   let current: Timed[] = []
   let [buffers, events] = [0, 0]

@@ -42,6 +42,7 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   'received-rows': 'workspace'
 }
 
+/** What a buffer holds, in the words of reports. */
 export const bufferKind = ({ kind }: BufferIdentity): BufferKind => kinds[kind]
 
 /** The layer whose tensor, parameter or gradient a buffer is; undefined where it is nobody's. */

@@ -14,6 +14,7 @@ export interface Buffer {
   readonly share?: RowShare
 }
 
+/** Steps per tile along B, H, W; of operands in bytes. */
 export type Strides = readonly [number, number, number]
 
 /**
@@ -51,6 +52,7 @@ interface UnplacedAllToAll extends Omit<AllToAll, 'send' | 'receive'> {
   readonly receive: InBuffer
 }
 
+/** An instruction whose operands name buffers, which have no addresses yet. */
 export type UnplacedInstruction =
   | {
       readonly kind: 'launch'
@@ -68,15 +70,20 @@ export type UnplacedInstruction =
    */
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
+/** Strides of what is the same for all tiles. */
 export const zeroStrides: Strides = [0, 0, 0]
+/** The operand that stands for an optional one that is left out. */
 export const noOperand: UnplacedOperand = { space: 'none' }
+/** An operand `base` bytes into a buffer. */
 export const arenaOperand = (buffer: Buffer, base = 0, strides: Strides = zeroStrides): InBuffer => ({
   space: 'arena',
   buffer,
   base,
   strides
 })
+/** An operand `base` bytes into the section's exchange buffer. */
 export const exchangeOperand = (base: number, strides: Strides = zeroStrides): UnplacedOperand => ({ space: 'exchange', base, strides })
+/** An operand that is a number: `base`, and so much more for each tile along B, H, W. */
 export const indexOperand = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 
 /** An operand further on in its buffer. */
@@ -96,6 +103,7 @@ export interface Pool {
   readonly freshEvent: () => number
 }
 
+/** A pool without kernels and buffers. */
 export const createPool = (): Pool => {
   const kernels: Kernel[] = []
   const indices = new Map<string, number>()
@@ -166,6 +174,7 @@ const stepped = (operand: UnplacedOperand, { axis, first, step }: Stepping): Unp
 /** Operands of each kernel in order, and how it uses them. */
 const operandUses = map(({ operands }: KernelRow): readonly (readonly [string, Use])[] => Object.entries(operands))<KernelKind>(kernelTable)
 
+/** A builder of one section's code, which has emitted nothing. */
 export const createBuilder = (pool: Pool): Builder => {
   let current: UnplacedInstruction[] = []
   let seeding: Buffer | undefined

@@ -130,6 +130,7 @@ const instructionsOf = ({ unmapped, mapped, after, before }: Before, freshEvent:
  */
 export type Insertions = ReadonlyMap<number, readonly Instruction[]>
 
+/** Addresses of lifetimes, the memory behind them in bytes, and what maps it. */
 export interface PlacedInPages {
   /** The address of each lifetime. */
   readonly offsets: readonly number[]

@@ -4,6 +4,7 @@ import type { InBuffer, UnplacedInstruction, UnplacedMessage, UnplacedOperand } 
 /** The offset of each unplaced buffer, and its index in the Program's list, by its id. */
 export type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer: number }>
 
+/** Code with addresses in place of buffers; every buffer that it names must be placed. */
 export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): readonly Instruction[] => {
   const address = (operand: UnplacedOperand): Address => {
     if (operand.space === 'none') return { space: 'none', base: 0, strides: [0, 0, 0] }

@@ -10,8 +10,11 @@ import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { boxStrides, addressOf, tensorBytes, tileFields } from './regions'
 import type { ModelScope } from './scope'
 
-/** Copies a part of one tensor to a part of another of the same layout, or adds it there. */
-export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, elementBytes: number): void => {
+/**
+ * Copies a part of one tensor to a part of another of the same layout, or adds it there. Elements
+ * are activations' unless they are `ofParameters`.
+ */
+export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, elementBytes: number, ofParameters: 0 | 1 = 0): void => {
   const { layout, extents } = from.tensor
   const block = channelBlock(layout, extents[1])
   const [batch, rows, columns] = from.region.size
@@ -30,7 +33,7 @@ export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, ele
       destinationStride1: destination[1],
       destinationStride2: destination[2],
       add,
-      ofParameters: 0
+      ofParameters
     },
     { source: addressOf(from.tensor, from.region, elementBytes), destination: addressOf(to.tensor, to.region, elementBytes) }
   )
@@ -54,6 +57,7 @@ export const reorderTile = (builder: Builder, source: TileTensor, destination: T
   )
 }
 
+/** A tile of activations in a new buffer, whose bytes nothing has written. */
 export const freshTile = (scope: ModelScope, identity: BufferIdentity, extents: Extents, layout: Layout): TileTensor => ({
   address: arenaOperand(scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes))),
   extents,

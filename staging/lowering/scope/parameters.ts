@@ -61,11 +61,11 @@ export const parameterTensors = (
   return { weight: tensor('weight'), bias: tensor('bias'), mean: tensor('runningMean'), variance: tensor('runningVariance') }
 }
 
-/** In the order of the graph's parameters. */
+/** The parameters of a node, in the order of the graph's. */
 export const tensorsOf = ({ weight, bias, mean, variance }: NodeParameters): readonly ParameterTensor[] =>
   [weight, bias, mean, variance].filter((tensor) => tensor !== undefined)
 
-/** Those of a node's parameters that are not frozen. */
+/** The parameters of a node that are not frozen. */
 export const trainableTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>
   parameters === undefined ? [] : tensorsOf(parameters).filter(({ learning }) => learning !== undefined)
 

@@ -66,6 +66,7 @@ export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPer
   ]
 }
 
+/** Bytes of persistent tensors in the arena, each aligned. */
 export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTensor[]): number =>
   persistentTensors.reduce((sum, { buffer }) => sum + alignUp(buffer.bytes), 0)
 

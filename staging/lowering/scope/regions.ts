@@ -50,6 +50,10 @@ export const readRegionOf = (body: Body, index: number, tensor: number): Region 
 
 const isSame = (a: Strides, b: Strides): boolean => a[0] === b[0] && a[1] === b[1] && a[2] === b[2]
 
+/**
+ * Tells whether two regions begin at the same place and have the same size; how they advance from
+ * tile to tile does not count.
+ */
 export const isSameRegion = (a: Region, b: Region): boolean => a === b || (isSame(a.from, b.from) && isSame(a.size, b.size))
 
 /** Returns the place of a region in the tile that holds it. */
@@ -66,8 +70,10 @@ export const wholeRows = ({ extents }: TileTensor, { from, size, advance }: Regi
   advance
 })
 
+/** The extents [B, C, H, W] of a region of a tensor with so many channels. */
 export const regionExtents = (region: Region, channels: number): Extents => [region.size[0], channels, region.size[1], region.size[2]]
 
+/** Bytes of a tensor in a layout, channel padding included. */
 export const tensorBytes = (layout: Layout, extents: Extents, elementBytes: number): number =>
   activationElements(layout, extents) * elementBytes
 
@@ -113,6 +119,7 @@ export const viewOf = (
   return [slice.address.base, ...slice.address.strides].every((bytes) => bytes % viewAlignment === 0) ? slice : undefined
 }
 
+/** Tells whether a region has the size of all of a tensor. */
 export const coversAll = (whole: TileTensor, region: Region): boolean =>
   region.size[0] === whole.extents[0] && region.size[1] === whole.extents[2] && region.size[2] === whole.extents[3]
 
@@ -122,11 +129,13 @@ export const boxStrides = ({ layout, extents: [, channels, height, width] }: Til
   return [Math.ceil(channels / block) * height * width * block, height * width * block, width * block]
 }
 
+/** All of a tensor, as a part of it. */
 export const allOf = (tensor: TileTensor): Part => {
   const [batch, , height, width] = tensor.extents
   return { tensor, region: { from: [0, tensor.firstRow ?? 0, 0], size: [batch, height, width], advance: zeroStrides } }
 }
 
+/** The extents and the layout of a tile as fields of a kernel. */
 export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({
   batch,
   channels,

@@ -50,6 +50,10 @@ export interface ModelScope {
   readonly stepIo: StepIo
 }
 
+/**
+ * The layout of weights that are transformed for Winograd, forward or for the gradient of the
+ * input.
+ */
 export type TransformedLayout = 'winogradForward' | 'winogradBackward'
 
 /** Weights transformed for Winograd, each asked for just before it is read. */

@@ -13,6 +13,7 @@ export interface PrefetchedTensor {
   readonly bytesIn: (body: Body) => number
 }
 
+/** The prefetch of a whole tensor, of which each body reads all columns of some rows. */
 export const prefetchRows = ({ activationBytes }: ModelScope, whole: WholeTensor, regionOf: (body: Body) => Region): PrefetchedTensor => ({
   origin: whole,
   identity: { ...whole.identity, form: 'band' },

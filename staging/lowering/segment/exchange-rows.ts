@@ -7,6 +7,7 @@ import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile, wholeTensor } from '../scope/copies'
 import { allOf, regionExtents } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
+import { mergeMaxima } from './merge-statistics'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 
 /** A part of a tensor that goes to a rank, or comes from it. */
@@ -29,19 +30,36 @@ const rowsOf = ({ extents: [batch, , , width] }: TileTensor, { from, to }: Inter
   advance: [0, 0, 0] as const
 })
 
+/** Whose type the elements of a tensor have. */
+type ElementsOf = 'activations' | 'parameters'
+
+const bytesOfElement = ({ activationBytes, parameterBytes }: ModelScope, elements: ElementsOf): number =>
+  elements === 'activations' ? activationBytes : parameterBytes
+
 const createPacked =
-  (scope: ModelScope, kind: 'sent-rows' | 'received-rows') =>
+  (scope: ModelScope, kind: 'sent-rows' | 'received-rows', elements: ElementsOf) =>
   ({ rank, part }: Sent): Packed => {
-    const tile = freshTile(scope, { kind }, regionExtents(part.region, part.tensor.extents[1]), part.tensor.layout)
+    const ofElements = { ...scope, activationBytes: bytesOfElement(scope, elements) }
+    const tile = freshTile(ofElements, { kind }, regionExtents(part.region, part.tensor.extents[1]), part.tensor.layout)
     if (tile.address.space !== 'arena') throw new Error('a tile in the arena is none')
     return { rank, part, tile, buffer: tile.address.buffer }
   }
 
+const copy = (scope: ModelScope, elements: ElementsOf, from: Part, to: Part, add: 0 | 1): void =>
+  copyPart(scope.builder, from, to, add, bytesOfElement(scope, elements), elements === 'parameters' ? 1 : 0)
+
 /** Sends parts to ranks; what comes from them lies packed, in the order of ranks. */
-const exchange = (scope: ModelScope, ranks: number, sends: readonly Sent[], receives: readonly Sent[]): readonly Packed[] => {
-  const { builder, activationBytes } = scope
-  const [sent, received] = [sends.map(createPacked(scope, 'sent-rows')), receives.map(createPacked(scope, 'received-rows'))]
-  for (const { part, tile } of sent) copyPart(builder, part, allOf(tile), 0, activationBytes)
+const exchange = (
+  scope: ModelScope,
+  ranks: number,
+  sends: readonly Sent[],
+  receives: readonly Sent[],
+  elements: ElementsOf = 'activations'
+): readonly Packed[] => {
+  const { builder } = scope
+  const sent = sends.map(createPacked(scope, 'sent-rows', elements))
+  const received = receives.map(createPacked(scope, 'received-rows', elements))
+  for (const { part, tile } of sent) copy(scope, elements, part, allOf(tile), 0)
   const [packed, arrived] = [builder.freshEvent(), builder.freshEvent()]
   builder.record('compute', packed)
   builder.wait('network', packed)
@@ -73,13 +91,13 @@ const crossing = ({ rows }: SharedTensor, index: number): readonly Crossing[] =>
 const isCrossed = ({ rows }: SharedTensor): boolean => rows.some(({ owned, held }) => held.from < owned.from || owned.to < held.to)
 
 /** The partial sums of all ranks are added, in the order of rows. */
-const addSums = (scope: ModelScope, whole: WholeTensor, { count, index }: Shard): void => {
+const addSums = (scope: ModelScope, whole: TileTensor, { count, index }: Shard, elements: ElementsOf = 'activations'): void => {
   const others = Array.from({ length: count }, (_, rank) => ({ rank, part: allOf(whole) })).filter(({ rank }) => rank !== index)
-  const received = exchange(scope, count, others, others)
-  const own = freshTile(scope, { kind: 'received-rows' }, whole.extents, whole.layout)
-  copyPart(scope.builder, allOf(whole), allOf(own), 0, scope.activationBytes)
+  const received = exchange(scope, count, others, others, elements)
+  const { tile: own } = createPacked(scope, 'received-rows', elements)({ rank: index, part: allOf(whole) })
+  copy(scope, elements, allOf(whole), allOf(own), 0)
   const inOrder = [...received.slice(0, index).map(({ tile }) => tile), own, ...received.slice(index).map(({ tile }) => tile)]
-  inOrder.forEach((tile, rank) => copyPart(scope.builder, allOf(tile), allOf(whole), rank === 0 ? 0 : 1, scope.activationBytes))
+  inOrder.forEach((tile, rank) => copy(scope, elements, allOf(tile), allOf(whole), rank === 0 ? 0 : 1))
 }
 
 /** Rows of a tensor go from one of each pair of ranks to the other, which takes or adds them. */
@@ -91,26 +109,35 @@ const sendRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, {
   const sends = pairs.filter((pair) => pair[from] === index).map((pair) => ({ rank: pair[to], part: partOf(pair.rows) }))
   const receives = pairs.filter((pair) => pair[to] === index).map((pair) => ({ rank: pair[from], part: partOf(pair.rows) }))
   for (const { tile, part } of exchange(scope, count, sends, receives))
-    copyPart(scope.builder, allOf(tile), part, to === 'holder' ? 0 : 1, scope.activationBytes)
+    copy(scope, 'activations', allOf(tile), part, to === 'holder' ? 0 : 1)
 }
 
 /**
  * After a segment's forward: of each output that it wrote, every rank gets the rows that it reads
- * and others own, or the sums of all rows.
+ * and others own, or the sums or maxima of all rows. `sums` are those in the parameters' type that
+ * are cast later.
  */
-export const exchangeOutputs = (scope: ModelScope, code: SegmentCode, writes: (tensor: number) => boolean): void => {
-  const { shard } = scope.graph
+export const exchangeOutputs = (
+  scope: ModelScope,
+  code: SegmentCode,
+  writes: (tensor: number) => boolean,
+  sums: ReadonlyMap<number, TileTensor>
+): void => {
+  const { shard, nodes } = scope.graph
   for (const tensor of code.ends.outputs.filter(writes)) {
     const { tensor: whole, shared } = code.boundaries.get(tensor) ?? {}
     if (shard === undefined || whole === undefined || shared === undefined) continue
-    if (shared.isSummed) addSums(scope, whole, shard)
+    const sum = sums.get(tensor)
+    if (nodes[tensor - 1]!.accumulatesMaxima) mergeMaxima(scope, tensor - 1, whole)
+    else if (sum !== undefined) addSums(scope, sum, shard, 'parameters')
+    else if (shared.isSummed) addSums(scope, whole, shard)
     else sendRows(scope, whole, shared, shard, 'holder')
   }
 }
 
 /**
- * Of a segment by itself: what its inputs bring, or their gradients, where the segments before it
- * end.
+ * Exchanges the rows of the inputs of a segment that is emitted by itself, or of their gradients:
+ * elsewhere the segments before it do so as they end.
  */
 export const exchangeInputs = (scope: ModelScope, { ends, boundaries }: SegmentCode, what: 'outputs' | 'gradients'): void => {
   const { shard } = scope.graph

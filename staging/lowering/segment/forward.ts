@@ -1,3 +1,4 @@
+import { shardOf } from '../../graph/shard'
 import type { TileTensor } from '../ir/tile-tensor'
 import { castTile, zeroTile } from '../scope/copies'
 import type { Step } from '../scope/op-step'
@@ -18,14 +19,15 @@ import { createSegmentScope } from './segment-scope'
  * Zeroes the outputs to which tiles add; where those are cast when they are done, what the tiles
  * add to instead.
  */
-const createSums = (scope: ModelScope, { segment: { grid }, ends, boundaries }: SegmentCode): ReadonlyMap<number, TileTensor> => {
+const createSums = (scope: ModelScope, { segment, ends, boundaries }: SegmentCode): ReadonlyMap<number, TileTensor> => {
   const { builder, graph, parameterBytes } = scope
+  const { grid } = segment
   const added = ends.outputs.filter((tensor) => accumulates(graph.nodes[tensor - 1]!))
   if (!isMixedPrecision(scope)) {
     added.forEach((tensor) => zeroBuffer(scope, boundaries.get(tensor)!.tensor.buffer))
     return new Map()
   }
-  if (grid.H === 1 && grid.W === 1) return new Map()
+  if (grid.H === 1 && grid.W === 1 && shardOf(graph, segment) === undefined) return new Map()
   return new Map(
     added.map((tensor) => {
       const { name, output } = graph.nodes[tensor - 1]!
@@ -37,14 +39,14 @@ const createSums = (scope: ModelScope, { segment: { grid }, ends, boundaries }: 
 }
 
 /**
- * Casts the outputs to which all tiles have added; ranks that share rows exchange what others read
- * of outputs, and merge moments.
+ * Ranks that share rows exchange what others read of outputs, and merge moments; casts the outputs
+ * to which all tiles have added.
  */
 const completeOutputs = (scope: ModelScope, code: SegmentCode, pass: Pass, sums: ReadonlyMap<number, TileTensor>): void => {
   const { segment, ends, boundaries } = code
   const wholeOf = (tensor: number): TileTensor => boundaries.get(tensor)!.tensor
+  exchangeOutputs(scope, code, pass.writes, sums)
   sums.forEach((sum, tensor) => castTile(scope.builder, sum, wholeOf(tensor)))
-  exchangeOutputs(scope, code, pass.writes)
   for (const tensor of ends.outputs)
     if (isSummedByTiles(scope.graph, scope.graph.nodes[tensor - 1]!, segment))
       accumulateMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))

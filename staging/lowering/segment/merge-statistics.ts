@@ -1,8 +1,9 @@
 import { accumulatesStatistics } from '../../graph/statistics'
 import { shardOf } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
-import { doubleBytes, momentBytes } from '../../ops/moment-addresses'
+import { doubleBytes, maximumBytes, momentBytes } from '../../ops/moment-addresses'
 import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
+import type { TileTensor } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'
 import { reducesSpatially } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
@@ -64,3 +65,25 @@ export const mergeStatistics = (scope: ModelScope, segment: Segment, pass: Pick<
       )
     }
 }
+
+/**
+ * After a segment's forward, in which each rank has pooled its rows: the largest elements of all
+ * rows, with their places, become all ranks' maxima, and the pool's output.
+ */
+export const mergeMaxima = ({ builder, graph, moments }: ModelScope, position: number, output: TileTensor): void => {
+  const maxima = moments.get(position)!
+  const parts = graph.shard!.count
+  const source = arenaOperand(gatherParts(builder, maxima, parts))
+  builder.launch<'mergeMaxima'>(
+    { kind: 'mergeMaxima', rows: maxima.bytes / maximumBytes, parts },
+    { source, maxima: arenaOperand(maxima), destination: output.address }
+  )
+}
+
+/** The positions of pools whose maxima ranks merge in a segment, each of its rows. */
+export const pooledInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
+  shardOf(graph, segment) === undefined
+    ? []
+    : madeBy(segment)
+        .map((tensor) => tensor - 1)
+        .filter((position) => graph.nodes[position]!.accumulatesMaxima)

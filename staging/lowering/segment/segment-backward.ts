@@ -29,8 +29,8 @@ export const parametersWhere = (
 ): readonly (NodeParameters | undefined)[] => positions.map((position) => (wanted(position) ? scope.parameters[position] : undefined))
 
 /**
- * Those parameters whose gradients are complete once all tiles have added to them; of
- * normalisations they come from sums.
+ * The parameters whose gradients are complete once all tiles have added to them; those of
+ * normalisations come from sums.
  */
 export const summedByTiles = (backward: SegmentBackward): readonly ParameterTensor[] =>
   parametersWhere(backward, (position) => backward.scope.graph.nodes[position]!.statistics === undefined).flatMap(trainableTensors)
@@ -49,7 +49,10 @@ export const createParameterSums = (
       ])
   )
 
-/** Before tiles add to them. */
+/**
+ * Zeroes the sums of the gradients of parameters to which tiles add, but those that are kept across
+ * sections.
+ */
 export const zeroParameterSums = (backward: SegmentBackward): void => {
   if (backward.isTiled)
     summedByTiles(backward)

@@ -7,7 +7,7 @@ import type { RowShare } from '../../program/program-buffer'
 import { accumulatesMoments } from '../../graph/statistics'
 import { bufferText, tileIdentity, type BufferIdentity } from '../ir/buffer-identity'
 import type { ModelScope } from '../scope/scope'
-import { gatheredInRows } from '../segment/merge-statistics'
+import { gatheredInRows, pooledInRows } from '../segment/merge-statistics'
 import { trainableTensors } from '../scope/parameters'
 
 const labelBytes = 4
@@ -24,9 +24,11 @@ const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly S
   return { kind: 'rows', held: [0, height], rowBytes, own: [from, to], of: height, isSent: false }
 }
 
-/** The moments that ranks gather, each of its rows. */
+/** The moments and maxima that ranks gather, each of its rows. */
 const momentsMerged = (scope: ModelScope, segments: readonly Segment[]): readonly BufferIdentity[] =>
-  segments.flatMap((segment) => gatheredInRows(scope, segment)).map((position) => scope.moments.get(position)!.identity)
+  segments
+    .flatMap((segment) => [...gatheredInRows(scope, segment), ...pooledInRows(scope, segment)])
+    .map((position) => scope.moments.get(position)!.identity)
 
 /** The sums for gradients of normalisations' inputs of which each rank makes its part. */
 const sumsMerged = ({ graph, requiresGrad }: ModelScope, segments: readonly Segment[]): readonly BufferIdentity[] =>

@@ -35,6 +35,7 @@ export interface BoundSegment {
   readonly atOp?: (direction: Direction, position: number) => void
 }
 
+/** Whether a pass computes outputs or gradients. */
 export type Direction = 'forward' | 'backward'
 
 /**

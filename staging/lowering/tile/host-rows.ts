@@ -17,6 +17,7 @@ import { addressOf, allOf, boxStrides, regionExtents } from '../scope/regions'
 import { wholeTensor } from '../scope/copies'
 import type { Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
+/** Makes buffers of the host pool for tensors that wait there, and for their gradients. */
 export const createHostTensors = (scope: ModelScope, tensors: readonly number[]): ReadonlyMap<number, HostTensor> =>
   new Map(tensors.map((tensor) => [tensor, createHostTensor(scope, tensor)] as const))
 
@@ -147,6 +148,7 @@ export interface RowBand {
   readonly overlapRows: number
 }
 
+/** The rows of a tensor that a run's first tile has to do with. */
 export type IntervalOf = (run: TileRun) => Interval
 
 /**

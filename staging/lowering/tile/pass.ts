@@ -1,6 +1,6 @@
 import { isLoss } from '../../graph/graph'
 import { isLiveAfter } from '../../graph/boundary-tensors'
-import { memoizeByNumber } from '../../memoize'
+import { memoizeByNumber, memoizePerObject } from '../../memoize'
 import type { Span } from '../../graph/span'
 import type { Segment } from '../../plans/plan'
 import { loweringOf } from '../../ops'
@@ -149,27 +149,20 @@ const createPass = (described: Described): Pass => {
   }
 }
 
-/** Passes of a scope by mode and span: scopes that differ in what is emitted alone share them. */
-const knownPasses = new WeakMap<ModelScope['parameters'], Map<string, Pass>>()
+/** A scope's pass in a mode: scopes that differ in what is emitted alone have it in common. */
+const passOf = memoizePerObject(
+  (_: ModelScope['parameters'], { mode, span, isEndWhole }: Described) => `${mode},${span.from},${span.to},${isEndWhole}`,
+  (_, described) => createPass(described)
+)
 
 /**
  * The passes over a span by their modes, each described once. `isEndWhole`: where it is computed
  * again, backward of its last op runs on whole tensors, as `mayEndWhole` allows.
  */
-export const createPasses = (
-  scope: ModelScope,
-  span: Span,
-  isEndWhole = false
-): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) => {
-  const known = knownPasses.get(scope.parameters) ?? new Map<string, Pass>()
-  knownPasses.set(scope.parameters, known)
-  return (mode) => {
-    const key = `${mode},${span.from},${span.to},${isEndWhole}`
-    const pass = known.get(key) ?? createPass({ scope, span, mode, isEndWhole, wanted: new Set() })
-    known.set(key, pass)
-    return pass
-  }
-}
+export const createPasses =
+  (scope: ModelScope, span: Span, isEndWhole = false): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) =>
+  (mode) =>
+    passOf(scope.parameters, { scope, span, mode, isEndWhole, wanted: new Set() })
 
 /** The passes over a segment, whose last output may be `onHost`. */
 export const segmentPasses = (

@@ -127,7 +127,7 @@ const copyOfRows = (scope: ModelScope, tensor: TileTensor, region: Region): Tile
 }
 
 /**
- * As `emitPendingGradient`, where ranks share rows. The gradient of a normalisation's input is that
+ * After the tiles, where ranks share rows: the gradient of a normalisation's input, which is that
  * of its output by a factor, less means. A rank has contributions to rows of others too: it makes
  * what the factor makes of them, and the means are taken away by the rank whose rows they are.
  */

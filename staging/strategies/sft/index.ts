@@ -162,6 +162,9 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
   return { within, mayFit }
 }
 
+/**
+ * Segments in tiles along the batch and the image (Xu 2022), the fastest within a number of bytes.
+ */
 export const sft: Strategy = {
   order: hoistPoolAboveRelu,
   obeysDirectives: true,

@@ -25,6 +25,7 @@ export const insert = (labels: Label[], label: Label): void => {
   labels.splice(low, end - low, label)
 }
 
+/** The segments of a label, from the first on. */
 export const segmentsOf = ({ last }: Label): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.segment])
 
 /**
@@ -33,6 +34,7 @@ export const segmentsOf = ({ last }: Label): readonly Segment[] => (last === und
  */
 const significantBits = 8
 
+/** Bytes rounded up to few significant bits. */
 export const roundBytes = (bytes: number): number => {
   const unit = 2 ** Math.max(0, Math.ceil(Math.log2(bytes + 1)) - significantBits)
   return Math.ceil(bytes / unit) * unit

@@ -51,6 +51,7 @@ export interface OptionBytes {
   readonly optionOf: (segment: Segment) => Option | undefined
 }
 
+/** Finds the bytes of a search's segments, each by its estimate. */
 export const createOptionBytes = (
   { graph, estimate }: Search,
   { tensorBytes, hasGradient, onHost, firstTrainable }: Boundaries

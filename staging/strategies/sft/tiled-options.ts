@@ -25,7 +25,7 @@ export interface TiledSegment {
   readonly optionOf: (segment: Segment) => Option | undefined
 }
 
-export interface TiledOptions {
+interface TiledOptions {
   /**
    * The fastest in tiles of the variants before `end` that adds no more than `available` bytes and
    * takes no more than `slowest` nanoseconds; all leave the same in memory.
@@ -37,6 +37,9 @@ export interface TiledOptions {
 
 type Decided = Pick<Segment, 'reorder' | 'prefetch'>
 
+/**
+ * Looks for a segment's best option among its grids and variants, each of which is estimated once.
+ */
 export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
   const { span, grids, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
   const gridOptions = new Map<string, (index: number) => Option | undefined>()

@@ -4,6 +4,10 @@ import { activationElements, fillWholeBlocks, layouts } from '../../kernels/layo
 import { origin, contiguous, activation, tile, strided, type ByteRegion, type RegionRows } from './region'
 
 type CopyChannels = Omit<KernelOf<'copyChannels'>, 'kind'>
+/**
+ * Tells whether copied channels fill all blocks that they lie in, so that no other channel's bytes
+ * are touched.
+ */
 export const copiesWholeBlocks = ({ destinationLayout, destinationChannels, destinationFirst, count }: CopyChannels): boolean => {
   const layout = layouts[destinationLayout]
   return layout !== undefined && fillWholeBlocks(layout, destinationChannels, destinationFirst, count)

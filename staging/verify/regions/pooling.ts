@@ -17,10 +17,13 @@ const pool = (k: WindowFields & { readonly layout: number }, elementBytes: numbe
   destination: windowDestination(k, k.inChannels, k.layout, elementBytes)
 })
 
+/** A value and its place, in double. */
+const maximumBytes = 2 * doubleBytes
+
 /** Returns the maxima that a global max pool accumulates, and where its tile begins. */
 const maxima = (k: TileFields & Record<'fullHeight' | 'fullWidth', number>) => {
   const { rowOrigin, columnOrigin } = origin(k)
-  return { maxima: contiguous(k.batch * k.channels * 2 * doubleBytes), rowOrigin, columnOrigin }
+  return { maxima: contiguous(k.batch * k.channels * maximumBytes), rowOrigin, columnOrigin }
 }
 
 /** What operands of the kernels of staging/kernels/families/pooling.ts touch. */
@@ -38,6 +41,11 @@ export const poolingRegions: RegionRows<keyof typeof poolingKernels> = {
   globalAveragePoolForward: (k, e, p) => ({ source: tile(k, e), sum: contiguous(k.batch * k.channels * p) }),
   globalAveragePoolBackward: (k, e) => ({ sumGradient: contiguous(k.batch * k.channels * e), sourceGradient: tile(k, e) }),
   globalMaxPoolForward: (k, e) => ({ source: tile(k, e), destination: contiguous(k.batch * k.channels * e), ...maxima(k) }),
+  mergeMaxima: ({ rows, parts }, e) => ({
+    source: contiguous(rows * parts * maximumBytes),
+    maxima: contiguous(rows * maximumBytes),
+    destination: contiguous(rows * e)
+  }),
   globalMaxPoolBackward: (k, e) => ({
     destinationGradient: contiguous(k.batch * k.channels * e),
     sourceGradient: tile(k, e),
