@@ -3,6 +3,7 @@ import { alexnet } from './alexnet'
 import { darknet19, darknet19_bn } from './darknet'
 import { deeplabv3_resnet101, deeplabv3_resnet50, deeplabv3plus } from './deeplab'
 import { densenet121, densenet161, densenet169, densenet201 } from './densenet'
+import { fcn_resnet101, fcn_resnet50 } from './fcn'
 import type { HeadOptions } from './heads'
 import { inception_v3 } from './inception'
 import { resnet101, resnet152, resnet18, resnet34, resnet50 } from './resnet'
@@ -13,6 +14,7 @@ export * from './alexnet'
 export * from './darknet'
 export * from './deeplab'
 export * from './densenet'
+export * from './fcn'
 export * from './inception'
 export * from './unet'
 export * from './vgg'
@@ -31,6 +33,8 @@ export const builtIn: Readonly<Record<string, (options: HeadOptions) => Model>> 
   densenet161,
   densenet169,
   densenet201,
+  fcn_resnet50,
+  fcn_resnet101,
   inception_v3,
   resnet18,
   resnet34,

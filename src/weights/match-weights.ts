@@ -46,7 +46,9 @@ const isBatchCount = (name: string, names: ReadonlySet<string>): boolean =>
 const auxiliaryHeads: ReadonlyMap<string, string> = new Map([
   ['inception_v3', 'AuxLogits'],
   ['deeplabv3_resnet50', 'aux_classifier'],
-  ['deeplabv3_resnet101', 'aux_classifier']
+  ['deeplabv3_resnet101', 'aux_classifier'],
+  ['fcn_resnet50', 'aux_classifier'],
+  ['fcn_resnet101', 'aux_classifier']
 ])
 
 /** The layer of a parameter: `layer1.0.conv1` of `layer1.0.conv1.weight`. */

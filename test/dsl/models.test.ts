@@ -25,6 +25,9 @@ const learnable = (model: Model): number =>
 const named = (model: Model, ops: readonly string[]): readonly string[] =>
   flatLayers(model.layers).flatMap(({ name, op }) => (ops.includes(op) ? [name] : []))
 
+/** Networks that score every pixel; the others score images. */
+const scoresPixels = (name: string): boolean => /^(deeplab|fcn|unet)/.test(name)
+
 const models = suite('models')
 
 /** state_dicts.py says what it holds. */
@@ -52,7 +55,7 @@ for (const [name, expected] of Object.entries(golden))
   })
 
 models('with global average pooling only the linear layers differ', () => {
-  for (const name of Object.keys(golden).filter((one) => !/^(deeplab|unet)/.test(one))) {
+  for (const name of Object.keys(golden).filter((one) => !scoresPixels(one))) {
     const [gap, classic] = (['gap', 'classic'] satisfies readonly Head[]).map((head) => stateOf(builtIn[name]!({ classes: 10, head })))
     const features = classic!.filter((parameter) => !/^(classifier|fc)\./.test(parameter.name))
     assert.equal(gap!.slice(0, -2), features, name)
@@ -70,6 +73,7 @@ models('dropout stands where torchvision has it', () => {
   assert.equal(dropouts('alexnet'), ['classifier.0', 'classifier.3'])
   assert.equal(dropouts('inception_v3'), ['dropout'])
   assert.equal(dropouts('deeplabv3_resnet50'), ['classifier.0.project.3'])
+  assert.equal(dropouts('fcn_resnet50'), ['classifier.3'])
   assert.equal(dropouts('densenet121'), [])
 })
 
@@ -87,7 +91,7 @@ models('every built-in model takes both heads, and scores images or pixels', () 
     for (const head of ['gap', 'classic'] satisfies readonly Head[]) {
       const traced = trace(make({ classes: 7, head }).layers, [2, 3, 224, 224])
       assert.ok(E.isRight(traced), name)
-      assert.equal(traced.right.at(-1)!.output, /^(deeplab|unet)/.test(name) ? [2, 7, 224, 224] : [2, 7])
+      assert.equal(traced.right.at(-1)!.output, scoresPixels(name) ? [2, 7, 224, 224] : [2, 7])
     }
 })
 
@@ -96,7 +100,7 @@ models('features take images whose sides do not divide', () => {
     const traced = trace(make({ classes: 3, head: 'gap' }).layers, [2, 3, 197, 211])
     const output = E.isLeft(traced) ? traced.left : traced.right.at(-1)!.output
     if (name.startsWith('unet')) assert.is(output, 'concat1: the branches differ, 2x256x49x52 and 2x256x48x52')
-    else assert.equal(output, name.startsWith('deeplab') ? [2, 3, 197, 211] : [2, 3])
+    else assert.equal(output, scoresPixels(name) ? [2, 3, 197, 211] : [2, 3])
   }
 })
 
@@ -154,7 +158,7 @@ types('all models together: the shape of their scores, under 30 s', () => {
     1_740_000,
     30
   )
-  for (const name of names) assert.is(found.get(name), `readonly [2, 5${/^(deeplab|unet)/.test(name) ? ', 224, 224' : ''}]`, name)
+  for (const name of names) assert.is(found.get(name), `readonly [2, 5${scoresPixels(name) ? ', 224, 224' : ''}]`, name)
 })
 
 for (const [name, ceiling] of [

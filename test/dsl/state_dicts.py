@@ -20,7 +20,7 @@ for name in ('nms', 'qnms'):
         operators.define(f'{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor')
 
 from torchvision import models  # noqa: E402
-from torchvision.models.segmentation import deeplabv3_resnet50, deeplabv3_resnet101  # noqa: E402
+from torchvision.models.segmentation import deeplabv3_resnet50, deeplabv3_resnet101, fcn_resnet50, fcn_resnet101  # noqa: E402
 from torchvision.models.segmentation.deeplabv3 import ASPP  # noqa: E402
 
 
@@ -84,6 +84,8 @@ def all_models(classes):
     plain = {'weights': None, 'weights_backbone': None, 'num_classes': classes, 'aux_loss': False}
     yield 'deeplabv3_resnet50', deeplabv3_resnet50(**plain)
     yield 'deeplabv3_resnet101', deeplabv3_resnet101(**plain)
+    yield 'fcn_resnet50', fcn_resnet50(**plain)
+    yield 'fcn_resnet101', fcn_resnet101(**plain)
     yield 'deeplabv3plus', deeplabv3plus(classes)
     yield 'unet', unet(classes, normalised=False)
     yield 'unet_bn', unet(classes, normalised=True)
@@ -102,4 +104,4 @@ def row(model):
 
 if __name__ == '__main__':
     with torch.device('meta'):
-        print(json.dumps({name: row(model) for name, model in all_models(1000)}, indent=1))
+        print(json.dumps({name: row(model) for name, model in all_models(1000)}, indent=2))

@@ -25,7 +25,7 @@ from torch.nn import functional as F
 import hashed
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'dsl'))
-from state_dicts import deeplabv3_resnet50, models  # noqa: E402
+from state_dicts import deeplabv3_resnet50, fcn_resnet50, models  # noqa: E402
 from make import DATA, FORMATS, relative, sampled, together  # noqa: E402
 
 CLASSES, SEEDS = 5, [1, 2, 3, 4, 5]
@@ -36,6 +36,7 @@ NETS = {
     'densenet121': ([2, 3, 64, 64], lambda: models.densenet121(num_classes=CLASSES)),
     'inception_v3': ([2, 3, 107, 107], lambda: models.inception_v3(num_classes=CLASSES, aux_logits=False, init_weights=False, dropout=0.0)),
     'deeplabv3_resnet50': ([3, 3, 33, 41], lambda: deeplabv3_resnet50(weights=None, weights_backbone=None, num_classes=CLASSES)),
+    'fcn_resnet50': ([3, 3, 33, 41], lambda: fcn_resnet50(weights=None, weights_backbone=None, num_classes=CLASSES)),
 }
 
 
@@ -82,12 +83,13 @@ def smoothed(call):
         return call()
 
 
-def run(make, shape, target, seed, dtype=torch.float64, memory_format=torch.contiguous_format):
+def run(make, shape, seed, dtype=torch.float64, memory_format=torch.contiguous_format):
     """Loss, {grad.input, grad.<parameter>} in float64, {running statistic} after the step."""
     net = opened(make, seed, dtype, memory_format)
     x = torch.from_numpy(hashed.uniform(f'{seed}/input', shape, 1.0)).to(dtype).to(memory_format=memory_format).requires_grad_()
-    scores = net(x)
-    loss = F.cross_entropy(scores['out'] if isinstance(scores, dict) else scores, target, ignore_index=255)
+    made = net(x)
+    scores = made['out'] if isinstance(made, dict) else made
+    loss = F.cross_entropy(scores, labels(seed, [scores.shape[0], *scores.shape[2:]]), ignore_index=255)
     loss.backward()
     leaves = {'input': x, **dict(net.named_parameters())}
     gradients = {f'grad.{own_name(key)}': leaf.grad.contiguous().double() for key, leaf in leaves.items()}
@@ -99,12 +101,11 @@ def statistics(running):
     return torch.cat([sampled(running[key].double(), 2) for key in sorted(running)])
 
 
-def network_seed(make, shape, seed, pixels):
-    target = labels(seed, [shape[0], *shape[2:]] if pixels else shape[:1])
-    loss, gradients, running = run(make, shape, target, seed)
+def network_seed(make, shape, seed):
+    loss, gradients, running = run(make, shape, seed)
     errors = {}
     for label, memory_format in FORMATS.items():
-        rounded_loss, rounded, _ = run(make, shape, target, seed, torch.float32, memory_format)
+        rounded_loss, rounded, _ = run(make, shape, seed, torch.float32, memory_format)
         errors[label] = {
             'loss': abs(rounded_loss - loss),
             'gradients': relative(together(rounded.values()), together(gradients.values())),
@@ -123,7 +124,7 @@ def network(name):
     for smooth in (False, True):
         seeds = []
         for seed in SEEDS:
-            call = functools.partial(network_seed, make, shape, seed, name.startswith('deeplab'))
+            call = functools.partial(network_seed, make, shape, seed)
             samples, row = smoothed(call) if smooth else call()
             tensors |= {f'{name}/{"smooth" if smooth else "as it is"}/{seed}/{key}': value for key, value in samples.items()}
             seeds.append(row)

@@ -421,6 +421,8 @@ test("torchvision's auxiliary heads are passed over, for the models that have on
     ['inception_v3', heads[0], heads[1]],
     ['deeplabv3_resnet50', heads[1], heads[0]],
     ['deeplabv3_resnet101', heads[1], extra('aux_classifiers.bias')],
+    ['fcn_resnet50', heads[1], heads[0]],
+    ['fcn_resnet101', heads[1], heads[0]],
     ['segmenting', undefined, heads[0]]
   ] as const) {
     const model: Model = { ...segmenting, name }
