@@ -1,6 +1,6 @@
 /**
- * The policy vDNN_conv of Rhu 2016 (docs/papers.md): which tensors move, and what `vdnn`, which tries
- * it too, promises beside it.
+ * The policy vDNN_conv of Rhu 2016 (docs/papers.md): which tensors move, and that `vdnn`, which
+ * tries it too, is never behind.
  */
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
