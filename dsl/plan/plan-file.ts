@@ -39,6 +39,7 @@ export const strategyNames = [
   'sft',
   'sft-offload',
   'vdnn',
+  'vdnn-conv',
   'lms',
   'lms-hybrid',
   'dymem',

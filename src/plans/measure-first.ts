@@ -6,7 +6,7 @@ import { type ProfiledModel, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
 import { makeFolder } from '../files/make-folder'
-import { loadDeviceModel } from './device'
+import { loadDeviceModel, measurableChoice } from './device'
 import { type Round, type TimeLimit, measure } from './measure-kernels'
 import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
 import type { SetupGraph } from './plan-network'
@@ -85,13 +85,15 @@ const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watchi
 
 /**
  * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
- * for it: all of it, or a sample, which a device of a file and the reference device do without.
+ * for it: all of it, or a sample, which devices of files and those that are not timed do without.
  */
 export const measureFirst = (built: SetupGraph, watching: Watching): Outcome<void> => {
   const { device, ...setup } = built.setup
   if (setup.measure === undefined) return TE.right(undefined)
   if (setup.measure === 'sample')
-    return typeof device !== 'string' || device === 'reference' ? TE.right(undefined) : measureSample({ ...setup, device }, built, watching)
+    return typeof device !== 'string' || measurableChoice({ ...setup, device }) === undefined
+      ? TE.right(undefined)
+      : measureSample({ ...setup, device }, built, watching)
   if (typeof device !== 'string')
     return TE.left(inputFailure(`--measure: ${deviceFileName(device)} is known from a file and cannot be measured here`))
   const here: RunnableSetup = { ...setup, device }

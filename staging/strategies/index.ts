@@ -10,6 +10,7 @@ import { sft } from './sft'
 import { sftOffload } from './sft-offload'
 import type { Strategy } from './strategy'
 import { vdnn } from './vdnn'
+import { vdnnConv } from './vdnn-conv'
 import { window } from './window'
 
 export { strategyNames, type StrategyName } from '../../dsl'
@@ -25,6 +26,7 @@ export const strategies: Readonly<Record<Planner, Strategy>> = {
   sft,
   'sft-offload': sftOffload,
   vdnn,
+  'vdnn-conv': vdnnConv,
   lms,
   'lms-hybrid': lmsHybrid,
   dymem,

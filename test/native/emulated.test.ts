@@ -56,7 +56,7 @@ suite("the cuda device's scheduling by itself", () => {
 
 // Under sanitizers in the long tests (native/test/run).
 suite('the cuda device against the reference device, without Node', () => {
-  const printed = run(join(build, 'emulated_test'), ['0.07', 'cuda', 'tf32', 'bf16'], {
+  const printed = run(join(build, 'emulated_test'), ['0.04', 'cuda', 'tf32', 'bf16'], {
     TILEFOLD_CUDNN_PATH: libraries,
     OMP_WAIT_POLICY: 'passive'
   })

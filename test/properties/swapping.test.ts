@@ -60,7 +60,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
 })
 
 /** They run kernels as `plain` does; the others sum over tiles. */
-const swapping: readonly StrategyName[] = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog']
+const swapping: readonly StrategyName[] = ['vdnn', 'vdnn-conv', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog']
 
 /**
  * Two residual blocks, the second over half the pixels, with statistics of the whole image between

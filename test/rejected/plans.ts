@@ -139,7 +139,7 @@ planFor(vgg16({ classes: 2 }))({
 
 planFor(network)({
   ...right,
-  // expects: strategy is \"magic\", not one of auto, plain, chen, chen-sqrt, sft, sft-offload, vdnn, lms, lms-hybrid, dymem, window, greedy, dynprog, by hand
+  // expects: strategy is \"magic\", not one of auto, plain, chen, chen-sqrt, sft, sft-offload, vdnn, vdnn-conv, lms, lms-hybrid, dymem, window, greedy, dynprog, by hand
   strategy: 'magic'
 })
 

@@ -168,7 +168,7 @@ test('Dymem: no waiting before bytes are needed, at most two convolutions ahead'
   assert.equal(figures(dymemSwapIntervals(graphOf('relu', 'relu', 'conv2d', 'conv2d'), seen, 25)), [['output of 0', 1, 2, 4]])
 })
 
-const swapping = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog'] as const
+const swapping = ['vdnn', 'vdnn-conv', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog'] as const
 /** Deep enough that two convolutions ahead are not everything. */
 const deep = [...Array.from({ length: 5 }, () => [conv2d({ out: 16, k: 3, p: 1 }), relu]).flat(), ...convolutions.slice(4)]
 const request = (strategy: StrategyName, rest: Partial<StageRequest> = {}, layers: readonly AnyLayer[] = deep): StageRequest => ({

@@ -7,12 +7,12 @@ namespace tilefold {
 namespace {
 
 const auto never = [] { return false; };
-constexpr std::int64_t mostBytes = std::int64_t{1} << 26, mostTimes = 10'000;
+constexpr std::int64_t mostExchangeBytes = std::int64_t{1} << 26, mostTimes = 10'000;
 
 }  // namespace
 
 std::vector<double> timeExchanges(Network& network, std::int64_t bytes, std::int64_t distance, std::int64_t times) {
-  if (bytes < 1 || bytes > mostBytes || times < 1 || times > mostTimes || distance < 1 || distance >= network.size())
+  if (bytes < 1 || bytes > mostExchangeBytes || times < 1 || times > mostTimes || distance < 1 || distance >= network.size())
     throw Failure(std::to_string(times) + " exchanges of " + std::to_string(bytes) + " bytes with the rank " + std::to_string(distance) +
                   " further of " + std::to_string(network.size()) + " are none that can be timed");
   const auto size = static_cast<std::int64_t>(network.size());
