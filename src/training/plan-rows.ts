@@ -22,10 +22,14 @@ export const programHash = ({ kernels, buffers, ...program }: Program): string =
     .digest('hex')
     .slice(0, 12)
 
-/** What the first rank tells the others: the plan, and the Program of each rank by its hash. */
+/**
+ * What the first rank tells the others: the plan, the Program of each rank by its hash, and the
+ * most bytes that one of them takes.
+ */
 interface PlanOfRows {
   readonly file: PlanFile
   readonly hashes: readonly string[]
+  readonly peakBytes: number
 }
 
 /** A rank that a plan does not fit, or that cannot run it, and why. */
@@ -95,7 +99,11 @@ const planForAll = (
           (programs) =>
             pipe(
               TE.fromEither(proveTogether(programs)),
-              TE.map((): PlanOfRows => ({ file, hashes: programs.map(programHash) }))
+              TE.map((): PlanOfRows => ({
+                file,
+                hashes: programs.map(programHash),
+                peakBytes: Math.max(...programs.map(({ peakBytes }) => peakBytes))
+              }))
             )
         )
       )
@@ -116,7 +124,7 @@ export const planRows =
     return pipe(
       allGather(await own()),
       TE.map(([told]) => decodeJson(told!) as PlanOfRows),
-      TE.chainEitherK(({ file, hashes }) =>
+      TE.chainEitherK(({ file, hashes, peakBytes }) =>
         pipe(
           decodePlanFile(file),
           E.mapLeft(inputFailure),
@@ -124,7 +132,9 @@ export const planRows =
           E.filterOrElse(
             ({ staged }) => programHash(staged.program) === hashes[rank],
             () => inputFailure(`rank ${rank} makes another Program of the plan than rank 0 does: start all ranks with the same build`)
-          )
+          ),
+          // The same on all ranks, so that they validate by the same plan.
+          E.map((planned) => ({ ...planned, arenaBytes: planned.staged.budget ?? peakBytes }))
         )
       )
     )()

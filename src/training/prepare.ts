@@ -84,6 +84,11 @@ export interface Resumed {
 export interface PreparedTraining extends Split, MaskValidation {
   readonly request: TrainingRequest
   readonly planned: Planned
+  /**
+   * Of ranks that share rows: by what each evaluates middle crops whole, within the memory of the
+   * training; absent where there are none.
+   */
+  readonly cropEvaluation?: Planned
   readonly channels: InputChannels
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
@@ -110,7 +115,8 @@ const stepsOf = ({ options: { steps, epochs = 1 } }: TrainingRequest, training: 
 const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Split): TrainingObjective => ({
   ...objective,
   ...(weighsRows(training, options.classWeights) ? { rowWeights: true as const } : {}),
-  ...(options.validation === undefined ? {} : { evaluate: true as const })
+  // Ranks that share rows validate by a plan of its own.
+  ...(options.validation === undefined || options.shardRows ? {} : { evaluate: true as const })
 })
 
 /** Images as they are normalised. */
@@ -170,6 +176,22 @@ const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned, { pixelByt
   seen.some(({ header }) => header.view.level.tile !== undefined)
     ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0], pixelBytes })
     : undefined
+
+/** Plans the evaluation of middle crops within the memory of the training, in the place of that. */
+const planCropEvaluation = ({ setup, source, graph }: SetupGraph, { arenaBytes }: Planned): E.Either<Failure, Planned> => {
+  const { plan: _plan, placement: _placement, strategy: _strategy, planNotice: _notice, ...rest } = setup
+  const evaluated = { ...rest, budget: { kind: 'bytes', bytes: arenaBytes } as const }
+  return pipe(
+    planNetwork({ setup: evaluated, objective: { kind: 'evaluate', compares: true }, source, graph }),
+    E.mapLeft((failure) =>
+      failure.code === 'budget'
+        ? inputFailure(
+            `crops cannot be validated within the memory of a rank (${failure.message}): raise --budget, or leave --validation out`
+          )
+        : failure
+    )
+  )
+}
 
 /** The images as they are read for such a network, and what is to be known of them. */
 interface Looked {
@@ -233,6 +255,13 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       const least = minExtent(cropExtent(planned.staged.program), options.rotate)
       return planMaskValidation(request, split.validation, { built, planned, seen, least, pixelBytes: channels.pixelBytes })
     }),
+    TE.bind('evaluation', ({ built, planned, masks, split: { validation } }) =>
+      TE.fromEither(
+        options.shardRows && validation !== undefined && masks.validationGroups === undefined
+          ? planCropEvaluation(built, planned)
+          : E.right(undefined)
+      )
+    ),
     TE.bind('steps', ({ looked: { request }, planned, split }) =>
       TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))
     ),
@@ -247,11 +276,11 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
         tap((found) => tellUncompared(request, masks, found?.record.validations ?? []))
       )
     }),
-    TE.map(({ looked: { request, seen, channels }, split, masks, ...prepared }) => ({
+    TE.map(({ looked: { request, seen, channels }, split, masks, evaluation, ...prepared }) => ({
       ...{ request, channels },
       ...split,
       ...prepared,
-      ...present({ cropBytes: cropBytesOf(seen, prepared.planned, channels) }),
+      ...present({ cropBytes: cropBytesOf(seen, prepared.planned, channels), cropEvaluation: evaluation }),
       ...masks
     }))
   )

@@ -1,13 +1,17 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import type { DeviceName } from '../../native'
 import { isNormalised } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import { shareWeights } from '../ranks/share-weights'
+import type { Planned } from '../plans/plan-network'
 import { paceNotice } from '../running/pace-notice'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
+import { type StepIo, copyTensors, createStepIo } from '../running/step-io'
+import { noUpdate } from '../running/step-parameters'
 import { withResource } from '../tasks/with-resource'
 import { type UnreadCrop, agreeOnDraws } from './agree-on-draws'
 import { type Batches, createBatches } from './batches'
@@ -26,7 +30,7 @@ import type { TrainingRequest } from './request'
 import { createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import type { Quality } from '../metrics/quality'
-import type { ValidationRun } from './validation'
+import type { Evaluating, ValidationRun } from './validation'
 import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
 import { pixelMeasureOf } from '../metrics/pixel-tally'
@@ -90,18 +94,49 @@ const countSkipped = ({ options: { skipBad }, notify }: TrainingRequest): Skippe
   }
 }
 
+/** Evaluates by the section of the Program that trains. */
+const inTraining = (network: RunningNetwork, { staged: { program } }: Planned): Evaluating => {
+  const io = createStepIo(program.evaluate!)
+  return { network, io, evaluate: (images) => network.evaluate(io, images) }
+}
+
+/**
+ * Evaluates by a Program of its own, in the place of the network that is trained, whose weights it
+ * takes.
+ */
+const insteadOf = (
+  training: RunningNetwork,
+  planned: Planned,
+  device: DeviceName,
+  validated: (evaluating: () => Evaluating) => Outcome<Quality>
+): Outcome<Quality> => {
+  let current: Evaluating | undefined
+  const validate = validated(() => current!)
+  return training.suspendWhile((weights) => {
+    const state = (io: StepIo): Outcome<void> => TE.fromIO(() => copyTensors(planned.staged.program.restore.stepIo, weights, io))
+    return withNetwork({ planned, device, state, seed: 0 }, (network) => {
+      current = { network, io: network.io, evaluate: (images) => network.step(noUpdate, images) }
+      return validate
+    })
+  })
+}
+
 /** The measures of the validation set after the steps so far; absent where there is none. */
 const validationOf = (
-  { request, planned, validation, validationGroups, classes }: PreparedTraining,
-  running: Pick<ValidationRun, 'network' | 'loader' | 'batch' | 'crop' | 'onCrops'> & Pick<Skipped, 'onSkippedImage'>
+  { request, planned, validation, validationGroups, cropEvaluation, classes }: PreparedTraining,
+  running: Pick<ValidationRun, 'loader' | 'batch' | 'crop' | 'onCrops'> & Pick<Evaluating, 'network'> & Pick<Skipped, 'onSkippedImage'>
 ): Outcome<Quality> | undefined => {
-  const { evaluate } = planned.staged.program
   const loss = planned.staged.graph.nodes.at(-1)!
   const { signal, perImage } = request.options
   const { ranks } = request
-  if (validation === undefined || evaluate === undefined) return undefined
-  if (validationGroups === undefined)
-    return validateReadable({ ...running, loss, section: evaluate, dataset: validation, classes, signal, ranks }, running.onSkippedImage)
+  if (validation === undefined) return undefined
+  if (validationGroups === undefined) {
+    const validated = (evaluating: () => Evaluating): Outcome<Quality> =>
+      validateReadable({ ...running, evaluating, loss, dataset: validation, classes, signal, ranks }, running.onSkippedImage)
+    return cropEvaluation === undefined
+      ? validated(() => inTraining(running.network, planned))
+      : insteadOf(running.network, cropEvaluation, request.setup.device, validated)
+  }
   return pipe(
     validateImages({
       ...running,

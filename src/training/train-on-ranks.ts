@@ -9,10 +9,8 @@ import { type PlanTraining, type PreparedTraining, prepareTraining } from './pre
 import type { TrainingRequest } from './request'
 
 /** What ranks that share rows do not do yet. */
-const reasonAgainstRows = ({ validation, hostBudget }: DecodedTrainOptions): string | undefined => {
-  if (validation !== undefined) return '--validation is not for --shard-rows yet: leave it out, and validate the weights by one process'
-  return hostBudget === undefined ? undefined : '--host-budget is not for --shard-rows yet: leave it out'
-}
+const reasonAgainstRows = ({ hostBudget }: DecodedTrainOptions): string | undefined =>
+  hostBudget === undefined ? undefined : '--host-budget is not for --shard-rows yet: leave it out'
 
 /** Checks that options go with ranks; one sentence where they do not. */
 export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
+import type { Image } from '../../native'
 import type { Node } from '../../staging'
-import type { Section } from '../../staging/program/program'
 import { type Dataset, labelKind } from '../images/dataset'
-import { createStepIo } from '../running/step-io'
+import type { StepIo } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import { type RunningNetwork, withAbort } from '../running/running-network'
@@ -16,13 +16,20 @@ import { answerOf } from './seen-answers'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import type { Quality } from '../metrics/quality'
 
+/** A network that runs forward alone. */
+export interface Evaluating {
+  readonly network: RunningNetwork
+  /** What the evaluation takes and hands out. */
+  readonly io: StepIo
+  readonly evaluate: (images: readonly Image[]) => Outcome<number>
+}
+
 /** All that a validation on middle crops needs. */
 export interface ValidationRun {
-  readonly network: RunningNetwork
+  /** Asked once for each validation. */
+  readonly evaluating: () => Evaluating
   /** The loss that the network ends in. */
   readonly loss: Node
-  /** The Program's `evaluate`. */
-  readonly section: Section
   readonly dataset: Dataset
   readonly batch: number
   readonly classes: number
@@ -45,9 +52,8 @@ export const nothingCounts = (crop: Extent2): Failure =>
  * one runs. Of ranks each evaluates every so manyth batch.
  */
 export const validate = ({
-  network,
+  evaluating,
   loss,
-  section,
   dataset,
   batch,
   classes,
@@ -61,10 +67,10 @@ export const validate = ({
   // Ranks end together, after a step.
   const signal = ranks === undefined ? asked : undefined
   const { examples } = dataset
-  const io = createStepIo(section)
   const batches = splitIntoBatches(examples, batch)
   const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader, classes)()
   return async () => {
+    const { network, io, evaluate } = evaluating()
     const kind = labelKind(dataset) ?? 'class'
     const answer = kind === 'mask' ? undefined : answerOf(kind, loss, classes)
     const tally = tallyFor(kind, loss, classes, examples.length, batch)
@@ -81,7 +87,7 @@ export const validate = ({
       tally.before(io, loaded.right, rows)
       const shownRows = Array.from({ length: rows }, (_, row) => row).filter((row) => shown.has(index * batch + row))
       const pictured = await pictureCrops(loaded.right, batches[index]!, shownRows, crop)
-      const running = withAbort(signal, network, network.evaluate(io, loaded.right.images))()
+      const running = withAbort(signal, network, evaluate(loaded.right.images))()
       next = load(index + size)
       const ran = await running
       if (E.isLeft(ran)) return ran

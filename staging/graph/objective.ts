@@ -68,12 +68,19 @@ export interface Training {
   readonly evaluate?: true
 }
 
+/** Steps that run forward alone. */
+export interface Evaluation {
+  readonly kind: 'evaluate'
+  /** A target comes with the step, whose loss is handed out, as by the section `evaluate`. */
+  readonly compares?: true
+}
+
 /**
  * What a step is for: training with an optimizer, handing out every gradient, or forward alone,
  * without dropout and by running statistics, which hands out the loss layer's input as `scores`, or
  * of pixels the best class as `classes`.
  */
-export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
+export type Objective = Training | { readonly kind: 'gradients' } | Evaluation
 
 /** The most ranks that share an update: plans keep room for what all of them send. */
 export const mostRanks = 1024

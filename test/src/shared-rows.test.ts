@@ -140,6 +140,36 @@ test('ranks that share rows normalise by statistics of all rows, as one process 
   }
 })
 
+/** Numbers of a validation of ranks are those of one process, but for rounding. */
+const assertCloseValidations = (found: unknown, expected: unknown): void => {
+  if (typeof expected === 'number' && typeof found === 'number')
+    return assert.ok(Math.abs(found - expected) <= 1e-6 * Math.max(1, Math.abs(expected)), `${found} is not ${expected}`)
+  if (typeof expected !== 'object' || expected === null || typeof found !== 'object' || found === null) return assert.equal(found, expected)
+  assert.equal(Object.keys(found), Object.keys(expected))
+  for (const [key, value] of Object.entries(expected)) assertCloseValidations((found as Record<string, unknown>)[key], value)
+}
+
+const masked = { model: rowSegmenter, data: at('masks/masks.csv'), validation: at('masks/masks.csv'), budget: '100%' } as const
+
+for (const [what, more] of [
+  ['images', { validation: 0.5 }],
+  ['whole images with masks', masked],
+  ['crops of images with masks', { ...masked, validateOn: 'crop' }]
+] as const)
+  test(`ranks that share rows validate ${what} as one process does, each its part of them, and train on`, async () => {
+    const validating: Partial<TrainOptions> = { ...more, validateEvery: 1, steps: 3 }
+    const one = must(await train(rowOptions(validating))())
+    assert.is(one.validations!.length, 3)
+    for (const size of [2, 3]) {
+      const reports = (await trainOnRanks(size, () => rowOptions({ ...validating, shardRows: true }))).map(must)
+      for (const { loss, validations } of reports) {
+        assertCloseLosses(loss, one.loss)
+        assertCloseValidations(validations, one.validations)
+        assert.equal(validations, reports[0]!.validations)
+      }
+    }
+  })
+
 test('a training of shared rows goes on on another number of ranks', async () => {
   const whole = must(await train(rowOptions({ steps: 6 }))())
   const stateOf = (steps: number) => ({ steps, state: at('rows-state'), resume: true, shardRows: true })
@@ -158,7 +188,7 @@ test('one process shares no rows', async () => {
 })
 
 for (const [what, more, sentence] of [
-  ['rows and a validation', { validation: 0.5 }, /^--validation is not for --shard-rows yet/],
+  ['rows and a host budget', { hostBudget: '1GB' }, /^--host-budget is not for --shard-rows yet/],
   ['rows that fit no rank', { budget: 1000 }, /^rows on 1x3x64x32 does not fit the budget of 1000 bytes/]
 ] as const)
   test(`${what}: one sentence on all ranks that share rows`, async () => {

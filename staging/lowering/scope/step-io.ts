@@ -54,10 +54,11 @@ const targetOf = (loss: Node, type: StepIoEntry['type']): Pick<StepIoEntry, 'typ
 }
 
 /**
- * Whether an evaluation is given a target and hands out its loss: beside training, where it
- * validates, of a loss that is divided by what comes with the step.
+ * Whether an evaluation is given a target and hands out its loss: where it validates, beside
+ * training or by itself, of a loss that is divided by what comes with the step.
  */
-export const exportsLoss = ({ nodes, objective }: StepGraph): boolean => objective.kind === 'train' && isNormalised(nodes.at(-1)!)
+export const exportsLoss = ({ nodes, objective }: StepGraph): boolean =>
+  (objective.kind === 'train' || (objective.kind === 'evaluate' && objective.compares === true)) && isNormalised(nodes.at(-1)!)
 
 /**
  * What an evaluation's holds: the scores, or the best class of each pixel and what their loss
