@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, freePixels } from '../../native'
-import type { Outcome } from '../failure'
+import type { Failure, Outcome } from '../failure'
 import type { Extent2 } from './resolution'
 
 /**
@@ -33,18 +33,44 @@ interface TiledPixels extends Extent2 {
   readonly read: (window: ImageWindow) => Outcome<Uint8Array>
 }
 
-/** Takes the pixels of each window of a whole image in turn, which are freed then. */
+/** Pixels along a part of a window that is read by itself, in whole tiles: at least so many. */
+const leastPart = 256
+
+/** A window in parts of a tile, or of several where they are small. */
+const partsOf = ({ top, left, height, width }: ImageWindow, tile: Extent2): readonly ImageWindow[] => {
+  const step = (along: number): number => along * Math.ceil(leastPart / along)
+  return cut(height, step(tile.height)).flatMap(([row, held]) =>
+    cut(width, step(tile.width)).map(([column, across]) => ({ top: top + row, left: left + column, height: held, width: across }))
+  )
+}
+
+/**
+ * Takes the pixels of each window of a whole image in turn, which are freed then. Where `passOver`
+ * is given, a window that cannot be read is read again by its tiles, each as that says.
+ */
 export const forEachTileWindow = (
   { tile, pixelBytes, read, ...extent }: TiledPixels,
-  take: (pixels: Uint8Array, window: ImageWindow) => void
-): Outcome<void> =>
-  pipe(
+  take: (pixels: Uint8Array, window: ImageWindow) => void,
+  passOver?: (read: Outcome<void>) => Outcome<void>
+): Outcome<void> => {
+  const takeFrom = (window: ImageWindow): Outcome<void> =>
+    TE.map((pixels: Uint8Array) => {
+      take(pixels, window)
+      freePixels(pixels)
+    })(read(window))
+  const takeParts = (window: ImageWindow): Outcome<void> =>
+    pipe(
+      partsOf(window, tile),
+      TE.traverseSeqArray((part) => passOver!(takeFrom(part))),
+      TE.map(() => undefined)
+    )
+  return pipe(
     tileWindows(extent, tile, pixelBytes),
     TE.traverseSeqArray((window) =>
-      TE.map((pixels: Uint8Array) => {
-        take(pixels, window)
-        freePixels(pixels)
-      })(read(window))
+      passOver === undefined
+        ? takeFrom(window)
+        : TE.orElse((failure: Failure) => (failure.code === 'input' ? takeParts(window) : TE.left(failure)))(takeFrom(window))
     ),
     TE.map(() => undefined)
   )
+}

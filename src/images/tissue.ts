@@ -10,6 +10,7 @@ import { decodedTile } from './image-windows'
 import type { Extent2 } from './resolution'
 import { type Reading, type Samples, asElements, pixelBytes } from './samples'
 import { forEachTileWindow } from './tile-windows'
+import { type OnUnread, unlessUnread } from './unread'
 
 /** How much of a colour is no grey, from 0 to 255: saturation of HSV. */
 export const saturation = (red: number, green: number, blue: number): number => {
@@ -47,25 +48,26 @@ interface Collector {
 
 /** Cells whose mean colour, its channels rounded, is more saturated than Otsu's threshold. */
 const colourCollector = (path: string, grid: Grid): Collector => {
-  const { block, rows, columns, extent } = grid
+  const { block, rows, columns } = grid
   const sums = new Float64Array(3 * rows * columns)
+  const counts = new Uint32Array(rows * columns)
   const saturationOf = (cell: number): number => {
-    const [row, column] = [Math.floor(cell / columns), cell % columns]
-    const pixels = Math.min(block, extent.height - row * block) * Math.min(block, extent.width - column * block)
-    const mean = (channel: number): number => Math.round(sums[3 * cell + channel]! / pixels)
+    const mean = (channel: number): number => Math.round(sums[3 * cell + channel]! / counts[cell]!)
     return saturation(mean(0), mean(1), mean(2))
   }
   return {
     add: (pixels, { top, left, width }) => {
       for (let at = 0, row = top; at < pixels.length; row += 1)
         for (let column = left; column < left + width; column += 1) {
-          const cell = 3 * (Math.floor(row / block) * columns + Math.floor(column / block))
-          for (let channel = 0; channel < 3; channel += 1, at += 1) sums[cell + channel]! += pixels[at]!
+          const cell = Math.floor(row / block) * columns + Math.floor(column / block)
+          counts[cell]! += 1
+          for (let channel = 0; channel < 3; channel += 1, at += 1) sums[3 * cell + channel]! += pixels[at]!
         }
     },
     cells: () => {
-      const values = Uint8Array.from({ length: rows * columns }, (_, cell) => saturationOf(cell))
-      const threshold = otsuThreshold(values)
+      // Cells of which nothing could be read are neither tissue nor glass.
+      const values = Array.from(counts, (count, cell) => (count === 0 ? undefined : saturationOf(cell)))
+      const threshold = otsuThreshold(Uint8Array.from(values.filter((value) => value !== undefined)))
       return threshold === undefined
         ? E.left(
             inputFailure(`the image ${path} is equally saturated everywhere, so there is no tissue to be told from glass: leave it out`)
@@ -73,7 +75,7 @@ const colourCollector = (path: string, grid: Grid): Collector => {
         : E.right(
             cellsOf(
               grid,
-              values.map((value) => (value > threshold ? 1 : 0))
+              Uint8Array.from(values, (value) => (value !== undefined && value > threshold ? 1 : 0))
             )
           )
     }
@@ -110,25 +112,36 @@ const collectWhole = (path: string, extent: Extent2, reading: Reading, collector
     )
   )
 
-const findIn = ({ path, header, read }: ImageSource, reading: Reading): Outcome<Cells> => {
+const findIn = ({ path, header, read }: ImageSource, reading: Reading, onUnread: OnUnread | undefined): Outcome<Cells | undefined> => {
   const grid = gridOf(header)
   const { samples } = header
   const isColour = samples.channels === 3 && samples.elementType === 'uint8' && samples.bands === undefined
   const collector = isColour ? colourCollector(path, grid) : dataCollector(path, grid, samples)
+  let isRead = false
+  const add: Collector['add'] = (bytes, window) => {
+    isRead = true
+    collector.add(bytes, window)
+  }
+  const passOver = onUnread && unlessUnread(path, onUnread)
   return pipe(
     read === undefined
-      ? collectWhole(path, grid.extent, reading, collector)
-      : forEachTileWindow({ ...grid.extent, tile: decodedTile(header), pixelBytes: pixelBytes(samples), read }, collector.add),
-    TE.chainEitherK(() => collector.cells())
+      ? unlessUnread(path, onUnread)(collectWhole(path, grid.extent, reading, { ...collector, add }))
+      : forEachTileWindow({ ...grid.extent, tile: decodedTile(header), pixelBytes: pixelBytes(samples), read }, add, passOver),
+    TE.chainEitherK(() => (isRead ? collector.cells() : E.right(undefined)))
   )
 }
 
 /**
  * Cells of an image that hold something, by its coarsest level: of 8-bit RGB, whose pixels are
  * averaged by cells, those whose saturation is above Otsu's threshold of all; of others, those with
- * data.
+ * data. Where `onUnread` is given, cells of tiles that cannot be read are none of them, and the
+ * answer is undefined where nothing can be read.
  */
-export const findTissue = (path: string, { bands, channels }: Pick<Reading, 'bands' | 'channels'> = {}): Outcome<Cells> => {
+export const findTissue = (
+  path: string,
+  { bands, channels }: Pick<Reading, 'bands' | 'channels'> = {},
+  onUnread?: OnUnread
+): Outcome<Cells | undefined> => {
   const readingAt = (level: number): Reading => ({ level, ...(bands && { bands }), ...(channels === undefined ? {} : { channels }) })
   return pipe(
     openImage(path, readingAt(0)),
@@ -136,7 +149,7 @@ export const findTissue = (path: string, { bands, channels }: Pick<Reading, 'ban
     TE.chain((coarsest) =>
       pipe(
         openImage(path, coarsest),
-        TE.chain((source) => findIn(source, coarsest))
+        TE.chain((source) => findIn(source, coarsest, onUnread))
       )
     )
   )

@@ -11,6 +11,7 @@ import type { Mask } from '../images/masks'
 import { finest } from '../images/resolution'
 import type { Reading } from '../images/samples'
 import { findTissue } from '../images/tissue'
+import type { OnUnread } from '../images/unread'
 import { inParallel } from '../tasks/in-parallel'
 
 /** Where crops of a training lie, and which images they are of. */
@@ -30,6 +31,8 @@ export interface CropRegions {
   readonly byClass?: readonly (readonly number[])[]
   /** Cells that hold something, of all; where tissue was looked for. */
   readonly tissueShare?: number
+  /** Parts of images that could not be read when it was looked for; absent where there are none. */
+  readonly unreadParts?: number
 }
 
 /** Values of a mask that count. */
@@ -85,24 +88,39 @@ const inTissue = (
   { examples }: Dataset,
   tissue: boolean,
   reading: Reading,
-  signal: AbortSignal | undefined
+  { signal, onUnread }: Watching
 ): Outcome<Omit<CropRegions, 'byClass'>> => {
   const keyOf = (example: Example): string => `${example.path}\n${example.tissue ?? ''}`
   const wanted = new Map(examples.flatMap((one) => (tissue || one.tissue !== undefined ? [[keyOf(one), one] as const] : [])))
-  const find = (key: string): Outcome<Cells> => {
+  let unreadParts = 0
+  const count: OnUnread = (failure, path) => {
+    unreadParts += 1
+    onUnread!(failure, path)
+  }
+  const find = (key: string): Outcome<Cells | undefined> => {
     const { path, origin, tissue: mask } = wanted.get(key)!
     return mask === undefined
-      ? findTissue(path, reading)
+      ? findTissue(path, reading, onUnread && count)
       : TE.mapLeft((failure: Failure) => ({ ...failure, message: `${origin}: ${failure.message}` }))(findMarkedCells(mask, path))
   }
   return pipe(
     findEach([...wanted.keys()], find, signal),
     TE.map((found) => {
-      const all = [...found.values()]
+      const all = [...found.values()].filter((cells) => cells !== undefined)
       const sumOf = (value: (cells: Cells) => number): number => all.reduce((sum, cells) => sum + value(cells), 0)
       return {
         cellsOf: (example) => found.get(keyOf(example)),
-        ...(tissue ? { tissueShare: sumOf(({ numbers }) => numbers.length) / sumOf(({ grid }) => grid.rows * grid.columns) } : {})
+        ...(tissue
+          ? {
+              tissueShare:
+                sumOf(({ numbers }) => numbers.length) /
+                Math.max(
+                  1,
+                  sumOf(({ grid }) => grid.rows * grid.columns)
+                )
+            }
+          : {}),
+        ...(unreadParts > 0 ? { unreadParts } : {})
       }
     })
   )
@@ -122,20 +140,26 @@ const inMasks = (
   )
 }
 
+interface Watching {
+  readonly signal?: AbortSignal | undefined
+  /** Told of what `tissue` finds unreadable in images, where that ends nothing. */
+  readonly onUnread?: OnUnread | undefined
+}
+
 /** Looks at all training images, or their masks, where the rules ask for it. */
 export const findCropRegions = (
   rules: CropRules,
   training: Dataset,
   classes: number,
   reading: Reading = finest,
-  signal?: AbortSignal
+  watching: Watching = {}
 ): Outcome<CropRegions> => {
   const byClass = rules.balanced ? { byClass: byClassOf(training, classes) } : {}
   const groups = rules.balanced ? Array.from({ length: classes }, (_, value) => [value]) : [counted]
   const isMasked = labelKind(training) === 'mask' && (rules.balanced || rules.annotated)
   return pipe(
     TE.fromEither(checkRules(rules, training)),
-    TE.chain(() => (isMasked ? inMasks(training, groups, signal) : inTissue(training, rules.tissue, reading, signal))),
+    TE.chain(() => (isMasked ? inMasks(training, groups, watching.signal) : inTissue(training, rules.tissue, reading, watching))),
     TE.map((found) => ({ ...found, ...byClass }))
   )
 }

@@ -5,6 +5,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { SeenImage } from '../images/image-notices'
 import { type Normalisation, givenNormalisation } from '../images/normalisation'
 import { pixelBytes } from '../images/samples'
+import { tellOnce } from '../images/unread'
 import type { TrainedChannels } from '../weights/channel-metadata'
 import { type Measured, measureNormalisation } from './measure-normalisation'
 import type { TrainingRequest } from './request'
@@ -31,15 +32,6 @@ const checkAlike = (seen: readonly SeenImage[]): E.Either<Failure, void> => {
 }
 
 const text = (values: readonly number[]): string => values.map((value) => Number(value.toPrecision(4))).join(',')
-
-/** Tells of each image once that a part of it cannot be read. */
-const tellOnce = (notify: TrainingRequest['notify']): ((failure: Failure, path: string) => void) => {
-  const told = new Set<string>()
-  return ({ message }, path) => {
-    if (!told.has(path)) notify(`${message}; it is left out of the means`)
-    told.add(path)
-  }
-}
 
 /**
  * Mean and deviation of the channels: as given, ImageNet's for RGB of 8 bits, or else measured over
@@ -71,7 +63,15 @@ export const findInputChannels = (
             `the channels have means ${text(mean)} and deviations ${text(deviation)}, measured${path === undefined ? '' : ` and kept in ${path}`}`
           )
         return { normalisation: { mean, deviation }, ...bytes }
-      })(measureNormalisation(training, source, resolution, channels, options.skipBad ? tellOnce(notify) : undefined))
+      })(
+        measureNormalisation(
+          training,
+          source,
+          resolution,
+          channels,
+          options.skipBad ? tellOnce(notify, 'it is left out of the means') : undefined
+        )
+      )
     })
   )
 }

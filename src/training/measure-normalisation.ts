@@ -13,6 +13,7 @@ import { type DecodedImage, decodeImage } from '../images/decode-image'
 import { type ImageSource, openImage } from '../images/image-source'
 import type { Normalisation } from '../images/normalisation'
 import { type Reading, asElements } from '../images/samples'
+import { type OnUnread, unlessUnread } from '../images/unread'
 
 /** Images, and windows of each, that are looked at; the extent of a window. */
 const [mostImages, windowsOfImage, windowExtent] = [64, 4, 256]
@@ -43,14 +44,7 @@ const addPixels = (sums: Sums, source: ImageSource, bytes: Uint8Array): void => 
   }
 }
 
-/** Told of a window that cannot be read, and of which image, where that ends no measure. */
-type OnUnread = ((failure: Failure, path: string) => void) | undefined
-
-/** Goes on without what cannot be read, where that is asked for. */
-const unlessUnread = (path: string, onUnread: OnUnread): ((read: Outcome<void>) => Outcome<void>) =>
-  TE.orElse((failure) => (onUnread === undefined || failure.code !== 'input' ? TE.left(failure) : TE.fromIO(() => onUnread(failure, path))))
-
-const addImage = (sums: Sums, path: string, reading: Reading, onUnread: OnUnread): Outcome<void> =>
+const addImage = (sums: Sums, path: string, reading: Reading, onUnread: OnUnread | undefined): Outcome<void> =>
   pipe(
     openImage(path, reading),
     TE.chain((source) => {
@@ -87,7 +81,7 @@ const addImage = (sums: Sums, path: string, reading: Reading, onUnread: OnUnread
     })
   )
 
-const measure = (paths: readonly string[], reading: Reading, channels: number, onUnread: OnUnread): Outcome<Normalisation> => {
+const measure = (paths: readonly string[], reading: Reading, channels: number, onUnread: OnUnread | undefined): Outcome<Normalisation> => {
   const sums: Sums = { count: 0, sum: new Float64Array(channels), squares: new Float64Array(channels) }
   const step = Math.max(1, paths.length / mostImages)
   const chosen = Array.from({ length: Math.min(paths.length, mostImages) }, (_, index) => paths[Math.floor(index * step)]!)

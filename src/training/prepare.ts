@@ -21,6 +21,7 @@ import { measuresOf } from './best'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { mostChannels } from '../images/samples'
+import { tellOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
 import { countClasses, resolveClassWeights, weighsRows } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
@@ -242,10 +243,14 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
     TE.bind('looked', ({ split, unweighted }) => lookAtImages(asked, split, unweighted.graph)),
     tap(({ split }) => dataNotices(split).forEach(notify)),
     TE.bind('regions', ({ split, classes, looked: { request } }) =>
-      findCropRegions(options, split.training, classes, request.resolution, options.signal)
+      findCropRegions(options, split.training, classes, request.resolution, {
+        signal: options.signal,
+        onUnread: options.skipBad ? tellOnce(notify, 'no tissue is looked for there') : undefined
+      })
     ),
-    tap(({ regions: { tissueShare } }) => {
-      if (tissueShare !== undefined) notify(`${Math.round(100 * tissueShare)} % of the training images is tissue`)
+    tap(({ regions: { tissueShare, unreadParts = 0 } }) => {
+      const unread = unreadParts > 0 ? `; ${unreadParts} part${unreadParts > 1 ? 's' : ''} of them cannot be read` : ''
+      if (tissueShare !== undefined) notify(`${Math.round(100 * tissueShare)} % of the training images is tissue${unread}`)
     }),
     TE.let('built', ({ split, unweighted, looked: { channels }, classWeights }) =>
       weighted(normalisedBy(unweighted, channels), split, classWeights)

@@ -1,6 +1,7 @@
 /** Where crops are drawn: in tissue, where masks count, and each class as often. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import sharp from 'sharp'
 import { test } from 'uvu'
@@ -104,7 +105,7 @@ test('tissue is found at the coarsest level, in tiles or whole, and crops lie in
     ['slide.tif', 2],
     ['slide.png', 3]
   ] as const) {
-    const tissue = await valueOf(findTissue(at(name)))
+    const tissue = (await valueOf(findTissue(at(name))))!
     assert.is(tissue.grid.block, block)
     const cell = name === 'slide.tif' ? 4 : 3
     assert.ok(Math.abs(tissue.numbers.length - (600 * 300) / cell ** 2) < 400, `${tissue.numbers.length}`)
@@ -126,7 +127,7 @@ test('of other than 8-bit RGB, cells with data are taken: what holds nothing is 
   const tags = [noDataTag('-9999')]
   const pixels = new Uint8Array(elements.buffer)
   writeTiledTiff(at('bands.tif'), [{ height: high, width: wide, pixels }], { tile: 32, channels: 2, elementType: 'float32', tags })
-  const { numbers, grid } = await valueOf(findTissue(at('bands.tif'), { channels: 2 }))
+  const { numbers, grid } = (await valueOf(findTissue(at('bands.tif'), { channels: 2 })))!
   assert.equal([grid.block, numbers.length], [1, 20 * 30])
   for (const number of numbers) {
     const [row, column] = [Math.floor(number / wide), number % wide]
@@ -217,6 +218,40 @@ test('training in tissue, on masks and balanced: other crops, the same ones each
   const state = { state: at('state'), stateEvery: 2, resume: true }
   await lossOf({ model: segmenting, data: at('mask.tif.csv'), balanced: true, ...state, steps: 2 })
   assert.equal((await lossOf({ model: segmenting, data: at('mask.tif.csv'), balanced: true, ...state })).loss, balanced.loss)
+})
+
+test('tissue is looked for without the tiles that cannot be read, and anywhere in images without any, where --skip-bad says so', async () => {
+  const deflate = { tile: 256, channels: 3, compression: 8 } as const
+  const writeWithout = (name: string, isSpoilt: (tile: number) => boolean): void => {
+    let tiles = 0
+    const compress = (tile: Buffer): Buffer => (isSpoilt(tiles++) ? Buffer.alloc(40, 1) : deflateSync(tile))
+    writeTiledTiff(at(name), [slide(1)], { ...deflate, compress })
+  }
+  // In the middle of the tissue.
+  writeWithout('spoilt.tif', (tile) => tile === 7)
+  writeWithout('lost.tif', () => true)
+  writeFileSync(at('spoilt.csv'), 'path,label\nspoilt.tif,0\nslide.png,1\n')
+  const common = { model: small, data: at('spoilt.csv'), tissue: true } as const
+  const place = /spoilt\.tif cannot be read at rows 512 to 767, columns 256 to 511: /
+  assert.match((await failureOf(train({ ...options, ...common }))).message, /spoilt\.tif cannot be read at rows \d+ to \d+, columns/)
+  const { notices } = await lossOf({ ...common, skipBad: true })
+  const told = notices.filter((sentence) => sentence.endsWith('; no tissue is looked for there'))
+  assert.is(told.length, 1)
+  assert.match(told[0]!, place)
+  assert.match(notices.join('\n'), /^1\d % of the training images is tissue; 1 part of them cannot be read$/m)
+
+  const unread: string[] = []
+  const found = await valueOf(findTissue(at('spoilt.tif'), {}, (_, path) => unread.push(path)))
+  assert.equal(unread, [at('spoilt.tif')])
+  const whole = (await valueOf(findTissue(at('slide.tif'))))!
+  assert.ok(found!.numbers.length > whole.numbers.length / 2)
+  const { block } = found!.grid
+  for (const [row, column] of middles(found!, { height, width })) {
+    assert.ok(row >= 300 - block && row < 900 + block && column >= 100 - block && column < 400 + block, `${row} ${column}`)
+    assert.not.ok(row >= 512 + block && row < 768 - block && column >= 256 + block && column < 512 - block, `${row} ${column}`)
+  }
+  assert.is(await valueOf(findTissue(at('lost.tif'), {}, (_, path) => unread.push(path))), undefined)
+  assert.ok(unread.length > 10)
 })
 
 test('a mask of tissue for an image: where it is not 0, or polygons, of any size', async () => {

@@ -3,6 +3,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,6 +12,7 @@ import type { TrainOptions } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
 import { imageNotices } from '../../src/images/image-notices'
 import { openImage } from '../../src/images/image-source'
+import { inspectMask } from '../../src/images/masks'
 import type { Extent2, Resolution } from '../../src/images/resolution'
 import { noise } from './example-images'
 import { writePng } from './image-files'
@@ -293,6 +295,37 @@ test('a tile that cannot be decoded is named by its place; --skip-bad draws anot
   const predicted = await failureOf(predict({ ...common, image: at('damaged.tif') }))
   assert.is(predicted.code, 'input')
   assert.match(predicted.message, place)
+})
+
+test('a tile or strip that cannot be unpacked is no black one, in images and masks', async () => {
+  // The last of them is no deflate any more.
+  const writeSpoilt = (name: string, channels: number, more: { readonly isStrip?: true } = {}): void => {
+    const compress = (spoilt: number): ((tile: Buffer) => Buffer) => {
+      let tiles = 0
+      return (tile) => (tiles++ === spoilt ? Buffer.alloc(40, 1) : deflateSync(tile))
+    }
+    const pixels = noise(100 * 100 * channels, 3)
+    const spoilt = more.isStrip ? 0 : 8
+    writeTiledTiff(at(name), [{ height: 100, width: 100, pixels, ...more }], {
+      tile: 48,
+      channels,
+      compression: 8,
+      compress: compress(spoilt)
+    })
+  }
+  writeSpoilt('unpacked.tif', 3)
+  writeSpoilt('strips.tif', 3, { isStrip: true })
+  writeSpoilt('mask.tif', 1)
+  const source = await valueOf(openImage(at('unpacked.tif')))
+  await valueOf(source.read!({ top: 0, left: 0, height: 96, width: 100 }))
+  const { code, message } = await failureOf(source.read!({ top: 90, left: 90, height: 10, width: 10 }))
+  assert.is(code, 'input')
+  assert.match(message, /unpacked\.tif cannot be read at rows 90 to 99, columns 90 to 99: .*; it is cut or damaged there/)
+  assert.match(
+    (await failureOf(decodeImage(at('strips.tif'), { height: 1, width: 1 }))).message,
+    /strips\.tif cannot be read: .*; it is cut or damaged/
+  )
+  assert.match((await failureOf(inspectMask(at('mask.tif')))).message, /^the mask .*mask\.tif cannot be read: /)
 })
 
 test('where nothing can be read, --skip-bad ends too', async () => {
