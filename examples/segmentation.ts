@@ -15,7 +15,7 @@ import { mean } from '../src/numbers/mean'
 import { table } from '../src/text/table'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/metrics/segmentation-scores'
 
-const image = join(__dirname, 'data', 'ihc', 'ihc.png')
+const image = join(__dirname, 'data', 'classes', 'ihc', 'ihc.png')
 const out = join(__dirname, '..', 'out')
 const at = (name: string): string => join(out, name)
 

@@ -20,7 +20,7 @@ import { colourOfClass } from '../src/results/colours'
 import { table } from '../src/text/table'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/metrics/segmentation-scores'
 
-const slides = join(__dirname, 'slides')
+const slides = join(__dirname, 'data', 'slides')
 const slide = join(slides, 'CMU-1-Small-Region.svs')
 const out = join(__dirname, '..', 'out', 'slide')
 const at = (name: string): string => join(out, name)

@@ -32,7 +32,7 @@ const network: PlanOptions = { model: 'vgg16', classes: 2, input: [batch, 3, cro
 
 const options: TrainOptions = {
   ...network,
-  data: join(__dirname, 'data'),
+  data: join(__dirname, 'data', 'classes'),
   lr: 0.02,
   steps,
   seed: 1,

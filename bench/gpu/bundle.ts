@@ -63,7 +63,8 @@ const compile = (folder: string): void => {
     'src/files/cached-text.js',
     'test/golden/data',
     'test/training/data',
-    'examples/data',
+    'examples/data/README.md',
+    'examples/data/classes',
     'bench/pytorch_step.py',
     'bench/pytorch_peer.py',
     'bench/pytorch_resnet50.py'

@@ -149,7 +149,7 @@ test('files of another shape are a sentence with the place that is wrong', async
 test('a device of a file runs nothing', async () => {
   const options = { model: small, device: device as `${string}.json` }
   const files = { weights: at('nowhere'), batch: at('nowhere'), out: at('out.safetensors') }
-  const data = join(root, 'examples', 'data')
+  const data = join(root, 'examples', 'data', 'classes')
   for (const outcome of [bench(options), profile(options), gradients({ ...options, ...files }), train({ ...options, data })]) {
     const { code, message } = await failureOf(outcome)
     assert.is(code, 'input')

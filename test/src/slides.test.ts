@@ -67,7 +67,7 @@ withLibrary('a window that is not there is refused, and the slide still reads', 
   assert.ok(E.isRight(await slide.read(1, { top: 0, left: 0, height: 1, width: 1 })()))
 })
 
-const sample = join(__dirname, '..', '..', 'examples', 'slides', 'CMU-1-Small-Region.svs')
+const sample = join(__dirname, '..', '..', 'examples', 'data', 'slides', 'CMU-1-Small-Region.svs')
 const withSample = isMissing || !existsSync(sample) ? test.skip : test
 withSample('an Aperio slide has its level and micrometres', () => {
   const { vendor, levels, micronsPerPixel } = must(openSlide(sample))

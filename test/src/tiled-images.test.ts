@@ -105,7 +105,7 @@ test('thumbnail, label and macro of an Aperio slide are named, and other pages a
   assert.equal(await noticesOf('other.tif', [thumbnail, label], 'a label of another maker'), [
     'the image other.tif has several pages or frames, of which the first is read'
   ])
-  const { header } = await valueOf(openImage(join(__dirname, '../../examples/slides/CMU-1-Small-Region.svs')))
+  const { header } = await valueOf(openImage(join(__dirname, '../../examples/data/slides/CMU-1-Small-Region.svs')))
   const two = ['one.svs', 'two.svs'].map((path) => ({ path, header }))
   assert.equal(imageNotices(two), ['2 of 2 images have pages beside the slide (thumbnail, label, macro), which are not read: one.svs, …'])
 })

@@ -59,7 +59,7 @@ const runs = (root: Root, packed: string): void => {
   const planning = `${command} plan vgg16 --classes 2 --input 1x3x2048x2048 --budget 1GiB`
   assert.match(offline(root, packed, planning), /^vgg16, input 1x3x2048x2048/)
   const model = `cat >${stranger}/model.mjs <<'END'\n${javascriptModel}END\n`
-  const training = `${command} train model.mjs --data /work/tilefold/examples/data --steps 2 --seed 1 --json`
+  const training = `${command} train model.mjs --data /work/tilefold/examples/data/classes --steps 2 --seed 1 --json`
   assert.is(JSON.parse(offline(root, packed, `${model}${training}`)).steps, 2)
 }
 
