@@ -1,5 +1,6 @@
 // The device suite on a cuda device that runs on the processor (native/test/emulated_cuda), for
-// what needs no GPU to be found wrong.
+// what needs no GPU to be found wrong. Its random kernels against the reference device's: in the
+// long tests, under sanitizers (native/test/run).
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -38,30 +39,11 @@ const files = {
 
 const suite = emulates ? test : test.skip
 suite('everything for it is built', () => {
-  run('cmake', [
-    '--build',
-    build,
-    '--parallel',
-    String(availableParallelism()),
-    '--target',
-    'emulated_addon',
-    'emulated_test',
-    'cuda_engines_test'
-  ])
+  run('cmake', ['--build', build, '--parallel', String(availableParallelism()), '--target', 'emulated_addon', 'cuda_engines_test'])
 })
 
 suite("the cuda device's scheduling by itself", () => {
   assert.match(run(join(build, 'cuda_engines_test'), []), / 0 failures/)
-})
-
-// Under sanitizers in the long tests (native/test/run).
-suite('the cuda device against the reference device, without Node', () => {
-  const printed = run(join(build, 'emulated_test'), ['0.04', 'cuda', 'tf32', 'bf16'], {
-    TILEFOLD_CUDNN_PATH: libraries,
-    OMP_WAIT_POLICY: 'passive'
-  })
-  for (const name of ['cuda', 'cuda tf32', 'cuda bf16'])
-    assert.match(printed, new RegExp(`^${name}: \\d+ kernels compared, 0 failures`, 'm'))
 })
 
 suite("the cuda device's suite passes on the processor", () => {

@@ -23,9 +23,8 @@ import { root } from './command-line'
 
 const { project, said } = installed()
 const command = join(project, 'node_modules', '.bin', 'tilefold')
-const machines = nodes()
 /** All of them: test/systems/packages.test.ts. */
-const oldestAndNewest = [...new Set([machines[0]!, machines.at(-1)!])]
+const oldestAndNewest = nodes(['20', '24'])
 const quiet = { NODE_NO_WARNINGS: '1' }
 const at = (...names: readonly string[]): string => join(project, ...names)
 
@@ -39,8 +38,8 @@ const refused = ({ status, stdout, stderr }: Ended, sentence: RegExp): void => {
   assert.equal([stdout, status], ['', 2])
 }
 
-test('under CI, Node 20, 22 and 24 are here', () => {
-  if (process.env['CI'] !== undefined) assert.is(machines.length, 3, machines.map(({ name }) => name).join())
+test('under CI, Node 20 and 24 are here', () => {
+  if (process.env['CI'] !== undefined) assert.ok(oldestAndNewest.length > 1, oldestAndNewest.map(({ name }) => name).join())
 })
 
 test('two files are all that is installed: JavaScript with maps to its sources, and nothing that is built', () => {
@@ -165,9 +164,9 @@ for (const { name, program } of oldestAndNewest)
       const settings = { compilerOptions: { module: 'nodenext', types: [] } }
       writeFiles(folder, { 'package.json': { type }, 'model.ts': typescriptModel(), 'wrong.ts': typescriptModel(33) })
       if (type === 'module') writeFiles(folder, { 'tsconfig.json': settings })
-      if (name === machines[0]!.name) borrow(folder, ['typescript'])
+      if (name === oldestAndNewest[0]!.name) borrow(folder, ['typescript'])
       // All Nodes and both kinds of modules: test/systems/packages.test.ts.
-      if (name === machines[0]!.name && type === 'module')
+      if (name === oldestAndNewest[0]!.name && type === 'module')
         refused(run(folder, program, [command, 'plan', 'wrong.ts'], quiet), /^wrong\.ts:3:\d+: 0: conv2d: the kernel 33x33 is larger than/)
       runs(folder, [command, 'plan', 'model.ts', '--out', 'made.plan.ts'], /^small, input 1x3x32x32/)
       runs(folder, [command, 'plan', 'model.ts', '--plan', 'made.plan.ts'], /^small, input 1x3x32x32/)

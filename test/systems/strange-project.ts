@@ -115,10 +115,10 @@ const fetched = (major: string): readonly NodeProgram[] => {
   return existsSync(program) ? [{ name: `Node ${major}`, program }] : []
 }
 
-/** The Node that runs this, and of 20, 22 and 24 the others that npm can give. */
-export const nodes = (): readonly NodeProgram[] => [
+/** The Node that runs this, and the others that npm can give of those that are wanted. */
+export const nodes = (wanted: readonly (typeof majors)[number][] = majors): readonly NodeProgram[] => [
   { name: process.version, program: process.execPath },
-  ...majors.filter((major) => !process.version.startsWith(`v${major}.`)).flatMap(fetched)
+  ...wanted.filter((major) => !process.version.startsWith(`v${major}.`)).flatMap(fetched)
 ]
 
 /** What a program must print, with nothing on standard error. */
