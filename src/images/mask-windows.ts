@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { tiffOptions } from './sharp-options'
+import { tiledOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
 import type { Extent2 } from './resolution'
@@ -36,7 +36,7 @@ export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
     TE.tryCatch(() => readTiffDirectories(path), maskFailure(path)),
     TE.chain(([directory]): Outcome<TiledMask | undefined> => {
       if (directory === undefined) return TE.right(undefined)
-      const open = () => loadSharp()(path, { ...tiffOptions, ignoreIcc: true })
+      const open = () => loadSharp()(path, { ...tiledOptions, ignoreIcc: true })
       return pipe(
         TE.tryCatch(() => open().metadata(), maskFailure(path)),
         TE.chainEitherK(({ channels, depth, height, width }) => {

@@ -6,16 +6,15 @@ import type { ImageLevel } from './tiff-levels'
  */
 export const sharpOptions = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
 
-/** Of a TIFF: what of it is damaged is a mere warning to its decoder, and black. */
-export const tiffOptions = { ...sharpOptions, failOn: 'warning' } as const satisfies Sharp.SharpOptions
+/**
+ * Of a TIFF in tiles: a tile that is damaged is a mere warning to its decoder, and black. Damaged
+ * strips are refused without it; with it, so are sound ones where a tag is warned of.
+ */
+export const tiledOptions = { ...sharpOptions, failOn: 'warning' } as const satisfies Sharp.SharpOptions
 
 /** How the decoder is told to read a level; the first page is what it reads untold. */
-export const levelOptions = ({
-  page,
-  subDirectory,
-  directories
-}: Pick<ImageLevel, 'page' | 'subDirectory' | 'directories'>): Sharp.SharpOptions => ({
-  ...(directories === undefined ? sharpOptions : tiffOptions),
+export const levelOptions = ({ page, subDirectory, tile }: Pick<ImageLevel, 'page' | 'subDirectory' | 'tile'>): Sharp.SharpOptions => ({
+  ...(tile === undefined ? sharpOptions : tiledOptions),
   ...(page === 0 ? {} : { page }),
   ...(subDirectory === undefined ? {} : { tiff: { subifd: subDirectory } })
 })

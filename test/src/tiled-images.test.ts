@@ -20,7 +20,7 @@ import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
-import { type TiledLevel, type TiledTiffOptions, writeTiledTiff } from './tiled-tiff'
+import { type Field, type TiledLevel, type TiledTiffOptions, writeTiledTiff } from './tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -326,6 +326,17 @@ test('a tile or strip that cannot be unpacked is no black one, in images and mas
     /strips\.tif cannot be read: .*; it is cut or damaged/
   )
   assert.match((await failureOf(inspectMask(at('mask.tif')))).message, /^the mask .*mask\.tif cannot be read: /)
+})
+
+test('a tag that is not as it should be refuses no sound image, in tiles or strips', async () => {
+  const pixels = noise(100 * 100 * 3, 3)
+  // Software, whose text has no zero at its end.
+  const tags: readonly Field[] = [[305, 2, [...Buffer.from('no end of it')]]]
+  for (const isStrip of [undefined, true] as const) {
+    const layer = { height: 100, width: 100, pixels, ...(isStrip && { isStrip }) }
+    writeTiledTiff(at('tags.tif'), [layer], { tile: 48, channels: 3, compression: 8, compress: (tile) => deflateSync(tile), tags })
+    assert.equal((await valueOf(decodeImage(at('tags.tif'), { height: 1, width: 1 }))).pixels, pixels)
+  }
 })
 
 test('where nothing can be read, --skip-bad ends too', async () => {
