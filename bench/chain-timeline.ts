@@ -2,7 +2,7 @@ import type { Graph } from '../staging'
 import { type Chain, lowerBound } from '../staging/chain'
 import type { Timeline } from '../staging/lowering/cost/timeline'
 import { dymemSwapIntervals } from '../staging/strategies/dymem'
-import { type StageInterval, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/swap-intervals'
+import { type StageInterval, estimateNanoseconds, peakOccupancy, targets } from '../staging/strategies/swap-intervals'
 import { lmsSchedules } from '../staging/strategies/lms'
 import { shares, windowSwapIntervals } from '../staging/strategies/window'
 
@@ -23,7 +23,7 @@ const buildTimeline = ({ stages, output }: Chain): Timeline => {
       nanoseconds: 1e6 * milliseconds,
       busyNanoseconds: 1e6 * milliseconds
     })),
-    turn: stages.length,
+    backwardStart: stages.length,
     persistentBytes: 0,
     refusedKernel: undefined,
     tensors: stages.map(({ name, x }, i) => ({
@@ -48,7 +48,7 @@ const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (rea
     targets(timeline, 32).flatMap((target) => shares.map((share) => windowSwapIntervals(timeline, target, share * target))),
   lms: (timeline) => lmsSchedules(timeline).map((schedule) => schedule()),
   dymem: (timeline) => {
-    const graph = { nodes: Array.from({ length: timeline.turn }, () => ({ op: 'conv2d' })) } as unknown as Graph
+    const graph = { nodes: Array.from({ length: timeline.backwardStart }, () => ({ op: 'conv2d' })) } as unknown as Graph
     return targets(timeline, 48).map((target) => dymemSwapIntervals(graph, timeline, target))
   }
 }
@@ -65,8 +65,8 @@ export const relativeMakespans = (chain: Chain, strategy: string): ((memory: num
   const timeline = buildTimeline(chain)
   const link = { toDevice: chain.beta, toHost: chain.beta }
   const rated = schedulesBy[strategy]!(timeline).map((stays) => ({
-    peak: peakOf(timeline, stays),
-    milliseconds: estimatedNanoseconds(timeline, stays, link) / 1e6
+    peak: peakOccupancy(timeline, stays),
+    milliseconds: estimateNanoseconds(timeline, stays, { linkBytesPerSecond: link }) / 1e6
   }))
   return (memory) => {
     const fitting = rated.filter(({ peak }) => peak <= memory)

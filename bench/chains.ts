@@ -10,7 +10,15 @@ import { table } from '../src/text/table'
 import { randomStream } from '../src/numbers/random'
 import { relativeMakespans, swapStrategies } from './chain-timeline'
 import { must } from './must'
-import { leastBytes, offload, offloadStrategies, orderedSchedule, peakBytes, type Chain, type OffloadStrategy } from '../staging/chain'
+import {
+  leastBytes,
+  chooseOffload,
+  offloadStrategies,
+  scheduleInOrder,
+  peakBytes,
+  type Chain,
+  type OffloadStrategy
+} from '../staging/chain'
 
 /** Shares of the way from the least memory to M_peak. */
 const shares = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
@@ -95,9 +103,9 @@ const swapRowOf = (chain: Chain, strategy: string): Row => {
 const rowOf = (chain: Chain, strategy: OffloadStrategy, slots: number): Row => {
   const points = memoriesOf(chain).map((memory) => {
     const started = performance.now()
-    const { schedule, lowerBound } = must(offload({ chain, memory, strategy, slots }))
+    const { schedule, lowerBound } = must(chooseOffload({ chain, memory, strategy, slots }))
     const planningMs = performance.now() - started
-    const relaxed = orderedSchedule(chain, memory, schedule.offload, 'bytes')!.makespan
+    const relaxed = scheduleInOrder(chain, memory, schedule.offload, 'bytes')!.makespan
     return { relative: schedule.makespan / lowerBound, relaxed: relaxed / lowerBound, planningMs }
   })
   return {

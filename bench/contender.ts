@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { reasonOf } from '../src/failure'
+import { errorReason } from '../src/failure'
 
 export interface Step {
   readonly ms: number
@@ -89,7 +89,7 @@ export const start = async (name: string, command: string, parameters: readonly 
     await step()
     return { name, arenaBytes, predictedMs, limitMs, step, close: () => child.stdin!.end() }
   } catch (error) {
-    return { name, reason: reasonOf(error) }
+    return { name, reason: errorReason(error) }
   }
 }
 

@@ -25,7 +25,7 @@ export interface CutOptions {
   readonly seed: number
   readonly buffers: number
   /** Moments of time that lifetimes begin and end at. */
-  readonly moments: number
+  readonly timepoints: number
   /** Share of time by capacity that no buffer takes. */
   readonly slack: number
 }
@@ -70,22 +70,22 @@ const cutPinwheel = ({ from, to, low, high }: Rectangle, draw: Draw): readonly R
  * five, again and again, the larger parts sooner; then some buffers are made smaller or left out
  * until there is slack. The same options give the same instance.
  */
-export const cutInstance = ({ seed, buffers, moments, slack }: CutOptions): CutInstance => {
+export const cutInstance = ({ seed, buffers, timepoints, slack }: CutOptions): CutInstance => {
   const { uniform } = randomStream(seed, 'cuts')
   let drawn = 0
   const draw: Draw = (from, to) => from + Math.floor(uniform(drawn++) * (to - from + 1))
   const chance = (share: number): boolean => uniform(drawn++) < share
   const units = capacity / unit
   /** Shares of time and of memory, so that both are cut as often. */
-  const area = ({ from, to, low, high }: Rectangle): number => ((to - from) / moments) * ((high - low) / units)
-  const parts: Rectangle[] = [{ from: 0, to: moments, low: 0, high: units }]
+  const area = ({ from, to, low, high }: Rectangle): number => ((to - from) / timepoints) * ((high - low) / units)
+  const parts: Rectangle[] = [{ from: 0, to: timepoints, low: 0, high: units }]
   while (parts.length < buffers) {
     const [first, second] = [draw(0, parts.length - 1), draw(0, parts.length - 1)]
     const chosen = area(parts[first]!) >= area(parts[second]!) ? first : second
     const part = parts[chosen]!
     const [time, memory] = [part.to - part.from, part.high - part.low]
     if (time === 1 && memory === 1) continue
-    const inTime = memory === 1 || (time > 1 && chance(time / moments / (time / moments + memory / units)))
+    const inTime = memory === 1 || (time > 1 && chance(time / timepoints / (time / timepoints + memory / units)))
     const isPinwheel = time > 2 && memory > 2 && chance(1 / 4)
     parts.splice(chosen, 1, ...(isPinwheel ? cutPinwheel(part, draw) : cutThrough(part, draw, inTime)))
   }
@@ -104,7 +104,7 @@ export const cutInstance = ({ seed, buffers, moments, slack }: CutOptions): CutI
     ;[parts[last], parts[other]] = [parts[other]!, parts[last]!]
   }
   return {
-    name: `${buffers} buffers, ${moments} moments, ${100 * slack}% slack, seed ${seed}`,
+    name: `${buffers} buffers, ${timepoints} timepoints, ${100 * slack}% slack, seed ${seed}`,
     lifetimes: parts.map(({ from, to, low, high }) => ({ from, to, bytes: (high - low) * unit })),
     offsets: parts.map(({ low }) => low * unit),
     capacity

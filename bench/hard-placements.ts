@@ -1,7 +1,7 @@
 /**
  * `static` over hard instances with a known solution, cut from a rectangle of time by capacity:
  *
- *     npx ts-node bench/hard-placements.ts [--buffers 100,150,...] [--moments 40,100] [--slack 0,0.02,0.05] [--seeds 1,2,3] [--steps N]
+ *     npx ts-node bench/hard-placements.ts [--buffers 100,150,...] [--timepoints 40,100] [--slack 0,0.02,0.05] [--seeds 1,2,3] [--steps N]
  *
  * Prints the height over the capacity and CPU seconds of each, and how many are within it. Steps
  * are those of `static`, in place of its own limit.
@@ -14,7 +14,7 @@ import { median } from './median'
 const { values } = parseArgs({
   options: {
     buffers: { type: 'string', default: '100,150,200,300,500' },
-    moments: { type: 'string', default: '40,100' },
+    timepoints: { type: 'string', default: '40,100' },
     slack: { type: 'string', default: '0,0.02,0.05' },
     seeds: { type: 'string', default: '1,2,3' },
     steps: { type: 'string' }
@@ -23,8 +23,8 @@ const { values } = parseArgs({
 const numbers = (text: string): readonly number[] => text.split(',').map(Number)
 const stepLimit = values.steps === undefined ? {} : { stepLimit: Number(values.steps) }
 
-const measure = (buffers: number, moments: number, slack: number, seed: number) => {
-  const { lifetimes, capacity } = cutInstance({ seed, buffers, moments, slack })
+const measure = (buffers: number, timepoints: number, slack: number, seed: number) => {
+  const { lifetimes, capacity } = cutInstance({ seed, buffers, timepoints, slack })
   const { user } = process.cpuUsage()
   const placed = allocators.static(lifetimes, { alignment: 1, capacity, ...stepLimit })
   const seconds = (process.cpuUsage().user - user) / 1e6
@@ -33,10 +33,10 @@ const measure = (buffers: number, moments: number, slack: number, seed: number) 
 
 for (const slack of numbers(values.slack))
   for (const buffers of numbers(values.buffers))
-    for (const moments of numbers(values.moments)) {
-      const rows = numbers(values.seeds).map((seed) => measure(buffers, moments, slack, seed))
+    for (const timepoints of numbers(values.timepoints)) {
+      const rows = numbers(values.seeds).map((seed) => measure(buffers, timepoints, slack, seed))
       console.log(
-        `${buffers} buffers, ${moments} moments, ${100 * slack}% slack: ${rows.filter(({ ratio }) => ratio <= 1).length} of ${rows.length} placed; ` +
+        `${buffers} buffers, ${timepoints} timepoints, ${100 * slack}% slack: ${rows.filter(({ ratio }) => ratio <= 1).length} of ${rows.length} placed; ` +
           `${rows.map(({ ratio, seconds }) => `${ratio.toFixed(3)} in ${seconds.toFixed(2)} s`).join(', ')}; ` +
           `median ${median(rows.map(({ seconds }) => seconds)).toFixed(2)} s`
       )

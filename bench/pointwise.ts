@@ -17,7 +17,7 @@ import * as dsl from '../dsl'
 import { createKernelTimer, deviceModel } from '../native'
 import type { Kernel } from '../staging/kernels/kernels'
 import { activationElements, layoutCode, type Layout } from '../staging/kernels/layout'
-import { functionsOf } from '../staging/pointwise/functions'
+import { getPointwiseFunctions } from '../staging/pointwise/functions'
 import { must } from './must'
 
 const { values } = parseArgs({
@@ -64,7 +64,7 @@ const rows: readonly Row[] = [
     ]
   },
   ...[...compiled, ...interpreted].map(({ args }): Row => {
-    const { forward, backward } = functionsOf(args)
+    const { forward, backward } = getPointwiseFunctions(args)
     return {
       name: args.function,
       kernels: [

@@ -15,7 +15,7 @@ const hardtanh = (x: Value, min: number, max: number): Value => {
 }
 
 /** log(1 + exp(beta x)) / beta, and x from a threshold on, as PyTorch's. */
-const softplusOf = (x: Value, beta: number, threshold: number): Value =>
+const softplusValue = (x: Value, beta: number, threshold: number): Value =>
   where(x.mul(beta).gt(threshold), x, x.mul(beta).exp().log1p().div(beta))
 
 /** y = 1 / (1 + exp(-x)). */
@@ -51,7 +51,7 @@ export const relu6 = pointwise('relu6', (x) => hardtanh(x, 0, 6))
 export const hardsigmoid = pointwise('hardsigmoid', (x) => hardtanh(x.add(3), 0, 6).div(6))
 
 /** y = x tanh(softplus(x)) (Misra, 2019). */
-export const mish = pointwise('mish', (x) => x.mul(softplusOf(x, 1, 20).tanh()))
+export const mish = pointwise('mish', (x) => x.mul(softplusValue(x, 1, 20).tanh()))
 
 /**
  * y = x > 0 ? x : alpha (exp(x) - 1); alpha 1 by default (Clevert, Unterthiner and Hochreiter,
@@ -69,7 +69,7 @@ export const elu = <const A extends { readonly alpha?: number } = {}>(
 export const softplus = <const A extends { readonly beta?: number; readonly threshold?: number } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'softplus', A, 'beta' | 'threshold'>>> =>
-  pointwise(functionText('softplus', options, ['beta', 'threshold']), (x) => softplusOf(x, options?.beta ?? 1, options?.threshold ?? 20))
+  pointwise(functionText('softplus', options, ['beta', 'threshold']), (x) => softplusValue(x, options?.beta ?? 1, options?.threshold ?? 20))
 
 /**
  * y = x where x < -lambda or x > lambda, else 0; lambda (PyTorch's lambd) 0.5 by default. NaN stays

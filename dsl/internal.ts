@@ -3,14 +3,7 @@ export type { ArgsOf } from './arguments'
 export { comparesWith, isConvolutionOp, isLoss, isRectifier, knowsOption, mayExchange, type Op, type OpArguments } from './ops'
 export type { LossTarget } from './ops/op-record'
 export { padModes } from './ops/movement'
-export {
-  operations,
-  maxExpressionSteps,
-  operandCount,
-  type Expression,
-  type Step as ExpressionStep,
-  type Operation
-} from './expression/expression'
+export { operations, maxExpressionSteps, operandCount, type Expression, type ExpressionStep, type Operation } from './expression/expression'
 export { createStepList } from './expression/steps'
 export { flatLayers, type FlatLayer } from './flat/flat-layers'
 export { layerText } from './flat/layer-text'
@@ -25,5 +18,6 @@ export { validateHostRows, validateRematerializations, validateSegments, type Un
 export { type ShapeRule } from './shapes/shape'
 export { shapeRules } from './shapes/shape-rules'
 export { trace, type TracedLayer } from './flat/trace'
-export { transposedWindowOf } from './ops/transposed-convolution'
-export { windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './ops/window'
+export { toTransposedWindow } from './ops/transposed-convolution'
+export { windowCount, windowExtent, toWindow, type Window, type WindowArguments } from './ops/window'
+export { isDirective } from './shapes/segment'

@@ -71,9 +71,11 @@ export const layer = <N extends keyof Arguments, const A>(op: N, args: A): Layer
   return made
 }
 
-const makerOf = (op: keyof Arguments): unknown => Object.defineProperty((options: object = {}) => layer(op, options), 'name', { value: op })
+const makeConstructor = (op: keyof Arguments): unknown =>
+  Object.defineProperty((options: object = {}) => layer(op, options), 'name', { value: op })
 
 /** Makes the constructor of an op of which some options must be given. */
-export const layerMaker = <P extends keyof CheckedArguments>(op: P): LayerMaker<P> => makerOf(op) as LayerMaker<P>
+export const layerMaker = <P extends keyof CheckedArguments>(op: P): LayerMaker<P> => makeConstructor(op) as LayerMaker<P>
 /** Makes the constructor of an op whose options may all be left out. */
-export const defaultLayerMaker = <P extends keyof CheckedArguments>(op: P): DefaultLayerMaker<P> => makerOf(op) as DefaultLayerMaker<P>
+export const defaultLayerMaker = <P extends keyof CheckedArguments>(op: P): DefaultLayerMaker<P> =>
+  makeConstructor(op) as DefaultLayerMaker<P>

@@ -1,6 +1,6 @@
 import type { WalkToEnd } from './typing/walk'
 import type { Layers } from './arguments'
-import type { FitToEnd, Whole } from './typing/fit'
+import type { FitToEnd, WholeModel } from './typing/fit'
 import type { Images } from './shapes/input-shape'
 import type { Shape } from './shapes/shape'
 import type { Accept, AnyTensor, InputOf, LayersOf, ShapeOf, Start, Tensor } from './typing/tensor'
@@ -38,5 +38,5 @@ export const model = <const N extends string, const L extends Layers, const S ex
 /** A model from what fp-ts `pipe` or `net` made. */
 export const modelOf = <const N extends string, X extends AnyTensor>(
   name: N,
-  { input, layers }: Whole<X> & X
+  { input, layers }: WholeModel<X> & X
 ): Model<N, InputOf<X>, ShapeOf<X>, LayersOf<X>> => ({ name, input, layers }) as unknown as Model<N, InputOf<X>, ShapeOf<X>, LayersOf<X>>

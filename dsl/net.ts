@@ -17,16 +17,16 @@ export const input = <const S extends Shape>(shape: Accept<Images<S>> & S): Star
 export const net = <X extends AnyTensor, const L extends Layers>(x: X, layers: Fit<X, L> & L): ApplyLayers<X, L> =>
   ({ ...x, layers: [...x.layers, ...layers] }) as unknown as ApplyLayers<X, L>
 
-/** What `seq` of a list has. */
+/** The layer that `seq` makes of a list of layers. */
 export interface Listed<L extends Layers> {
   readonly layers: L
 }
-/** What `seq` of a name and a list has. */
+/** The layer that `seq` makes of a name and a list of layers. */
 export interface Sequence<N extends string, L extends Layers> {
   readonly name: N
   readonly layers: L
 }
-/** What `named` has. */
+/** The layer that `named` makes: another layer under a name. */
 export interface Named<N extends string, L extends AnyLayer> {
   readonly name: N
   readonly layer: L

@@ -38,7 +38,8 @@ const meanings = {
   p: 'rate'
 } as const
 
-const known = (of: keyof CheckedArguments): readonly string[] => (of === 'tile' ? allDims : opRecords[of].options.map(([option]) => option))
+const listKnownOptions = (of: keyof CheckedArguments): readonly string[] =>
+  of === 'tile' ? allDims : opRecords[of].options.map(([option]) => option)
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
 
 /**
@@ -46,7 +47,7 @@ const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
  * meant.
  */
 export const unknownOptionError = (of: keyof CheckedArguments, name: string): string => {
-  const options = known(of)
+  const options = listKnownOptions(of)
   const meaning = Object.hasOwn(meanings, plain(name)) ? meanings[plain(name) as keyof typeof meanings] : undefined
   const meant = options.find((option) => plain(option) === plain(name) || option === meaning)
   return `${of} has no option ${name}; ${meant === undefined ? `it takes ${options.join(', ') || 'none'}` : `did you mean ${meant}?`}`
@@ -57,7 +58,7 @@ export const unknownOptionError = (of: keyof CheckedArguments, name: string): st
  * all.
  */
 export const validateOptionNames = (of: keyof CheckedArguments, args: object): string | undefined => {
-  const unknown = Object.keys(args).find((name) => !known(of).includes(name))
+  const unknown = Object.keys(args).find((name) => !listKnownOptions(of).includes(name))
   return unknown === undefined ? undefined : unknownOptionError(of, unknown)
 }
 
@@ -81,7 +82,7 @@ type UnknownOption<P extends string, Name extends string, Option, Texts> = [Mean
  */
 export const validateOptions = (op: Op, args: object): string | undefined => {
   const given = Object.entries(args).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const unknown = given.find((name) => !known(op).includes(name))
+  const unknown = given.find((name) => !listKnownOptions(op).includes(name))
   if (unknown !== undefined) return unknownOptionError(op, unknown)
   const record = opRecords[op]
   const required: readonly string[] = 'required' in record ? record.required : []

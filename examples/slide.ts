@@ -11,8 +11,8 @@ import { pipe } from 'fp-ts/function'
 import sharp from 'sharp'
 import { type Outcome, type TrainOptions, exitStatus, formatBytes, predict, train } from '../src'
 import { trainingProgress } from '../src/cli/progress'
-import { inputFailure, reasonOf } from '../src/failure'
-import { polygonMapOf, readAnnotations } from '../src/images/annotations'
+import { inputFailure, errorReason } from '../src/failure'
+import { makePolygonMap, readAnnotations } from '../src/images/annotations'
 import { ignoredLabel } from '../src/images/class-list'
 import { paintWindow } from '../src/images/paint-polygons'
 import { mean } from '../src/numbers/mean'
@@ -38,7 +38,7 @@ const mpp = 1.0002
 const paintedAs = (file: string, extent: { readonly height: number; readonly width: number }): Outcome<Uint8Array> =>
   pipe(
     readAnnotations(file),
-    TE.chainEitherK(polygonMapOf(file, finest, { aliases: classes.map((name, value) => ({ name, value })), outside: ignoredLabel })),
+    TE.chainEitherK(makePolygonMap(file, finest, { aliases: classes.map((name, value) => ({ name, value })), outside: ignoredLabel })),
     TE.map((map) => paintWindow(map, extent, { top: 0, left: 0, ...extent }))
   )
 
@@ -107,7 +107,7 @@ const main = async (): Promise<void> => {
     TE.bind('pixels', () =>
       TE.tryCatch(
         () => sharp(at('CMU-1-Small-Region.tif')).toColourspace('b-w').raw().toBuffer({ resolveWithObject: true }),
-        (thrown) => inputFailure(`the mask cannot be read: ${reasonOf(thrown)}`)
+        (thrown) => inputFailure(`the mask cannot be read: ${errorReason(thrown)}`)
       )
     ),
     TE.bind('marked', ({ pixels: { info } }) => paintedAs(join(slides, 'held-out.geojson'), info))

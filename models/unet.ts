@@ -26,7 +26,7 @@ const up = <const N extends string, const W extends number>(name: N, out: W) =>
 const decoderConv = <const N extends string, const L extends Layers>(name: N, convolutions: L) => seq(name, [seq('conv', convolutions)])
 
 /** Level by level: what is computed at half the size, brought back, joins what is there. */
-const layersOf = <
+const makeLayers = <
   const A extends Layers,
   const B extends Layers,
   const D extends Layers,
@@ -55,9 +55,9 @@ const layersOf = <
   ] as const
 
 const plainLayers = <const C extends number>(classes: C) =>
-  layersOf([doubleConv(64), doubleConv(128), doubleConv(256), doubleConv(512), doubleConv(1024)], classes)
+  makeLayers([doubleConv(64), doubleConv(128), doubleConv(256), doubleConv(512), doubleConv(1024)], classes)
 const batchNormLayers = <const C extends number>(classes: C) =>
-  layersOf(
+  makeLayers(
     [doubleConvBatchNorm(64), doubleConvBatchNorm(128), doubleConvBatchNorm(256), doubleConvBatchNorm(512), doubleConvBatchNorm(1024)],
     classes
   )

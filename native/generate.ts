@@ -6,21 +6,21 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { absentFields, kernelFields, type Fields, type FieldType } from '../staging/kernels/kernel-fields'
 import type { KernelRow, Use } from '../staging/kernels/kernel-row'
-import { kernelKinds, rowOf } from '../staging/kernels/kernels'
+import { kernelKinds, getKernelRow } from '../staging/kernels/kernels'
 import { compiledExpressions, operandCount, operations, type Operation } from '../staging/pointwise/compiled'
 import { stepNumbers } from '../staging/pointwise/encode'
 
-const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
+const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, getKernelRow(kind)])
 type Struct = readonly [name: string, fields: Fields]
 const shared: readonly Struct[] = Object.entries(kernelFields)
-const textOf = (fields: Fields): string => Object.entries(fields).join()
+const fieldsText = (fields: Fields): string => Object.entries(fields).join()
 const withoutLast = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).slice(0, -1))
-const lengthOf = (fields: Fields): number => Object.keys(fields).length
+const countFields = (fields: Fields): number => Object.keys(fields).length
 /** Tells whether these are the fields of a struct, perhaps without its last. */
 const isHeldBy =
   (fields: Fields) =>
   ([, held]: Struct): boolean =>
-    textOf(fields) === textOf(held) || textOf(fields) === textOf(withoutLast(held))
+    fieldsText(fields) === fieldsText(held) || fieldsText(fields) === fieldsText(withoutLast(held))
 /** A kernel with fields of its own has a struct by its name. */
 const structs: readonly Struct[] = [
   ...shared,
@@ -40,15 +40,15 @@ const readers: { readonly [T in FieldType]: { readonly type: string; readonly me
 
 const capitalise = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
 const beginsWith = (fields: Fields, start: Fields): boolean =>
-  lengthOf(start) < lengthOf(fields) && textOf(fields).startsWith(`${textOf(start)},`)
+  countFields(start) < countFields(fields) && fieldsText(fields).startsWith(`${fieldsText(start)},`)
 
 /** The struct with the most fields that these begin with. */
-const baseOf = (fields: Fields): Struct | undefined =>
-  structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => lengthOf(b) - lengthOf(a))[0]
+const findBase = (fields: Fields): Struct | undefined =>
+  structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => countFields(b) - countFields(a))[0]
 
 /** A struct behind the one that it derives from, wherever its row stands. */
 const basesFirst = (all: readonly Struct[], one: Struct): readonly Struct[] => {
-  const base = baseOf(one[1])
+  const base = findBase(one[1])
   return all.includes(one) ? all : [...(base === undefined ? all : basesFirst(all, base)), one]
 }
 
@@ -56,8 +56,8 @@ const orderedStructs = structs.reduce(basesFirst, [])
 
 /** Some kernel ends just before the struct's last field. */
 const mayEndBefore = (fields: Fields): boolean => {
-  const before = textOf(withoutLast(fields))
-  return rows.some(([, row]) => textOf(row.fields) === before) && !structs.some(([, other]) => textOf(other) === before)
+  const before = fieldsText(withoutLast(fields))
+  return rows.some(([, row]) => fieldsText(row.fields) === before) && !structs.some(([, other]) => fieldsText(other) === before)
 }
 
 /** Fields n0, n1, ... are the elements of one array n. */
@@ -68,16 +68,17 @@ const members = (fields: readonly string[]): readonly (readonly [name: string, c
     return digit === '0' ? [...all, [stem, 1]] : [...all.slice(0, -1), [stem, Number(digit) + 1]]
   }, [])
 
-const ownMembers = (fields: Fields): ReturnType<typeof members> => members(Object.keys(fields).slice(lengthOf(baseOf(fields)?.[1] ?? {})))
-const readerOf = (fields: Fields, member: string) => readers[fields[member] ?? fields[`${member}0`]!]
+const ownMembers = (fields: Fields): ReturnType<typeof members> =>
+  members(Object.keys(fields).slice(countFields(findBase(fields)?.[1] ?? {})))
+const chooseReader = (fields: Fields, member: string) => readers[fields[member] ?? fields[`${member}0`]!]
 
 const struct = ([name, fields]: Struct): string => {
-  const base = baseOf(fields)
+  const base = findBase(fields)
   return [
     `struct ${capitalise(name)}${base === undefined ? '' : ` : ${capitalise(base[0])}`} {`,
     `  explicit ${capitalise(name)}(FieldReader& f);`,
     ...ownMembers(fields).map(([member, count]) => {
-      const { type } = readerOf(fields, member)
+      const { type } = chooseReader(fields, member)
       return `  ${count === 1 ? type : `std::array<${type}, ${count}>`} ${member};`
     }),
     '};'
@@ -86,10 +87,10 @@ const struct = ([name, fields]: Struct): string => {
 
 /** The constructor of a struct: reads its fields in order. */
 const constructor = ([name, fields]: Struct): string => {
-  const base = baseOf(fields)
+  const base = findBase(fields)
   const last = Object.keys(fields).at(-1)!
   const read = (member: string): string => {
-    const value = `f.${readerOf(fields, member).method}()`
+    const value = `f.${chooseReader(fields, member).method}()`
     return member === last && mayEndBefore(fields) ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : ${value}` : value
   }
   const initialisers = [

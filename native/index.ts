@@ -12,7 +12,7 @@ export type { DeviceError } from './addon/error'
 export { addonFolders, checkNode } from './addon/addon-file'
 export { recordGpu } from './devices/cuda-model'
 export { watchInterrupts, type Wait } from './system/interrupts'
-export { cpuPrecisionOf, libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
+export { timedPrecision, libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
 export { mapBuffer, type DiskBuffer, type MappedExchange } from './system/disk-buffer'
 export { lockFile, unlockFile, type FileLock } from './system/locks'
 export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
@@ -21,7 +21,7 @@ export { openSlide, type Slide } from './system/slides'
 export type { SectionName } from '../staging/program/program'
 export {
   openSession,
-  type ElementType,
+  type PixelType,
   type Image,
   type ReadPixels,
   type Session,

@@ -4,7 +4,7 @@ import { failureText } from './cli/failure-text'
 import { interruption } from './cli/interruption'
 import { type Run, commandLine } from './cli/command-line'
 import { runCommand } from './cli/run-command'
-import { type Failure, bugFailure, exitStatus, inputFailure, reasonOf } from './failure'
+import { type Failure, bugFailure, exitStatus, inputFailure, errorReason } from './failure'
 import { outliveModules } from './modules/outlive-modules'
 import { launchedRank } from './ranks/launcher'
 import { commandTable, researchTable } from './option-tables/command-table'
@@ -57,7 +57,7 @@ const usageMessage = (text: string): string => {
 const outliveOutput = (): void => {
   process.stderr.on('error', () => undefined)
   process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== 'EPIPE') fail(false, inputFailure(`the standard output cannot be written: ${reasonOf(thrown)}`))
+    if (thrown.code !== 'EPIPE') fail(false, inputFailure(`the standard output cannot be written: ${errorReason(thrown)}`))
   })
 }
 

@@ -26,10 +26,10 @@ export {
   type ExplainOptions,
   type GradientsOptions,
   type PlanOptions,
-  type PredictOptions,
   type ProfileOptions
 } from './option-tables/command-options'
 export { type OptimizerOptions } from './option-tables/optimizer-options'
+export { type PredictOptions } from './option-tables/predict-options'
 export { type ChainOptions, type OffloadOptions, type PlaceOptions } from './option-tables/research-options'
 export { type SetupOptions } from './option-tables/setup-options'
 export { type Size } from './options/sizes'

@@ -14,7 +14,7 @@ const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes 
 const onInput = ({ model, input }: Graph): string => `${model} on ${input.join('x')}`
 
 /** Why nothing runs, whatever the budget. `planner` is what decides, in words. */
-export const refusedError = (graph: Graph, { name }: DeviceModel, planner: string): StagingError =>
+export const makeRefusalError = (graph: Graph, { name }: DeviceModel, planner: string): StagingError =>
   inputError(
     `${onInput(graph)}: ${planner} runs convolutions whole that the ${name} device refuses as too large; take a strategy that tiles them.`
   )

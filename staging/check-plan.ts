@@ -50,7 +50,7 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 }
 
 /** A segment as plan files write it: layers by their names. */
-const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
+const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
   return ({ winograd, hostTensors, ...segment }) => ({
     ...segment,
@@ -64,14 +64,14 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
  * it, and segments that follow each other from the first op to the last and are tiled only where
  * that is exact. The sentences are those of the plan's types.
  */
-export const checkPlan = (graph: Graph, plan: Plan): E.Either<StagingError, Plan> => {
+export const checkGraphPlan = (graph: Graph, plan: Plan): E.Either<StagingError, Plan> => {
   const { order, segments } = plan
   if (graph.shard !== undefined && (plan.swapSchedule?.length || segments.some(({ hostTensors }) => hostTensors?.length)))
     return E.left(inputError('what waits on the host is not shared among ranks yet; leave out hostTensors and swapSchedule.'))
   const misplaced = validateOrder(graph.nodes, order)
   if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
   const running = inOrder(graph, order)
-  const mistake = validateSegments(running.nodes, segments.map(named(running)))
+  const mistake = validateSegments(running.nodes, segments.map(makeNamer(running)))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
   const fine = segments.flatMap((segment) => {
     const tooFine = validateGrid(running, segment, segment.grid)

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { budgetError, hostBudgetError, refusedError } from './budget-errors'
+import { budgetError, hostBudgetError, makeRefusalError } from './budget-errors'
 import { planningDevice } from './devices/algorithms'
 import type { DeviceModel } from './devices/device-model'
 import { inputError, type StagingError } from './error'
@@ -12,7 +12,7 @@ import { effectiveGrid } from './graph/grid'
 import type { Kernel } from './kernels/kernels'
 import { lower, type Lowered } from './lowering'
 import { unlimitedBytes } from './lowering/scope/workspace'
-import { checkPlan, validateSwapSchedule, validateWinograd } from './check-plan'
+import { checkGraphPlan, validateSwapSchedule, validateWinograd } from './check-plan'
 import type { Plan } from './plans/plan'
 import { buildRequestGraph, type Budget, type PlanRequest, type StageRequest } from './request'
 import { createPlanSearches, type PlanSearch, type PlanSearches } from './search'
@@ -94,7 +94,7 @@ const chooseGiven = (
   const segments = given.segments.map((segment) => ({ ...segment, grid: effectiveGrid(running, segment, segment.grid) }))
   const lowered = lower(graph, { ...given, segments }, device)
   if (lowered.hostBytes() > hostBudget) return E.left(hostBudgetError(graph, 'the given plan', hostBudget, lowered.hostBytes()))
-  if (lowered.refusedKernel() !== undefined) return E.left(refusedError(graph, device, 'the given plan'))
+  if (lowered.refusedKernel() !== undefined) return E.left(makeRefusalError(graph, device, 'the given plan'))
   return lowered.peakBytes() <= budget
     ? E.right(lowered)
     : E.left(budgetError(graph, 'the given plan', budget, { budget: lowered.peakBytes(), lowered }))
@@ -113,7 +113,7 @@ const chooseBest = (
   const least = answers.least()
   return E.left(
     least === undefined && answers.refusedKernel() !== undefined
-      ? refusedError(graph, device, planner)
+      ? makeRefusalError(graph, device, planner)
       : budgetError(graph, planner, budget, least)
   )
 }
@@ -141,7 +141,9 @@ const decidePrepared = (request: PlanRequest, prepared: Prepared): E.Either<Stag
  */
 export const decideGraph = (graph: Graph, request: PlanRequest): E.Either<StagingError, Decision> =>
   pipe(
-    request.given === undefined ? E.right<StagingError, unknown>(undefined) : checkPlan(withShard(graph, request.objective), request.given),
+    request.given === undefined
+      ? E.right<StagingError, unknown>(undefined)
+      : checkGraphPlan(withShard(graph, request.objective), request.given),
     E.chain(() => decidePrepared(request, prepare(graph, request)))
   )
 

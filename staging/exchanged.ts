@@ -2,9 +2,9 @@ import { boundaryTensors } from './graph/boundary-tensors'
 import { extentsOfTensor, type Shard } from './graph/graph'
 import { intersect, type Interval } from './graph/interval'
 import { inOrder } from './graph/order'
-import { shardOf } from './graph/shard'
+import { findShard } from './graph/shard'
 import { sharedTensor, type SharedTensor } from './graph/shared-tensor'
-import { accumulatesMoments, type Normalisation } from './graph/statistics'
+import { accumulatesMoments, type NormalisationNode } from './graph/statistics'
 import type { StepGraph } from './graph/step-graph'
 import type { ElementSizes } from './kernels/precision'
 import { maximumBytes, momentBytes, overlapBytes, statisticsCount, sumBytes } from './ops/moment-addresses'
@@ -12,9 +12,9 @@ import type { Plan } from './plans/plan'
 
 /** What a rank receives of others where a segment ends, in bytes, forward and backward together. */
 export interface ExchangedBytes {
-  /** Of rows of activations and of gradients, and of sums over rows. */
+  /** Bytes of rows of activations and of gradients, and of sums over rows. */
   readonly rows: number
-  /** Of moments, of sums for the gradients of normalisations, of overlaps and of maxima. */
+  /** Bytes of moments, of sums for the gradients of normalisations, of overlaps and of maxima. */
   readonly statistics: number
 }
 
@@ -36,7 +36,7 @@ export const exchangedBytes = (
   const graph = inOrder(source, order)
   const { shard, nodes, readers } = graph
   return segments.map((segment) => {
-    if (shard === undefined || shardOf(graph, segment) === undefined) return { rows: 0, statistics: 0 }
+    if (shard === undefined || findShard(graph, segment) === undefined) return { rows: 0, statistics: 0 }
     const made = Array.from({ length: segment.to - segment.from }, (_, index) => segment.from + 1 + index)
     const rows = boundaryTensors(graph, segment).outputs.reduce((sum, tensor) => {
       const shared = sharedTensor(graph, segments, tensor)
@@ -47,7 +47,7 @@ export const exchangedBytes = (
     }, 0)
     const normalising = made.flatMap((tensor) => readers[tensor]!.filter((reader) => accumulatesMoments(nodes[reader]!)))
     const statistics = normalising.reduce((sum, position) => {
-      const node = nodes[position] as Normalisation
+      const node = nodes[position] as NormalisationNode
       const own = statisticsCount(node) * (node.statistics.groups * momentBytes + node.input[1] * sumBytes)
       return sum + (shard.count - 1) * own
     }, 0)

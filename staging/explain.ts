@@ -10,7 +10,7 @@ import { lazy } from './memoize'
 import type { Buffer } from './lowering/ir/builder'
 import { segmentTimer } from './lowering/cost/segment-times'
 import { lower, type Lowered } from './lowering'
-import { microBatches } from './graph/objective'
+import { stepsOfUpdate } from './graph/objective'
 import type { Segment } from './plans/plan'
 import { tileCount, untiled } from './graph/span'
 import type { PlanSearch } from './search'
@@ -18,7 +18,7 @@ import { decideGraph, type Decision } from './decide'
 import { predictPlan, type PredictedPlan } from './stage'
 import { buildRequestGraph, type PlanRequest, type StageRequest } from './request'
 import type { Program } from './program/program'
-import { hostTensorsOf } from './plans/host-tensors'
+import { listHostTensors } from './plans/host-tensors'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
 export interface LiveBytes {
@@ -54,10 +54,7 @@ export interface SegmentCost {
   readonly recomputationMilliseconds: number
   /** The layers' kernels on all tiles, over the same on the whole: halos, and more launches. */
   readonly haloMilliseconds: number
-  /**
-   * What only tiles need: copies into and out of whole tensors, sums over tiles, weights reordered
-   * again.
-   */
+  /** Kernels that only tiles need. */
   readonly tileMilliseconds: number
   /** What the segment would take more with direct kernels alone. */
   readonly winogradSavingMilliseconds: number
@@ -97,7 +94,7 @@ export interface Explanation extends PredictedPlan {
 
 const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-gradient', 'micro-batch-gradient']
 
-const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
+const bufferKind = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
   if (gradientKinds.includes(kind)) return 'gradients of parameters'
   if (role === 'persistent') return kind === 'parameter' ? 'parameters' : 'optimizer state'
   return kind === 'scratch' ? 'workspace' : 'tensors'
@@ -107,7 +104,7 @@ const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[
   const layer = bufferLayers(graph)
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
-    const what = kindOf(buffer)
+    const what = bufferKind(buffer)
     const owner = buffer.role === 'persistent' ? undefined : layer(buffer.identity)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
@@ -117,7 +114,7 @@ const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[
   return [...groups.values()].sort((a, b) => b.bytes - a.bytes)
 }
 
-const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
+const findBindingLayer = (live: readonly LiveBytes[]): string | undefined => {
   const sums = new Map<string, number>()
   for (const { layer, bytes } of live) if (layer !== undefined) sums.set(layer, (sums.get(layer) ?? 0) + bytes)
   return [...sums].reduce<readonly [string | undefined, number]>((most, one) => (one[1] > most[1] ? one : most), [undefined, 0])[0]
@@ -136,11 +133,15 @@ interface SegmentTime {
  * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment
  * that makes one has a part in what its readers do, so that the whole step tells what changes.
  */
-const timesOf = ({ graph: written, device, chosen: { graph, plan } }: Decision): ((place: number) => (segment: Segment) => SegmentTime) => {
+const makeSegmentTimer = ({
+  graph: written,
+  device,
+  chosen: { graph, plan }
+}: Decision): ((place: number) => (segment: Segment) => SegmentTime) => {
   const { segments } = plan
-  const onHost = new Set(segments.flatMap(hostTensorsOf))
+  const onHost = new Set(segments.flatMap(listHostTensors))
   const timer = segmentTimer(graph, device, onHost)
-  const times = microBatches(graph.objective)
+  const times = stepsOfUpdate(graph.objective)
   const ofStep = (place: number, segment: Segment): number =>
     Math.round(1e6 * lower(written, { ...plan, segments: segments.with(place, segment), swapSchedule: [] }, device).milliseconds())
   return (place) => {
@@ -221,14 +222,14 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
       const { graph, device, chosen, answers } = decision
       const { segments, swapSchedule = [] } = chosen.plan
       const live = listLive(chosen.graph, chosen.liveAtPeak())
-      const times = timesOf(decision)
+      const times = makeSegmentTimer(decision)
       const budget = decision.budget ?? Infinity
       const larger = answers === undefined ? [] : largerThan(chosen, budget, answers)
       return {
         ...predictPlan(request, decision),
         program: chosen.program,
         isGiven: answers === undefined,
-        bindingLayer: bindingLayerOf(live),
+        bindingLayer: findBindingLayer(live),
         live,
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
         larger,
@@ -245,7 +246,7 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
  * Explains the plan of a model, whose graph it builds first, as `explainGraph` does. Fails as
  * `stage` does.
  */
-export const explain = (request: StageRequest): E.Either<StagingError, Explanation> =>
+export const explainModel = (request: StageRequest): E.Either<StagingError, Explanation> =>
   pipe(
     buildRequestGraph(request),
     E.chain((graph) => explainGraph(graph, request))

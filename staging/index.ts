@@ -3,7 +3,7 @@ export {
   computeMilliseconds,
   decodeChain,
   leastBytes,
-  offload,
+  chooseOffload,
   offloadStrategies,
   peakBytes,
   type Chain,
@@ -12,7 +12,7 @@ export {
   type Offloaded
 } from './chain'
 export { buildChain, type ModelChain } from './model-chain'
-export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './devices/device-model'
+export type { ConvolutionAlgorithm, ConvolutionDimensions, DeviceModel } from './devices/device-model'
 export type { StagingError } from './error'
 export { exchangedBytes, type ExchangedBytes } from './exchanged'
 export { networkNanoseconds } from './devices/simulate'
@@ -28,10 +28,10 @@ export {
   type DescribedDevice,
   type DeviceFile
 } from './devices/file-model'
-export { explain, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
+export { explainModel, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export { buildGraph, withClassWeights } from './ops/build-graph'
 export { earlierGraphHash, graphHash } from './ops/graph-hash'
-export { ignoredLabelOf, labelsOf, targetWeightOf, uncountedTarget } from './ops/target-weight'
+export { getIgnoredLabel, countLabels, makeTargetWeight, uncountedTarget } from './ops/target-weight'
 export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter, type Shard } from './graph/graph'
 export { receptiveField, type ReceptiveField } from './graph/receptive-field'
 export { lossFunctions, type LossFunctions } from './pointwise/loss-functions'
@@ -53,7 +53,7 @@ export { allocators, type AllocatorName } from './placement'
 export { maxLive, type Lifetime } from './placement/placement'
 export { unusableFreeSpace } from './placement/unusable-free-space'
 export { minCudaPage } from './placement/virtual'
-export { profile, withProfile, type Profile, type ProfiledModel, type TimeSource } from './devices/profile'
+export { deviceProfile, withProfile, type Profile, type ProfiledModel, type TimeSource } from './devices/profile'
 export { swapScheduleTexts } from './plans/timepoints'
 export type { Plan, PlanPlacement, Segment, SwapInterval, SwapSchedule } from './plans/plan'
 export { objectiveText } from './graph/objective-text'

@@ -5,7 +5,7 @@ import { bindAlone } from './lowering/segment/bind'
 import type { ModelScope } from './lowering/scope/scope'
 import { createBuilder, createPool, type Buffer, type Pool, type UnplacedInstruction } from './lowering/ir/builder'
 import { createModelScope } from './lowering/segment/create-scope'
-import { trainableTensors, stateNames, tensorsOf, updateParameter } from './lowering/scope/parameters'
+import { trainableTensors, stateNames, listParameters, updateParameter } from './lowering/scope/parameters'
 import { emitBackward } from './lowering/segment/backward'
 import { emitForward } from './lowering/segment/forward'
 import { forwardPass } from './lowering/segment/segment-code'
@@ -76,13 +76,13 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
   }
 }
 
-const residentBytesOf = ({ graph: { objective }, parameters, parameterBytes }: ModelScope): number => {
+const countResidentBytes = ({ graph: { objective }, parameters, parameterBytes }: ModelScope): number => {
   const bytes = (tensors: readonly { readonly elements: number }[]): number =>
     tensors.reduce((sum, { elements }) => sum + elements * parameterBytes, 0)
   const learning = parameters.flatMap(trainableTensors)
   const states = objective.kind === 'train' ? stateNames(objective.optimizer).length : 0
   return (
-    bytes(parameters.flatMap((both) => (both === undefined ? [] : tensorsOf(both)))) +
+    bytes(parameters.flatMap((both) => (both === undefined ? [] : listParameters(both)))) +
     states * bytes(learning) +
     bytes(learning.filter(({ gradient }) => gradient !== undefined))
   )
@@ -111,6 +111,6 @@ export const buildChain = (
       output: outputs.at(-1)!,
       beta: Math.min(device.linkBytesPerSecond.toDevice, device.linkBytesPerSecond.toHost)
     },
-    residentBytes: residentBytesOf(scope)
+    residentBytes: countResidentBytes(scope)
   }
 }

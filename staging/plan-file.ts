@@ -96,11 +96,11 @@ export type PlanFileForm =
       readonly names: readonly string[]
     }
 
-const quoted = (text: string): string => `'${JSON.stringify(text).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'")}'`
+const quote = (text: string): string => `'${JSON.stringify(text).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'")}'`
 
 /** A value on one line. */
 const literal = (value: unknown, json: boolean): string => {
-  if (typeof value === 'string') return json ? JSON.stringify(value) : quoted(value)
+  if (typeof value === 'string') return json ? JSON.stringify(value) : quote(value)
   if (typeof value !== 'object' || value === null) return String(value)
   if (Array.isArray(value)) return `[${value.map((one) => literal(one, json)).join(', ')}]`
   const fields = Object.entries(value).map(([key, one]) => `${json ? JSON.stringify(key) : key}: ${literal(one, json)}`)

@@ -3,7 +3,7 @@ import type { Lowered } from './lowering'
 import type { LeastPlan } from './budget-errors'
 import { alignment } from './placement/placement'
 
-/** What a strategy answers to budgets in bytes. */
+/** The plans of a strategy for budgets in bytes. */
 export interface PlanSearch {
   /**
    * The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger

@@ -30,7 +30,7 @@ export interface Searched {
   readonly segments: number
 }
 
-/** What staging is asked of a graph that is built. */
+/** A model, with the device and the budgets for which it is staged. */
 export interface PlanRequest {
   readonly device: DeviceModel
   /** What decides; where a plan is given, what decided it. */

@@ -5,23 +5,23 @@ import type { DeviceModel } from './devices/device-model'
 import { withoutRanks, type StepGraph } from './graph/step-graph'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import type { LeastPlan } from './budget-errors'
-import { microBatches } from './graph/objective'
+import { reducingRanks, stepsOfUpdate } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
 import { buildTimeline } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
-import type { PlanEstimate, Search, Segmentation, Strategy } from './strategies/strategy'
+import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
 import { ladderAnswers } from './ladder-answers'
 import type { PlanSearch } from './plan-search'
 import type { Searched } from './request'
-import { prospectAnswers, rememberedUpTo, type Lowerable } from './prospect-answers'
+import { prospectAnswers, rememberUpTo, type Lowerable, type LowerableFamily } from './prospect-answers'
 
 export type { PlanSearch } from './plan-search'
 
-const fastestOf = (candidates: readonly Lowered[]): Lowered | undefined =>
+const findFastest = (candidates: readonly Lowered[]): Lowered | undefined =>
   candidates.reduce<Lowered | undefined>(
     (fastest, one) => (fastest === undefined || one.milliseconds() < fastest.milliseconds() ? one : fastest),
     undefined
@@ -63,10 +63,10 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
         return estimate(segment, onHost)
       },
       variants: (span) => variants()(span),
-      timeline: (segments) => {
+      timeline: memoize(JSON.stringify, (segments: Segmentation) => {
         looked.atPlan()
         return buildTimeline(graph, device, segments)
-      }
+      })
     }
     known.set(order.join(), search)
     return search
@@ -96,8 +96,8 @@ const createStrategySearch = (
   )
   const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
   const wholeBytes = (): number => persistentBytes + largestTensorBytes(graph, device)
-  const milliseconds = (nanoseconds: number): number => (microBatches(graph.objective) * nanoseconds) / 1e6
-  const inNanoseconds = (slowest: number): number => (1e6 * slowest) / microBatches(graph.objective)
+  const milliseconds = (nanoseconds: number): number => (stepsOfUpdate(graph.objective) * nanoseconds) / 1e6
+  const inNanoseconds = (slowest: number): number => (1e6 * slowest) / stepsOfUpdate(graph.objective)
   switch (strategy.kind) {
     case 'fixed': {
       const estimated = (segments: Segmentation): number =>
@@ -109,23 +109,31 @@ const createStrategySearch = (
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
           hostBytes: 0,
+          leastMilliseconds: 0,
           milliseconds: lazy(() => common() + estimated(segments)),
           refusedKernel: undefined,
           lowered: () => onDevice(segments)
         }))
       )
-      return prospectAnswers(hostBudget, wholeBytes(), () => [{ target: undefined, prospects }])
+      return prospectAnswers(hostBudget, wholeBytes(), () => [
+        { target: undefined, families: () => [{ leastMilliseconds: () => 0, prospects }] }
+      ])
     }
     case 'swapping': {
-      const lowerable = ({ plan, nanoseconds, ...bytes }: PlanEstimate): Lowerable => ({
+      const lowerable = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Lowerable => ({
         ...bytes,
+        leastMilliseconds: milliseconds(leastNanoseconds),
         milliseconds: () => milliseconds(nanoseconds()),
         lowered: lazy(() => lowered(plan()))
       })
+      const familyOf = ({ leastNanoseconds, estimates }: ScheduledSegmentation): LowerableFamily => ({
+        leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
+        prospects: lazy(() => estimates().map(lowerable))
+      })
       return prospectAnswers(hostBudget, strategy.tiles === true ? persistentBytes : wholeBytes(), () =>
-        strategy.groups(search).map(({ target, estimates }) => ({
+        strategy.groups(search).map(({ target, scheduled }) => ({
           target,
-          prospects: rememberedUpTo((slowest) => estimates(inNanoseconds(slowest)).map(lowerable))
+          families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(familyOf))
         }))
       )
     }
@@ -171,10 +179,10 @@ export interface PlanSearches {
 }
 
 /**
- * Those that tile come first, with transfers before without: what they find spares the others their
- * search for what is slower.
+ * Those that tile and transfer come last, for they take longest: what the others find spares them
+ * their search for what is slower. Tiles without transfers come first.
  */
-const rankOf = ({ kind, tiles }: Answers): number => (tiles ? 0 : kind === 'targeted' ? 1 : 2)
+const searchRank = ({ kind, tiles }: Answers): number => (tiles ? 2 : kind === 'targeted' ? 0 : 1)
 
 /** A strategy's answers, and whether it may tile what it swaps. */
 interface Answers extends PlanSearch, Pick<Strategy, 'kind'> {
@@ -183,7 +191,7 @@ interface Answers extends PlanSearch, Pick<Strategy, 'kind'> {
 
 /** The fastest of several strategies' answers. */
 const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number): PlanSearch => {
-  const searchedFirst = [...all].sort((a, b) => rankOf(a) - rankOf(b))
+  const searchedFirst = [...all].sort((a, b) => searchRank(a) - searchRank(b))
   return {
     within: (budget) => {
       const found = new Map<PlanSearch, Lowered | undefined>()
@@ -195,7 +203,7 @@ const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number
         found.set(answers, candidate)
         slowest = Math.min(slowest, candidate?.milliseconds() ?? Infinity)
       }
-      return fastestOf(all.flatMap((answers) => found.get(answers) ?? []))
+      return findFastest(all.flatMap((answers) => found.get(answers) ?? []))
     },
     least: (below) =>
       searchedFirst.reduce<LeastPlan | undefined>((least, answers) => answers.least(least?.budget ?? below) ?? least, undefined),
@@ -235,7 +243,7 @@ export const createPlanSearches = (
     (graph.directives.length === 0 || strategies[name].obeysDirectives) &&
     (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const leastMilliseconds = lazy(() =>
-    graph.shard === undefined ? lowerBound(graph, device) : leastOfOneRank(graph, device) / graph.shard.count
+    graph.shard === undefined ? lowerBound(graph, device) : leastOfOneRank(graph, device) / reducingRanks(graph.objective)!
   )
   const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), leastMilliseconds))
   return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }

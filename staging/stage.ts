@@ -12,7 +12,7 @@ import type { Program } from './program/program'
 import type { PlanRequest, StageRequest } from './request'
 
 /** What is predicted of a plan: bytes, and milliseconds of a step. */
-export interface Prediction extends Required<PlanFigures> {
+export interface PlanPrediction extends Required<PlanFigures> {
   /** Highest byte that a step touches in the device arena, plus one. */
   readonly peakDeviceBytes: number
 }
@@ -32,7 +32,7 @@ export interface PredictedPlan {
   /** Bytes; undefined when the plan was made without a limit. */
   readonly budget: number | undefined
   readonly plan: Plan
-  readonly predicted: Prediction
+  readonly predicted: PlanPrediction
 }
 
 /** A predicted plan, and the Program that it is lowered to. */

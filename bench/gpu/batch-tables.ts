@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { formatBytes } from '../../src/text/format'
 import type { Batch } from './batches'
 import { windowPaper } from './paper-figures'
-import { rowsOf, table } from './table'
+import { makeRows, table } from './table'
 
 interface Line {
   readonly name: string
@@ -55,7 +55,7 @@ const detailTable = (rows: readonly Batch[]): string =>
     ['precision', 'contender', 'arena', 'input', 'images a second', 'peak memory', 'on the host', 'why not'],
     rows.map(({ precision, contender, batch, size, arenaBytes, measured }) => [
       ...[precision, contender, formatBytes(arenaBytes), `${batch}x3x${size}x${size}`],
-      ...rowsOf([measured], 3, ({ imagesPerSecond, peakBytes, peakHostBytes }) => [
+      ...makeRows([measured], 3, ({ imagesPerSecond, peakBytes, peakHostBytes }) => [
         imagesPerSecond.toFixed(1),
         ...[peakBytes, peakHostBytes].map((bytes) => (bytes === null ? '-' : formatBytes(bytes)))
       ])[0]!

@@ -11,7 +11,7 @@ export interface ProcessResult {
 }
 
 /** The last line of what a program had to say, or how it ended. */
-export const complaintOf = ({ status, stderr, timedOut, seconds }: ProcessResult): string =>
+export const describeEnd = ({ status, stderr, timedOut, seconds }: ProcessResult): string =>
   timedOut
     ? `it was ended after ${Math.round(seconds)} s`
     : stderr.trim().split('\n').at(-1) ||

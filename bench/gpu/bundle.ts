@@ -23,7 +23,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isInstalled, run } from './programs'
-import { copyPackages, manifestOf } from './packages'
+import { copyPackages, makeManifest } from './packages'
 import { copySharedLibraries } from './shared-libraries'
 
 const root = join(__dirname, '..', '..')
@@ -121,7 +121,7 @@ const main = (more: readonly string[]): void => {
     throw new Error(`the bundle needs ${missing.join(' and ')}: install them (Debian, Ubuntu: apt install tar xz-utils libc-bin)`)
   if (!isInstalled('strip')) say('strip is missing, so Node is packed with its symbols: install binutils for a smaller archive')
   if (!existsSync(compiler)) throw new Error('the packages are not installed: run npm ci')
-  const name = `tilefold-gpu-${manifestOf(root).version}`
+  const name = `tilefold-gpu-${makeManifest(root).version}`
   const temporary = mkdtempSync(join(tmpdir(), 'tilefold-bundle-'))
   try {
     const folder = join(temporary, name)

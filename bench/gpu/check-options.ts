@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { parseArgs } from 'node:util'
-import { reasonOf } from '../../src/failure'
-import { type Mode, type Scale, modes, scaleOf } from './scale'
+import { errorReason } from '../../src/failure'
+import { type Mode, type Scale, modes, chooseScale } from './scale'
 
 /** What a GPU is checked in, in this order: float32 last, whose steps take the longest. */
 const gpuPrecisions = ['tf32', 'bf16', 'float32'] as const
@@ -43,7 +43,7 @@ const options = {
 /** The command line of a check; undefined where it asks for help. */
 export const checkOptions = (args: readonly string[]): E.Either<string, Check | undefined> =>
   pipe(
-    E.tryCatch(() => parseArgs({ args: [...args], options, allowPositionals: true }), reasonOf),
+    E.tryCatch(() => parseArgs({ args: [...args], options, allowPositionals: true }), errorReason),
     E.chain(({ values: { precision, python, minutes, device: deviceName, help }, positionals }) =>
       help
         ? E.right(undefined)
@@ -64,7 +64,7 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
                 ? E.right(gpuPrecisions)
                 : E.map((one: CheckPrecision) => [one])(oneOf('--precision', precision, gpuPrecisions))
             }),
-            E.let('scale', ({ device, mode }) => scaleOf(device, mode)),
+            E.let('scale', ({ device, mode }) => chooseScale(device, mode)),
             E.bind('minutes', ({ scale }) =>
               minutes === undefined || Number(minutes) > 0
                 ? E.right(Number(minutes ?? scale.minutes))

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
-import { reasonOf } from '../../src/failure'
+import { errorReason } from '../../src/failure'
 import { runBatches } from './batches'
 import { runBenchmarks } from './benchmark'
 import { type Check, checkOptions, usage } from './check-options'
@@ -18,7 +18,7 @@ import { gpuMissing } from './find-gpu'
 import { runLaunchOverhead } from './launch-overhead'
 import { markdown, verdictTable } from './markdown'
 import { runOverlap } from './overlap'
-import { manifestOf } from './packages'
+import { makeManifest } from './packages'
 import { runParity } from './parity'
 import { runPredictions } from './predictions'
 import { type Pytorch, startPytorch } from './pytorch'
@@ -26,7 +26,7 @@ import { refusal } from './refusal'
 import { type Part, type Report, holds, plain } from './report'
 import { runSanitizer } from './sanitizer'
 import { runSuite } from './suite'
-import { verdictsOf } from './verdicts'
+import { judgeReport } from './verdicts'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
@@ -34,7 +34,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`)
 const part = async <A>(title: string, run: () => Promise<A>): Promise<Part<A>> => {
   say(`${title} ...`)
   const started = performance.now()
-  const found = await run().then(E.right, (thrown) => E.left(refusal(reasonOf(thrown))))
+  const found = await run().then(E.right, (thrown) => E.left(refusal(errorReason(thrown))))
   return { seconds: (performance.now() - started) / 1000, found }
 }
 
@@ -42,7 +42,7 @@ const paths = { json: resolve('gpu-check.json'), markdown: resolve('gpu-check.md
 
 /** After each part, so that a check that is ended leaves what it has. */
 const write = (report: Report): Report => {
-  writeFileSync(paths.json, `${JSON.stringify(plain({ ...report, verdicts: verdictsOf(report) }), null, 2)}\n`)
+  writeFileSync(paths.json, `${JSON.stringify(plain({ ...report, verdicts: judgeReport(report) }), null, 2)}\n`)
   writeFileSync(paths.markdown, markdown(report))
   return report
 }
@@ -75,7 +75,7 @@ const untilAfter =
 
 const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
   const until = untilAfter(check, deadline)
-  const facts = { version: manifestOf(join(__dirname, '..', '..')).version, date: new Date().toISOString(), check }
+  const facts = { version: makeManifest(join(__dirname, '..', '..')).version, date: new Date().toISOString(), check }
   // Torch takes its time to load from a cold disk; the suite is not timed.
   const [pytorch, suite] = await Promise.all([
     startPytorch(check.python, check.device),
@@ -132,7 +132,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   process.once('exit', () => rmSync(cache, { recursive: true, force: true }))
   process.env.XDG_CACHE_HOME = cache
   const report = await runCheck(check.right, deadline)
-  say(verdictTable(verdictsOf(report)))
+  say(verdictTable(judgeReport(report)))
   process.stdout.write(`${paths.json}\n${paths.markdown}\n`)
   return holds(report) ? 0 : 1
 }

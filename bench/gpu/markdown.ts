@@ -12,8 +12,8 @@ import type { Refusal } from './refusal'
 import { type Part, type Report, holds, parityGroups, parityHolds } from './report'
 import type { Sanitized } from './sanitizer'
 import type { Tested } from './suite'
-import { percent, rowsOf, table } from './table'
-import { type Finding, type Verdict, verdictsOf } from './verdicts'
+import { percent, makeRows, table } from './table'
+import { type Finding, type Verdict, judgeReport } from './verdicts'
 
 const suiteTable = (tested: readonly Tested[]): string =>
   table(
@@ -52,7 +52,7 @@ const orWhy = (found: E.Either<Refusal, number>, show: (value: number) => string
 const launchTable = (rows: readonly E.Either<Refusal, LaunchOverhead>[]): string =>
   table(
     ['precision', 'input', 'step in tiles', 'untiled', 'halo', 'launches', 'their kernels', 'of those', 'between two', 'why not'],
-    rowsOf(rows, 9, ({ precision, size, stepMs, untiledMs, haloOverhead, launches, kernelMs, ofKernels, microsecondsPerLaunch }) => [
+    makeRows(rows, 9, ({ precision, size, stepMs, untiledMs, haloOverhead, launches, kernelMs, ofKernels, microsecondsPerLaunch }) => [
       ...[precision, `1x3x${size}x${size}`, formatMilliseconds(stepMs)],
       ...[orWhy(untiledMs, formatMilliseconds), orWhy(haloOverhead, percent), `${launches}`],
       ...[formatMilliseconds(kernelMs), ofKernels.toFixed(3), `${microsecondsPerLaunch.toFixed(2)} µs`]
@@ -65,13 +65,13 @@ const predictionTable = (rows: readonly E.Either<Refusal, Profiled>[]): string =
   [
     table(
       ['precision', 'kernels', 'seconds', 'to the device', 'to the host', 'device file', 'why not'],
-      rowsOf(rows, 6, ({ precision, kernels, seconds, linkBytesPerSecond: { toDevice, toHost }, deviceFile }) => [
+      makeRows(rows, 6, ({ precision, kernels, seconds, linkBytesPerSecond: { toDevice, toHost }, deviceFile }) => [
         ...[precision, `${kernels}`, seconds.toFixed(1), gigabytes(toDevice), gigabytes(toHost), deviceFile ?? '-']
       ])
     ),
     table(
       ['precision', 'input', 'strategy', "of plain's memory", 'predicted', 'measured', 'predicted over measured', 'why not'],
-      rowsOf(
+      makeRows(
         rows.flatMap((row) => (E.isRight(row) ? row.right.predictions : [])),
         7,
         ({ precision, size, strategy, budget, predictedMs, measuredMs }) => [
@@ -85,7 +85,7 @@ const predictionTable = (rows: readonly E.Either<Refusal, Profiled>[]): string =
 const overlapTable = (rows: readonly E.Either<Refusal, Overlap>[]): string =>
   table(
     ['precision', 'strategy', "of plain's memory", 'step', 'plain', 'moved', 'alone', 'hidden by computing', 'why not'],
-    rowsOf(rows, 8, ({ precision, strategy, budget, stepMs, plainMs, movedBytes, transferMs, hidden }) => [
+    makeRows(rows, 8, ({ precision, strategy, budget, stepMs, plainMs, movedBytes, transferMs, hidden }) => [
       ...[precision, strategy, budget, formatMilliseconds(stepMs), formatMilliseconds(plainMs)],
       ...[formatBytes(movedBytes), formatMilliseconds(transferMs), percent(hidden)]
     ])
@@ -95,7 +95,7 @@ const memoryTable = (rows: readonly E.Either<Refusal, DriverMemory>[]): string =
   [
     table(
       ['arena', 'used memory grows by', 'beside the arena', 'why not'],
-      rowsOf(rows, 3, ({ arenaBytes, grownBytes, besideBytes }) => [
+      makeRows(rows, 3, ({ arenaBytes, grownBytes, besideBytes }) => [
         formatBytes(arenaBytes),
         formatBytes(grownBytes),
         formatBytes(besideBytes)
@@ -109,7 +109,7 @@ const sanitizerTable = (rows: readonly Sanitized[]): string =>
     ['tool', 'net', 'precision', 'errors', 'seconds', 'why not'],
     rows.map(({ tool, net, precision, found }) => [
       ...[tool, net, precision],
-      ...rowsOf([found], 2, ({ errors, seconds }) => [`${errors}`, seconds.toFixed(1)])[0]!
+      ...makeRows([found], 2, ({ errors, seconds }) => [`${errors}`, seconds.toFixed(1)])[0]!
     ])
   )
 
@@ -146,7 +146,7 @@ export const markdown = (report: Report): string => {
   return [
     `# Tilefold ${version}: gpu-check ${check.mode} on ${check.device}, ${date}\n`,
     `Beside ${peer}. The device suite and parity ${holds(report) ? 'hold' : 'do not hold'}.\n`,
-    `## Verdicts\n\n${verdictTable(verdictsOf(report))}\n`,
+    `## Verdicts\n\n${verdictTable(judgeReport(report))}\n`,
     section('Device suite', report.suite, suiteTable),
     section('Parity: ‖g − g64‖ / ‖g64‖ of VGG-16', report.parity, parityTable),
     section('compute-sanitizer', report.sanitizer, sanitizerTable),

@@ -13,7 +13,7 @@ const Manifest = t.intersection([
 ])
 export type Manifest = t.TypeOf<typeof Manifest>
 
-export const manifestOf = (folder: string): Manifest => {
+export const makeManifest = (folder: string): Manifest => {
   const path = join(folder, 'package.json')
   return decoded(Manifest, JSON.parse(readFileSync(path, 'utf8')), path)
 }
@@ -46,7 +46,7 @@ const runtimePackages = (root: string): readonly string[] => {
       }
       if (found.has(folder)) return
       found.add(folder)
-      const { dependencies = {}, optionalDependencies = {} } = manifestOf(folder)
+      const { dependencies = {}, optionalDependencies = {} } = makeManifest(folder)
       visit(
         folder,
         Object.keys(dependencies).filter((dependency) => !(dependency in optionalDependencies)),
@@ -54,7 +54,7 @@ const runtimePackages = (root: string): readonly string[] => {
       )
       visit(folder, Object.keys(optionalDependencies), true)
     })
-  visit(root, [...Object.keys(manifestOf(root).dependencies ?? {}), imageLibrary, ...testTools], false)
+  visit(root, [...Object.keys(makeManifest(root).dependencies ?? {}), imageLibrary, ...testTools], false)
   return [...found]
 }
 

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { reasonOf } from '../../src/failure'
+import { errorReason } from '../../src/failure'
 import { endsFirst } from './bounded'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 
@@ -64,7 +64,7 @@ const startPeer = async (python: string, device: string, seconds: number): Promi
     if (done === true) return ended
     return E.tryCatch(
       () => JSON.parse(value) as unknown,
-      (thrown) => refusal(`PyTorch's side answered no JSON: ${reasonOf(thrown)}`)
+      (thrown) => refusal(`PyTorch's side answered no JSON: ${errorReason(thrown)}`)
     )
   }
   const within = async (seconds: number): Promise<E.Either<Refusal, unknown>> => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as E from 'fp-ts/Either'
-import { complaintOf, runProgram } from './bounded'
+import { describeEnd, runProgram } from './bounded'
 import { lanes, untimedAtOnce } from './at-once'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
@@ -63,7 +63,7 @@ const run = async (
   // Steps that did not run to their end are not clean; what was found in them stands.
   return errors > 0 || (summaries.length > 0 && ended.status === 0)
     ? E.right({ errors, seconds: ended.seconds })
-    : E.left(refusal(complaintOf(ended)))
+    : E.left(refusal(describeEnd(ended)))
 }
 
 /** The networks that are checked: in a quick check one for each precision, another for each. */

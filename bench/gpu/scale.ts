@@ -145,5 +145,5 @@ const tiny: Scale = {
   batches: { network: { model: 'vgg16', name: 'VGG-16' }, sizes: [2, 3], size: 32, arenaBytes: 256 * mebibyte }
 }
 
-export const scaleOf = (device: string, mode: Mode): Scale =>
+export const chooseScale = (device: string, mode: Mode): Scale =>
   device === 'cuda' && mode !== 'tiny' ? onGpu[mode] : mode === 'full' ? { ...tiny, testFiles: fullFiles } : tiny

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { complaintOf, runNode } from './bounded'
+import { describeEnd, runNode } from './bounded'
 import type { Check } from './check-options'
 import type { Deadline } from './deadline'
 
@@ -32,7 +32,7 @@ const test = async (file: string, { device, mode, scale }: Check, seconds: numbe
     .filter((line) => /^ +FAIL /.test(line))
     .join('; ')
     .trim()
-  return { file, passed, failed, seconds: ended.seconds, ...(failed > 0 ? { complaint: words || complaintOf(ended) } : {}) }
+  return { file, passed, failed, seconds: ended.seconds, ...(failed > 0 ? { complaint: words || describeEnd(ended) } : {}) }
 }
 
 /**

@@ -8,7 +8,7 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
 
 /** A row of words a figure, or as many dashes and why there is none. */
-export const rowsOf = <A>(
+export const makeRows = <A>(
   rows: readonly E.Either<Refusal, A>[],
   columns: number,
   show: (found: A) => readonly string[]

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { join } from 'node:path'
-import { exitStatus, reasonOf } from '../../src/failure'
-import { type ProcessResult, complaintOf, runNode } from './bounded'
+import { exitStatus, errorReason } from '../../src/failure'
+import { type ProcessResult, describeEnd, runNode } from './bounded'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const script = join(__dirname, '..', '..', 'src', 'cli.js')
@@ -13,7 +13,7 @@ const answerOf = <A>(codec: t.Type<A, unknown>, ended: ProcessResult): E.Either<
     ? pipe(
         E.tryCatch(
           () => JSON.parse(ended.stdout) as unknown,
-          (thrown) => refusal(`tilefold answered no JSON: ${reasonOf(thrown)}`)
+          (thrown) => refusal(`tilefold answered no JSON: ${errorReason(thrown)}`)
         ),
         E.chain((answer) =>
           pipe(
@@ -22,7 +22,7 @@ const answerOf = <A>(codec: t.Type<A, unknown>, ended: ProcessResult): E.Either<
           )
         )
       )
-    : E.left(refusal(complaintOf(ended), ended.status === exitStatus.budget))
+    : E.left(refusal(describeEnd(ended), ended.status === exitStatus.budget))
 
 /** The command line with --json, for so many seconds at most: its answer, or its sentence. */
 export const tilefold = async <A>(codec: t.Type<A, unknown>, args: readonly string[], seconds: number): Promise<E.Either<Refusal, A>> =>

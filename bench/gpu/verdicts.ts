@@ -286,7 +286,7 @@ const tiles = ({ check, ...report }: Report): Verdict =>
     )
   )
 
-export const verdictsOf = (report: Report): readonly Verdict[] => [
+export const judgeReport = (report: Report): readonly Verdict[] => [
   suite(report),
   parity(report),
   sanitized(report, 'memcheck'),

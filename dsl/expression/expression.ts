@@ -50,13 +50,13 @@ export const operandCount = (operation: Operation): number => {
  * One step of an expression: its operands are the places of earlier steps; a constant has its
  * value.
  */
-export type Step = readonly [operation: Operation, ...operands: readonly number[]]
+export type ExpressionStep = readonly [operation: Operation, ...operands: readonly number[]]
 
 /**
  * A function of single elements as data: steps in order, the last one its result. Comparisons are 1
  * or 0.
  */
-export type Expression = readonly Step[]
+export type Expression = readonly ExpressionStep[]
 
 /** Limit of an expression's steps: the compiled code of devices has room for no more. */
 export const maxExpressionSteps = 256

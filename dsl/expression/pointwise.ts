@@ -1,7 +1,7 @@
 import { layer, type Layer } from '../layer'
 import type { PointwiseParameter } from '../ops/pointwise'
 import type { Expression } from './expression'
-import { expressionOf, leaf, type Value } from './value'
+import { toExpression, leaf, type Value } from './value'
 
 /** Parameters that a pointwise function learns, by PyTorch's names. */
 interface Parameters {
@@ -39,7 +39,7 @@ export const pointwise = <const N extends string, const P extends Parameters = {
   const leaves = { weight: leaf('weight'), bias: leaf('bias') }
   return layer('pointwise', {
     function: name,
-    expression: expressionOf(define(leaf('input'), leaves as never)),
+    expression: toExpression(define(leaf('input'), leaves as never)),
     ...parameters
   }) as unknown as Layer<'pointwise', Pointwise<N> & P>
 }
@@ -55,6 +55,6 @@ export const pointwiseOfOutput = <const N extends string>(
 ): Layer<'pointwise', OutputPointwise<N>> =>
   layer<'pointwise', OutputPointwise<N>>('pointwise', {
     function: name,
-    expression: expressionOf(define(leaf('input'))),
-    derivativeOfOutput: expressionOf(derivativeOfOutput(leaf('input')))
+    expression: toExpression(define(leaf('input'))),
+    derivativeOfOutput: toExpression(derivativeOfOutput(leaf('input')))
   })

@@ -14,27 +14,27 @@ export class Value {
   ) {}
 
   add(other: Operand): Value {
-    return new Value('add', [this, valueOf(other)])
+    return new Value('add', [this, toValue(other)])
   }
   sub(other: Operand): Value {
-    return new Value('sub', [this, valueOf(other)])
+    return new Value('sub', [this, toValue(other)])
   }
   mul(other: Operand): Value {
-    return new Value('mul', [this, valueOf(other)])
+    return new Value('mul', [this, toValue(other)])
   }
   div(other: Operand): Value {
-    return new Value('div', [this, valueOf(other)])
+    return new Value('div', [this, toValue(other)])
   }
   neg(): Value {
     return new Value('neg', [this])
   }
   /** The smaller one, NaN where either is; where they are equal, each has half of the gradient. */
   minimum(other: Operand): Value {
-    return new Value('minimum', [this, valueOf(other)])
+    return new Value('minimum', [this, toValue(other)])
   }
   /** The larger one, NaN where either is; where they are equal, each has half of the gradient. */
   maximum(other: Operand): Value {
-    return new Value('maximum', [this, valueOf(other)])
+    return new Value('maximum', [this, toValue(other)])
   }
   /**
    * Not below `min` nor above `max`; the gradient passes from `min` to `max`, both included. NaN
@@ -78,16 +78,16 @@ export class Value {
     return new Value('detach', [this])
   }
   lt(other: Operand): Condition {
-    return new Condition('less', [this, valueOf(other)])
+    return new Condition('less', [this, toValue(other)])
   }
   le(other: Operand): Condition {
-    return new Condition('lessEqual', [this, valueOf(other)])
+    return new Condition('lessEqual', [this, toValue(other)])
   }
   gt(other: Operand): Condition {
-    return new Condition('less', [valueOf(other), this])
+    return new Condition('less', [toValue(other), this])
   }
   ge(other: Operand): Condition {
-    return new Condition('lessEqual', [valueOf(other), this])
+    return new Condition('lessEqual', [toValue(other), this])
   }
 }
 
@@ -104,20 +104,20 @@ export type Operand = Value | number
 
 /** The value of an expression that is this number everywhere. */
 export const constant = (value: number): Value => new Value('constant', [], value)
-const valueOf = (operand: Operand): Value => (typeof operand === 'number' ? constant(operand) : operand)
+const toValue = (operand: Operand): Value => (typeof operand === 'number' ? constant(operand) : operand)
 
 /**
  * `then` where the condition holds, else `otherwise`; the gradient is that of the one that is
  * taken.
  */
 export const where = (condition: Condition, then: Operand, otherwise: Operand): Value =>
-  new Value('where', [condition, valueOf(then), valueOf(otherwise)])
+  new Value('where', [condition, toValue(then), toValue(otherwise)])
 
 /** The value of an expression that reads one of its inputs, such as the element. */
 export const leaf = (name: Leaf): Value => new Value(name, [])
 
 /** The steps that compute a value, each distinct one once. */
-export const expressionOf = (result: Value): Expression => {
+export const toExpression = (result: Value): Expression => {
   const { steps, append } = createStepList()
   const known = new Map<Value | Condition, number>()
   const place = (value: Value | Condition): number => {

@@ -5,8 +5,8 @@ import { flatLayers, type FlatLayer } from './flat-layers'
 import { unknownOptionError } from '../option-names'
 import { opRecords } from '../ops'
 import { validateNames } from './repeated-name'
-import { allDims, dimsAtStart, isInPlace, isDirective, showDims, statisticsOf, type Dim } from '../shapes/segment'
-import { bytesOf, showShape, type Shape, type ShapeRule } from '../shapes/shape'
+import { allDims, dimsAtStart, isInPlace, isDirective, showDims, statisticsDims, type Dim } from '../shapes/segment'
+import { float32Bytes, showShape, type Shape, type ShapeRule } from '../shapes/shape'
 import { shapeRules } from '../shapes/shape-rules'
 
 /** A layer with the shape that it makes. */
@@ -59,14 +59,14 @@ const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment):
   const refused = without(tiled, allowed)
   if (refused.length > 0) return E.left(`${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(allowed)}`)
   const reduced = inputs.find((tensor) => tensor > from || tensor === 0)
-  const whole = reduced === undefined ? [] : statisticsOf(op, args)
+  const whole = reduced === undefined ? [] : statisticsDims(op, args)
   const reason = needsStatistics(op, reduced ?? 0)
   const cut = common(tiled, whole)
   if (cut.length > 0) return E.left(`${op}: cannot tile along ${showDims(cut)}; ${reason}`)
   return E.right({
     ...segment,
     dims: without(common(common(dims, inside), allowed), whole),
-    heldBytes: heldBytes + (isInPlace(op, args) ? 0 : bytesOf(output)),
+    heldBytes: heldBytes + (isInPlace(op, args) ? 0 : float32Bytes(output)),
     last: op,
     statistical: common(dims, whole).length > 0 ? reason : segment.statistical
   })

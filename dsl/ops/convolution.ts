@@ -1,13 +1,22 @@
 import * as E from 'fp-ts/Either'
-import type { Whole } from '../shapes/arithmetic'
+import type { AreWholePositive } from '../shapes/arithmetic'
 import type { NoImage, Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
-import { validateGroups, sizesError, areIntegers, type GroupsError, type Option, type Padding, type Pair, type SizesError } from './options'
 import {
-  windowOf,
+  validateGroups,
+  sizesError,
+  areIntegers,
+  type GroupsError,
+  type OptionValue,
+  type Padding,
+  type Pair,
+  type SizesError
+} from './options'
+import {
+  toWindow,
   windowRule,
   type Dilation,
-  type Kernel,
+  type KernelSizes,
   type Numbers2,
   type Numbers4,
   type Pads,
@@ -61,7 +70,7 @@ export const conv2d = {
   required: ['out', 'k'],
   segment: local,
   transformable: (args: Conv2dArguments) => {
-    const { kernel, stride, dilation } = windowOf(args)
+    const { kernel, stride, dilation } = toWindow(args)
     return [...stride, ...dilation, args.groups ?? 1].every((one) => one === 1) && kernel.every((taps) => taps === 3)
   },
   shape: unary(windowRule('conv2d', convolutionChannels))
@@ -74,7 +83,17 @@ export type ConvolutionShape<S extends Shape, A> = S extends readonly [
   infer H extends number,
   infer W extends number
 ]
-  ? Convolution<B, C, [H, W], Option<A, 'out', number>, Option<A, 'groups', 1>, Kernel<A>, Stride<A, 1>, Dilation<A>, Pads<A>>
+  ? Convolution<
+      B,
+      C,
+      [H, W],
+      OptionValue<A, 'out', number>,
+      OptionValue<A, 'groups', 1>,
+      KernelSizes<A>,
+      Stride<A, 1>,
+      Dilation<A>,
+      Pads<A>
+    >
   : NoImage<'conv2d', S>
 
 type Convolution<
@@ -88,7 +107,7 @@ type Convolution<
   D extends Numbers2,
   P extends Numbers4
 > = [Out, Groups] extends [infer O extends number, infer G extends number]
-  ? Whole<`${O} ${G}`> extends false
+  ? AreWholePositive<`${O} ${G}`> extends false
     ? SizesError<'conv2d'>
     : GroupsError<'conv2d', C, O, G> extends infer Mistake
       ? Mistake extends string

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { Shape, UnaryRule } from '../shapes/shape'
 import { pixelwise, pixelwiseInPlace, unary, type OpRecord } from './op-record'
-import type { NoOptions, Option } from './options'
+import type { NoOptions, OptionValue } from './options'
 
 /** The options of `leakyRelu`. */
 export interface LeakyReluArguments {
@@ -56,7 +56,7 @@ export type Elementwise<P extends string, S extends Shape> = S extends readonly 
 
 /** The type of what the rule of dropout returns. */
 export type DropoutShape<S extends Shape, A> =
-  Option<A, 'rate', 0> extends infer Rate extends number
+  OptionValue<A, 'rate', 0> extends infer Rate extends number
     ? `${Rate}` extends '0' | `0.${string}` | `${number}e-${number}` | (number extends Rate ? string : never)
       ? Elementwise<'dropout', S>
       : `dropout: the rate ${Rate} is not in [0, 1)`
@@ -64,7 +64,7 @@ export type DropoutShape<S extends Shape, A> =
 
 /** The type of what the rule of leakyRelu returns. */
 export type LeakyReluShape<S extends Shape, A> =
-  Option<A, 'slope', 0> extends infer Slope extends number
+  OptionValue<A, 'slope', 0> extends infer Slope extends number
     ? `${Slope}` extends `-${string}`
       ? `leakyRelu: the slope ${Slope} is below 0`
       : Elementwise<'leakyRelu', S>

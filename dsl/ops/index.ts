@@ -147,8 +147,8 @@ export interface OpArguments {
   /** A weighted sum of losses of scores [B, N, H, W] and a class for each pixel. */
   readonly pixelLoss: PixelLossArguments
   /**
-   * Of scores [B, N, H, W] and a class for each pixel: Dice or Tversky, of each image by itself,
-   * and perhaps what pixelLoss has beside.
+   * Dice or Tversky of each image by itself, of scores [B, N, H, W] and a class for each pixel, and
+   * perhaps what pixelLoss has beside.
    */
   readonly overlapLoss: PixelLossArguments
   /** A weighted sum of losses of single elements, of predictions and values of their shape. */
@@ -267,32 +267,32 @@ interface Declared {
   readonly takesMaxima?: true
   readonly transformable?: (args: never) => boolean
 }
-const declaredOf = (op: Op): Declared => opRecords[op]
+const getDeclaration = (op: Op): Declared => opRecords[op]
 
 /** Tells whether the op ends a network with a number that is minimised. */
-export const isLoss = (op: Op): op is Loss => declaredOf(op).loss !== undefined
+export const isLoss = (op: Op): op is Loss => getDeclaration(op).loss !== undefined
 
 /** Tells whether the op is a loss that compares its input with such a target. */
-export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => declaredOf(op).loss === target
+export const comparesWith = <T extends LossTarget>(op: Op, target: T): op is Loss<T> => getDeclaration(op).loss === target
 
 /** Tells whether a loss is divided by what comes with the step. */
-export const isNormalisedLoss = (op: Op): op is NormalisedLoss => declaredOf(op).normalised === true
+export const isNormalisedLoss = (op: Op): op is NormalisedLoss => getDeclaration(op).normalised === true
 
 /** Tells whether the op keeps what is positive and scales the rest. */
-export const isRectifier = (op: Op): op is Rectifier => declaredOf(op).rectifies === true
+export const isRectifier = (op: Op): op is Rectifier => getDeclaration(op).rectifies === true
 
 /** Tells whether the op takes the maximum of each window. */
-export const takesMaxima = (op: Op): op is MaxPool => declaredOf(op).takesMaxima === true
+export const takesMaxima = (op: Op): op is MaxPool => getDeclaration(op).takesMaxima === true
 
 /** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */
 export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
 
 /** Tells whether an op has an option of this name. */
 export const knowsOption = (op: string, option: string): boolean =>
-  op in opRecords && declaredOf(op as Op).options.some(([name]) => name === option)
+  op in opRecords && getDeclaration(op as Op).options.some(([name]) => name === option)
 
 /** Tells whether the op is a convolution, which Winograd's algorithm may compute. */
-export const isConvolutionOp = (op: Op): op is Convolution => declaredOf(op).transformable !== undefined
+export const isConvolutionOp = (op: Op): op is Convolution => getDeclaration(op).transformable !== undefined
 
 /** Tells whether Winograd's algorithm can compute an op with such options. */
-export const isTransformable = (op: Op, args: object): boolean => declaredOf(op).transformable?.(args as never) === true
+export const isTransformable = (op: Op, args: object): boolean => getDeclaration(op).transformable?.(args as never) === true

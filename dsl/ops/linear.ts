@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
-import type { Mul, Whole } from '../shapes/arithmetic'
+import type { Mul, AreWholePositive } from '../shapes/arithmetic'
 import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 import { rowwise, unary, type OpRecord } from './op-record'
-import { areIntegers, type NoOptions, type Option } from './options'
+import { areIntegers, type NoOptions, type OptionValue } from './options'
 
 /** The options of `linear`. */
 export interface LinearArguments {
@@ -46,8 +46,8 @@ export const flatten = {
 
 /** The type of what the rule of linear returns. */
 export type LinearShape<S extends Shape, A> = S extends readonly [infer B extends number, infer Features extends number]
-  ? [Option<A, 'out', number>, Option<A, 'in', Features>] extends [infer Out extends number, infer In extends number]
-    ? Whole<`${Out} ${In}`> extends false
+  ? [OptionValue<A, 'out', number>, OptionValue<A, 'in', Features>] extends [infer Out extends number, infer In extends number]
+    ? AreWholePositive<`${Out} ${In}`> extends false
       ? 'linear: sizes must be whole numbers above 0'
       : number extends Features | In
         ? readonly [B, Out]

@@ -10,7 +10,7 @@ export type LossFamily = 'classes' | 'binary' | 'overlap' | 'values'
 
 interface LossDeclaration {
   readonly family: LossFamily
-  /** Its options: the default, the least, and the greatest value. */
+  /** The loss's options, each with its default, its least and its greatest value. */
   readonly options: Readonly<Record<string, readonly [initial: number, least: number, greatest: number]>>
 }
 
@@ -57,14 +57,14 @@ export interface LossTerm {
 }
 
 const names = Object.keys(lossTable) as readonly LossName[]
-const declarationOf = (name: LossName): LossDeclaration => lossTable[name]
+const getDeclaration = (name: LossName): LossDeclaration => lossTable[name]
 /** Returns the family of a loss, which says how it takes scores. */
-export const familyOf = ({ name }: LossTerm): LossFamily => declarationOf(name).family
+export const getLossFamily = ({ name }: LossTerm): LossFamily => getDeclaration(name).family
 
-const numberOf = (text: string): number => (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN)
+const parseNumber = (text: string): number => (/^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN)
 
 const parseOptions = (name: LossName, text: string | undefined): E.Either<string, LossTerm['options']> => {
-  const { options: known } = declarationOf(name)
+  const { options: known } = getDeclaration(name)
   const options = Object.fromEntries(Object.entries(known).map(([option, [initial]]) => [option, initial]))
   for (const part of text === undefined ? [] : text.split(',')) {
     const [option = '', value = ''] = part.split('=')
@@ -74,7 +74,7 @@ const parseOptions = (name: LossName, text: string | undefined): E.Either<string
         `${name} has no option "${option}"; it has ${Object.keys(known).length === 0 ? 'none' : Object.keys(known).join(' and ')}`
       )
     const [, least, greatest] = limits
-    const number = numberOf(value)
+    const number = parseNumber(value)
     if (!(number >= least && number <= greatest))
       return E.left(`${option} of ${name} must lie in ${least} .. ${greatest}, and is "${value}"`)
     options[option] = number
@@ -85,7 +85,7 @@ const parseOptions = (name: LossName, text: string | undefined): E.Either<string
 const parseTerm = (text: string): E.Either<string, LossTerm> => {
   const [first = '', ...rest] = text.split('*')
   const [factor, term] = rest.length === 0 ? ['1', first] : [first, rest.join('*')]
-  const weight = numberOf(factor)
+  const weight = parseNumber(factor)
   if (!(weight > 0 && Number.isFinite(weight))) return E.left(`"${factor}" is no factor above 0`)
   const [name = '', options] = term.split(/:(.*)/s)
   return names.includes(name as LossName)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
-import { familyOf, parseLoss, type LossFamily } from './loss-terms'
+import { getLossFamily, parseLoss, type LossFamily } from './loss-terms'
 import { reducesPixels, rowwise, unary, type OpRecord } from './op-record'
-import { areIntegers, type NoOptions, type Option } from './options'
+import { areIntegers, type NoOptions, type OptionValue } from './options'
 import { showShape, type Mismatch, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 
 /** The options of `pixelCrossEntropy`. */
@@ -14,7 +14,7 @@ export interface PixelCrossEntropyArguments {
 
 /** The options of `classLoss`. */
 export interface ClassLossArguments {
-  /** Its formula (parseLoss), of losses of classes: cross-entropy, focal. */
+  /** The loss's formula (parseLoss), of losses of classes: cross-entropy, focal. */
   readonly loss: string
   /** A factor for each class, at least one above 0; 1 by default. PyTorch's weight. */
   readonly classWeights?: readonly number[]
@@ -23,15 +23,15 @@ export interface ClassLossArguments {
 /** The options of `pixelLoss` and `overlapLoss`. */
 export interface PixelLossArguments extends PixelCrossEntropyArguments {
   /**
-   * Its formula (parseLoss), of losses of classes, or of binary ones, to which each channel is its
-   * class against all others.
+   * The loss's formula (parseLoss), of losses of classes, or of binary ones, to which each channel
+   * is its class against all others.
    */
   readonly loss: string
 }
 
 /** The options of `valueLoss`. */
 export interface ValueLossArguments {
-  /** Its formula (parseLoss), of binary losses and of those of values. */
+  /** The loss's formula (parseLoss), of binary losses and of those of values. */
   readonly loss: string
 }
 
@@ -66,9 +66,9 @@ const pixelCrossEntropyShape: UnaryRule<PixelCrossEntropyArguments> = (args, sha
 const formulaFault = (op: string, formula: string, takes: readonly LossFamily[], classes: number): string | undefined => {
   const parsed = parseLoss(formula)
   if (E.isLeft(parsed)) return `${op}: ${parsed.left}`
-  const families = parsed.right.map(familyOf)
-  const other = parsed.right.find((term) => !takes.includes(familyOf(term)))
-  if (other !== undefined) return `${op}: ${other.name} is not for it; ${insteadOf(familyOf(other))}`
+  const families = parsed.right.map(getLossFamily)
+  const other = parsed.right.find((term) => !takes.includes(getLossFamily(term)))
+  if (other !== undefined) return `${op}: ${other.name} is not for it; ${suggestLoss(getLossFamily(other))}`
   if (families.includes('classes') && families.includes('binary'))
     return `${op}: one loss takes probabilities by softmax and another by a sigmoid; take one kind`
   if (families.includes('classes') && classes === 1) return `${op}: one channel has no softmax; take binary-cross-entropy or binary-focal`
@@ -77,7 +77,7 @@ const formulaFault = (op: string, formula: string, takes: readonly LossFamily[],
   return undefined
 }
 
-const insteadOf = (family: LossFamily): string =>
+const suggestLoss = (family: LossFamily): string =>
   family === 'overlap'
     ? 'overlapLoss takes it, of images'
     : family === 'values'
@@ -194,7 +194,7 @@ export type PixelCrossEntropyShape<S extends Shape, A, P extends string = 'pixel
   number,
   number
 ]
-  ? `${Option<A, 'ignore', 255> & number}` extends `${string}.${string}`
+  ? `${OptionValue<A, 'ignore', 255> & number}` extends `${string}.${string}`
     ? `${P}: the ignored label must be a whole number`
     : WeightedShape<P, N, A>
   : Mismatch<S, `${P}: takes scores BxNxHxW, not ${ShowShape<S>}`>

@@ -3,11 +3,11 @@
  * types.
  */
 import * as E from 'fp-ts/Either'
-import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../shapes/arithmetic'
+import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, AreWholePositive } from '../shapes/arithmetic'
 import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
 import { local, pixelwise, unary, type OpRecord } from './op-record'
-import { areIntegers, type Option, type Padding } from './options'
-import { windowOf, type Numbers4, type Pads } from './window'
+import { areIntegers, type OptionValue, type Padding } from './options'
+import { toWindow, type Numbers4, type Pads } from './window'
 
 /** The options of `pixelShuffle`. */
 export interface PixelShuffleArguments {
@@ -80,7 +80,7 @@ const pixelUnshuffleShape = imageRule<PixelUnshuffleArguments>('pixelUnshuffle',
 )
 
 const padShape = imageRule<PadArguments>('pad', ({ p, mode = 'zeros' }, [batch, channels, height, width]) => {
-  const { top, bottom, left, right } = windowOf({ k: 1, p }).padding
+  const { top, bottom, left, right } = toWindow({ k: 1, p }).padding
   if (!padModes.includes(mode)) return E.left('pad: the mode must be zeros, reflect or replicate')
   if (!areIntegers([top, bottom, left, right], 0)) return E.left('pad: paddings must be whole numbers, at least 0')
   if (mode === 'reflect' && (Math.max(top, bottom) >= height || Math.max(left, right) >= width))
@@ -162,8 +162,8 @@ export type PixelShuffleShape<S extends Shape, A> = S extends readonly [
   infer H extends number,
   infer W extends number
 ]
-  ? Option<A, 'factor', number> extends infer F extends number
-    ? Whole<`${F}`> extends false
+  ? OptionValue<A, 'factor', number> extends infer F extends number
+    ? AreWholePositive<`${F}`> extends false
       ? FactorError<'pixelShuffle'>
       : Divides<Mul<F, F>, C> extends false
         ? `pixelShuffle: its ${C} channels are no multiple of ${Mul<F, F>}, the factor's square`
@@ -178,8 +178,8 @@ export type PixelUnshuffleShape<S extends Shape, A> = S extends readonly [
   infer H extends number,
   infer W extends number
 ]
-  ? Option<A, 'factor', number> extends infer F extends number
-    ? Whole<`${F}`> extends false
+  ? OptionValue<A, 'factor', number> extends infer F extends number
+    ? AreWholePositive<`${F}`> extends false
       ? FactorError<'pixelUnshuffle'>
       : [Divides<F, H>, Divides<F, W>] extends [true, true]
         ? readonly [B, Mul<C, Mul<F, F>>, Parts<H, F>, Parts<W, F>]
@@ -189,8 +189,8 @@ export type PixelUnshuffleShape<S extends Shape, A> = S extends readonly [
 
 /** The type of what the rule of channelShuffle returns. */
 export type ChannelShuffleShape<S extends Shape, A> = S extends readonly [number, infer C extends number, number, number]
-  ? Option<A, 'groups', number> extends infer G extends number
-    ? Whole<`${G}`> extends false
+  ? OptionValue<A, 'groups', number> extends infer G extends number
+    ? AreWholePositive<`${G}`> extends false
       ? 'channelShuffle: groups must be a whole number above 0'
       : Divides<G, C> extends false
         ? `channelShuffle: its ${C} channels do not divide into ${G} groups`
@@ -205,10 +205,10 @@ export type NarrowShape<S extends Shape, A> = S extends readonly [
   infer H extends number,
   infer W extends number
 ]
-  ? [Option<A, 'start', number>, Option<A, 'length', number>] extends [infer From extends number, infer L extends number]
+  ? [OptionValue<A, 'start', number>, OptionValue<A, 'length', number>] extends [infer From extends number, infer L extends number]
     ? NotNegative<`${From}`> extends false
       ? 'narrow: the start must be a whole number, at least 0'
-      : Whole<`${L}`> extends false
+      : AreWholePositive<`${L}`> extends false
         ? 'narrow: the length must be a whole number above 0'
         : Lte<Add<From, L>, C> extends false
           ? `narrow: ${L} channels from ${From} on are more than its ${C}`
@@ -225,7 +225,7 @@ export type PadShape<S extends Shape, A> = S extends readonly [
 ]
   ? Pads<A> extends infer P extends Numbers4
     ? NotNegative<`${P[0]} ${P[1]} ${P[2]} ${P[3]}`> extends true
-      ? [Option<A, 'mode', 'zeros'>, Below<P, H, W>] extends ['reflect', false]
+      ? [OptionValue<A, 'mode', 'zeros'>, Below<P, H, W>] extends ['reflect', false]
         ? `pad: a padding that reflects must be less than the image's ${ShowShape<readonly [H, W]>}`
         : readonly [B, C, Add<H, Add<P[0], P[1]>>, Add<W, Add<P[2], P[3]>>]
       : 'pad: paddings must be whole numbers, at least 0'

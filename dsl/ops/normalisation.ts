@@ -3,8 +3,8 @@
  * in types.
  */
 import * as E from 'fp-ts/Either'
-import type { Divides, Whole } from '../shapes/arithmetic'
-import { areIntegers, type Option } from './options'
+import type { Divides, AreWholePositive } from '../shapes/arithmetic'
+import { areIntegers, type OptionValue } from './options'
 import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shapes/shape'
 import { allDims, pixelwise, unary, type OpRecord } from './op-record'
 
@@ -124,8 +124,8 @@ type Image = readonly [number, number, number, number]
 type Features = readonly [number, number]
 
 /** Tells whether eps is above 0. */
-type Positive<A> = `${Option<A, 'eps', 1> & number}` extends '0' | `-${string}` ? false : true
-type EpsError<P extends Normalisation, A> = `${P}: eps must be above 0, not ${Option<A, 'eps', 1> & number}`
+type Positive<A> = `${OptionValue<A, 'eps', 1> & number}` extends '0' | `-${string}` ? false : true
+type EpsError<P extends Normalisation, A> = `${P}: eps must be above 0, not ${OptionValue<A, 'eps', 1> & number}`
 
 type Fraction<N extends number> = `${N}` extends '0' | '1' | `0.${string}` | `${number}e-${number}` | (number extends N ? string : never)
   ? true
@@ -135,10 +135,10 @@ type Fraction<N extends number> = `${N}` extends '0' | '1' | `0.${string}` | `${
 export type BatchNormShape<S extends Shape, A> = S extends Image | Features
   ? Positive<A> extends false
     ? EpsError<'batchNorm', A>
-    : Fraction<Option<A, 'momentum', 1> & number> extends false
-      ? `batchNorm: the momentum ${Option<A, 'momentum', 1> & number} is not in [0, 1]`
+    : Fraction<OptionValue<A, 'momentum', 1> & number> extends false
+      ? `batchNorm: the momentum ${OptionValue<A, 'momentum', 1> & number} is not in [0, 1]`
       : S extends readonly [1, number, 1, 1] | readonly [1, number]
-        ? true extends Option<A, 'frozen', false>
+        ? true extends OptionValue<A, 'frozen', false>
           ? S
           : `batchNorm: one value per channel, ${ShowShape<S>}, has no variance; give it more pixels or images, or freeze it`
         : S
@@ -148,8 +148,8 @@ export type BatchNormShape<S extends Shape, A> = S extends Image | Features
 export type GroupNormShape<S extends Shape, A> = S extends Image
   ? Positive<A> extends false
     ? EpsError<'groupNorm', A>
-    : Option<A, 'groups', 1> extends infer G extends number
-      ? Whole<`${G}`> extends false
+    : OptionValue<A, 'groups', 1> extends infer G extends number
+      ? AreWholePositive<`${G}`> extends false
         ? 'groupNorm: groups must be a whole number above 0'
         : Divides<G, S[1]> extends false
           ? `groupNorm: its ${S[1]} channels do not divide into ${G} groups`

@@ -40,7 +40,7 @@ export type GroupsError<P extends string, In extends number, Out extends number,
  * could be right for any type parameter, it puts a stand-in for all types in its place: that is
  * taken for any number, or for both flags, as all of its kind is here.
  */
-export type Option<A, K extends string, Default> = K extends keyof A ? Value<A[K], Default> : Default
+export type OptionValue<A, K extends string, Default> = K extends keyof A ? Value<A[K], Default> : Default
 type Value<V, Default> = [number] extends [V]
   ? Default extends boolean
     ? boolean
@@ -49,8 +49,8 @@ type Value<V, Default> = [number] extends [V]
     ? Exclude<V, undefined> | Default
     : V
 /** The height of a pair of sizes: one number for both, or [height, width]. */
-export type Height<P> = P extends number ? P : P extends readonly [infer H, ...unknown[]] ? Size<H> : number
+export type Height<P> = P extends number ? P : P extends readonly [infer H, ...unknown[]] ? SizeValue<H> : number
 /** The width of a pair of sizes: one number for both, or [height, width]. */
-export type Width<P> = P extends number ? P : P extends readonly [unknown, infer W] ? Size<W> : number
+export type Width<P> = P extends number ? P : P extends readonly [unknown, infer W] ? SizeValue<W> : number
 /** A number; a stand-in is any. */
-export type Size<N> = [number] extends [N] ? number : N & number
+export type SizeValue<N> = [number] extends [N] ? number : N & number

@@ -19,11 +19,11 @@ export interface PointwiseArguments {
    * "elu 0.5".
    */
   readonly function: string
-  /** Its value, by its `input`. */
+  /** The function's value, as an expression of its `input`. */
   readonly expression: Expression
   /**
-   * Its derivative by its output, which is this expression's `input`; where it is given, the input
-   * need not be kept.
+   * The function's derivative as an expression of its output, which is this expression's `input`;
+   * where it is given, the input need not be kept.
    */
   readonly derivativeOfOutput?: Expression
   /** PyTorch's weight, which the expression reads. */
@@ -33,11 +33,11 @@ export interface PointwiseArguments {
 }
 
 /** The name without options. */
-const nameOf = (text: string): string => text.split(' ')[0]!
+const parseName = (text: string): string => text.split(' ')[0]!
 
 const pointwiseShape: UnaryRule<PointwiseArguments> = (args, shape) => {
   const { expression, derivativeOfOutput, weight, bias } = args
-  const name = nameOf(args.function)
+  const name = parseName(args.function)
   const mistake = validateExpression(expression) ?? (derivativeOfOutput && validateExpression(derivativeOfOutput))
   if (mistake !== undefined) return E.left(`${name}: its expression ${mistake}`)
   for (const [parameter, declared] of [['weight', weight] as const, ['bias', bias] as const]) {

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/Either'
 import type { Lte, Mul } from '../shapes/arithmetic'
 import { imageRule, type NoImage, type Shape, type ShowShape } from '../shapes/shape'
 import { local, reducesPixels, unary, type OpRecord } from './op-record'
-import type { NoOptions, Option, Padding, Pair } from './options'
-import { windowRule, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
+import type { NoOptions, OptionValue, Padding, Pair } from './options'
+import { windowRule, type Dilation, type KernelSizes, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
 
 /** The options of `maxPool2d`. */
 export interface MaxPool2dArguments {
@@ -107,15 +107,15 @@ export type PoolShape<N extends 'maxPool2d' | 'avgPool2d', S extends Shape, A> =
       B,
       C,
       [H, W],
-      Kernel<A>,
-      Stride<A, Option<A, 'k', 1>>,
+      KernelSizes<A>,
+      Stride<A, OptionValue<A, 'k', 1>>,
       Dilation<A>,
       Pads<A>,
-      Option<A, 'ceilMode', false> & boolean
+      OptionValue<A, 'ceilMode', false> & boolean
     > extends infer Y
     ? Y extends Shape
-      ? OverHalf<Pads<A>, Kernel<A>> extends true
-        ? `${N}: a padding is more than half of the kernel ${ShowShape<Kernel<A>>}`
+      ? OverHalf<Pads<A>, KernelSizes<A>> extends true
+        ? `${N}: a padding is more than half of the kernel ${ShowShape<KernelSizes<A>>}`
         : Y
       : Y
     : never

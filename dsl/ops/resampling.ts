@@ -3,8 +3,8 @@
  * sentences, in types.
  */
 import * as E from 'fp-ts/Either'
-import type { Mul, Whole } from '../shapes/arithmetic'
-import { pair, areIntegers, type Height, type Option, type Pair, type Width } from './options'
+import type { Mul, AreWholePositive } from '../shapes/arithmetic'
+import { pair, areIntegers, type Height, type OptionValue, type Pair, type Width } from './options'
 import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
 import { local, unary, type OpRecord } from './op-record'
 
@@ -85,11 +85,11 @@ export const adaptiveAvgPool2d = {
 
 /** The type of what the rule of adaptiveAvgPool2d returns. */
 export type AdaptivePoolShape<S extends Shape, A> = S extends readonly [infer B extends number, infer C extends number, number, number]
-  ? Sized<'adaptiveAvgPool2d', B, C, Option<A, 'out', number>>
+  ? Sized<'adaptiveAvgPool2d', B, C, OptionValue<A, 'out', number>>
   : NoImage<'adaptiveAvgPool2d', S>
 
 type Sized<P extends string, B extends number, C extends number, Size> =
-  Whole<`${Height<Size>} ${Width<Size>}`> extends true
+  AreWholePositive<`${Height<Size>} ${Width<Size>}`> extends true
     ? readonly [B, C, Height<Size>, Width<Size>]
     : `${P}: sizes must be whole numbers above 0`
 
@@ -107,12 +107,12 @@ export type ResizeShape<S extends Shape, A, Start extends Shape> = S extends rea
     ? readonly [B, C, number, number]
     : IsOne<keyof A & ('size' | 'scale' | 'to')> extends false
       ? 'resize: takes one of size, scale and to'
-      : [A['mode' & keyof A], Option<A, 'alignCorners', false>] extends ['nearest', true]
+      : [A['mode' & keyof A], OptionValue<A, 'alignCorners', false>] extends ['nearest', true]
         ? 'resize: alignCorners is for bilinear only'
         : 'size' extends keyof A
-          ? Sized<'resize', B, C, Option<A, 'size', 1>>
+          ? Sized<'resize', B, C, OptionValue<A, 'size', 1>>
           : 'scale' extends keyof A
-            ? Scaled<B, C, [H, W], Option<A, 'scale', 1>>
+            ? Scaled<B, C, [H, W], OptionValue<A, 'scale', 1>>
             : Start extends readonly [number, number, infer Rows extends number, infer Columns extends number]
               ? readonly [B, C, Rows, Columns]
               : readonly [B, C, number, number]

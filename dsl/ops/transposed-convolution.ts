@@ -1,6 +1,6 @@
 /** The shape of convTranspose2d: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add, Lte, Mul, NotNegative, Sub, Whole, WindowExtent } from '../shapes/arithmetic'
+import type { Add, Lte, Mul, NotNegative, Sub, AreWholePositive, WindowExtent } from '../shapes/arithmetic'
 import {
   validateGroups,
   pair,
@@ -8,7 +8,7 @@ import {
   areIntegers,
   type GroupsError,
   type Height,
-  type Option,
+  type OptionValue,
   type Pair,
   type SizesError,
   type Width
@@ -83,7 +83,7 @@ const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [batch, c
 })
 
 /** The window of a transposed convolution, which slides over its output. */
-export const transposedWindowOf = (args: ConvTranspose2dArguments) => ({
+export const toTransposedWindow = (args: ConvTranspose2dArguments) => ({
   kernel: pair(args.k),
   stride: pair(args.s ?? 1),
   dilation: pair(args.d ?? 1),
@@ -109,7 +109,7 @@ export const convTranspose2d = {
   shape: unary(transposedShape)
 } as const satisfies OpRecord<ConvTranspose2dArguments>
 
-type PairOf<A, K extends string, Default> = Option<A, K, Default> extends infer P ? readonly [Height<P>, Width<P>] : never
+type PairOf<A, K extends string, Default> = OptionValue<A, K, Default> extends infer P ? readonly [Height<P>, Width<P>] : never
 
 /** The type of what the rule of convTranspose2d returns. */
 export type TransposedShape<S extends Shape, A> = S extends readonly [
@@ -120,8 +120,8 @@ export type TransposedShape<S extends Shape, A> = S extends readonly [
 ]
   ? Transposed<
       readonly [B, C, H, W],
-      Option<A, 'out', number> & number,
-      Option<A, 'groups', 1> & number,
+      OptionValue<A, 'out', number> & number,
+      OptionValue<A, 'groups', 1> & number,
       PairOf<A, 'k', 1>,
       PairOf<A, 's', 1>,
       PairOf<A, 'd', 1>,
@@ -139,10 +139,10 @@ type Transposed<
   D extends Two,
   P extends Two,
   Added extends Two
-> = [Whole<`${Out} ${G} ${K[0]} ${K[1]} ${T[0]} ${T[1]} ${D[0]} ${D[1]}`>, NotNegative<`${P[0]} ${P[1]} ${Added[0]} ${Added[1]}`>] extends [
-  true,
-  true
-]
+> = [
+  AreWholePositive<`${Out} ${G} ${K[0]} ${K[1]} ${T[0]} ${T[1]} ${D[0]} ${D[1]}`>,
+  NotNegative<`${P[0]} ${P[1]} ${Added[0]} ${Added[1]}`>
+] extends [true, true]
   ? GroupsError<'convTranspose2d', S[1], Out, G> extends infer Mistake
     ? Mistake extends string
       ? Mistake

@@ -1,16 +1,16 @@
 /** Windows that slide over images: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add, ConvDim, NotNegative, Whole, WindowExtent } from '../shapes/arithmetic'
+import type { Add, ConvDim, NotNegative, AreWholePositive, WindowExtent } from '../shapes/arithmetic'
 import { showShape, type UnaryRule } from '../shapes/shape'
 import {
   pair,
   sizesError,
   areIntegers,
   type Height,
-  type Option,
+  type OptionValue,
   type Padding,
   type Pair,
-  type Size,
+  type SizeValue,
   type SizesError,
   type Width
 } from './options'
@@ -43,7 +43,7 @@ const sides = (value: Padding): Window['padding'] => {
  * The window of a convolution (which has `out`) or a pool (whose stride is its kernel unless told
  * otherwise).
  */
-export const windowOf = (args: WindowArguments): Window => ({
+export const toWindow = (args: WindowArguments): Window => ({
   kernel: pair(args.k),
   stride: pair(args.s ?? (args.out === undefined ? args.k : 1)),
   dilation: pair(args.d ?? 1),
@@ -82,7 +82,7 @@ export const windowRule =
     if (shape.length !== 4) return E.left(`${op}: takes an image BxCxHxW, not ${showShape(shape)}`)
     const outChannels = channels(args, inChannels!)
     if (E.isLeft(outChannels)) return outChannels
-    const { kernel, stride, dilation, padding } = windowOf(args)
+    const { kernel, stride, dilation, padding } = toWindow(args)
     const { top, bottom, left, right } = padding
     if (!areIntegers([...kernel, ...stride, ...dilation], 1) || !areIntegers([top, bottom, left, right], 0)) return E.left(sizesError(op))
     const extents = [windowExtent(kernel[0], dilation[0]), windowExtent(kernel[1], dilation[1])] as const
@@ -102,9 +102,9 @@ export const windowRule =
 type Sides<P> = P extends number
   ? readonly [P, P, P, P]
   : P extends readonly [infer H, infer W]
-    ? readonly [Size<H>, Size<H>, Size<W>, Size<W>]
+    ? readonly [SizeValue<H>, SizeValue<H>, SizeValue<W>, SizeValue<W>]
     : P extends readonly [infer Top, infer Bottom, infer Left, infer Right]
-      ? readonly [Size<Top>, Size<Bottom>, Size<Left>, Size<Right>]
+      ? readonly [SizeValue<Top>, SizeValue<Bottom>, SizeValue<Left>, SizeValue<Right>]
       : readonly [number, number, number, number]
 
 /** A number for each side of an image. */
@@ -112,13 +112,13 @@ export type Numbers2 = readonly [height: number, width: number]
 /** A number for each edge of an image. */
 export type Numbers4 = readonly [top: number, bottom: number, left: number, right: number]
 /** The kernel's sizes in the options A of a window, 1 where absent. */
-export type Kernel<A> = readonly [Height<Option<A, 'k', 1>>, Width<Option<A, 'k', 1>>]
+export type KernelSizes<A> = readonly [Height<OptionValue<A, 'k', 1>>, Width<OptionValue<A, 'k', 1>>]
 /** The strides in the options A of a window, `Default` where absent. */
-export type Stride<A, Default> = readonly [Height<Option<A, 's', Default>>, Width<Option<A, 's', Default>>]
+export type Stride<A, Default> = readonly [Height<OptionValue<A, 's', Default>>, Width<OptionValue<A, 's', Default>>]
 /** The dilations in the options A of a window, 1 where absent. */
-export type Dilation<A> = readonly [Height<Option<A, 'd', 1>>, Width<Option<A, 'd', 1>>]
+export type Dilation<A> = readonly [Height<OptionValue<A, 'd', 1>>, Width<OptionValue<A, 'd', 1>>]
 /** The paddings in the options A of a window, 0 where absent. */
-export type Pads<A> = Sides<Option<A, 'p', 0>>
+export type Pads<A> = Sides<OptionValue<A, 'p', 0>>
 
 /**
  * The shape [B, C, H, W] that an op of the name N with windows (a convolution, a pool) makes of an
@@ -135,7 +135,10 @@ export type Windowed<
   D extends Numbers2,
   P extends Numbers4,
   Ceil extends boolean
-> = [Whole<`${K[0]} ${K[1]} ${T[0]} ${T[1]} ${D[0]} ${D[1]}`>, NotNegative<`${P[0]} ${P[1]} ${P[2]} ${P[3]}`>] extends [true, true]
+> = [AreWholePositive<`${K[0]} ${K[1]} ${T[0]} ${T[1]} ${D[0]} ${D[1]}`>, NotNegative<`${P[0]} ${P[1]} ${P[2]} ${P[3]}`>] extends [
+  true,
+  true
+]
   ? [ConvDim<In[0], P[0], P[1], K[0], D[0], T[0], Ceil>, ConvDim<In[1], P[2], P[3], K[1], D[1], T[1], Ceil>] extends [
       infer H extends number,
       infer W extends number

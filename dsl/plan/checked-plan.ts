@@ -10,7 +10,7 @@ import type { InOrder, CheckedOrder } from './checked-order'
 import type { CheckedSegments, Untiled } from './checked-segments'
 import type { Listed, Unchecked, UnknownFields } from './sentences'
 import type { Images } from '../shapes/input-shape'
-import type { BytesOf, Shape, ShowShape } from '../shapes/shape'
+import type { Float32Bytes, Shape, ShowShape } from '../shapes/shape'
 import type { Invalid } from '../typing/tensor'
 
 /** A plan in which fields are forgotten, too: for those there are sentences. */
@@ -50,7 +50,7 @@ type CheckedFields<M extends Model, P extends PlanInFile> =
       : CheckedHeader<M, P> & CheckedFigures<M, P>
     : never
 
-/** What it is for. */
+/** The type of a plan's header: its model, strategy, device, objective, figures and placement. */
 interface CheckedHeader<M extends Model, P extends PlanInFile> {
   readonly model: CheckedName<M['name'], P['model']>
   readonly strategy: OneOf<'strategy', P['strategy'], typeof planStrategies>
@@ -103,7 +103,7 @@ type CheckedObjective<Text extends string> = string extends Text
     ? unknown
     : Invalid<`objective is "${Text}", not one that begins with ${Listed<Objectives>}`>
 
-/** What waits on the host has bytes there. */
+/** The type of a plan's predicted figures: a tensor that waits on the host has bytes there. */
 type CheckedPrediction<P extends PlanInFile> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
   readonly peakHostBytes?: P['predicted'] extends { readonly peakHostBytes: 0 }
     ? OnHost<P> extends infer Tensor extends string
@@ -168,10 +168,10 @@ type CheckedInputBytes<P extends PlanInFile> = P['segments'] extends readonly [{
     : Invalid<`the plan's peak is ${P['peak']} bytes, but its input alone needs ${InputBytes<P>}`>
   : unknown
 type InputBytes<P extends PlanInFile> = P['device']['precision'] extends 'bf16'
-  ? BytesOf<P['input'], 2>
+  ? Float32Bytes<P['input'], 2>
   : P['device']['precision'] extends 'float64'
-    ? BytesOf<P['input'], 8>
-    : BytesOf<P['input']>
+    ? Float32Bytes<P['input'], 8>
+    : Float32Bytes<P['input']>
 
 type Texts<E extends Entries> = { readonly [K in keyof E]: E[K][2] }
 type CheckedLayers<E extends Entries, L extends readonly string[]> =

@@ -1,4 +1,4 @@
-import type { Add, Lte, Whole } from '../shapes/arithmetic'
+import type { Add, Lte, AreWholePositive } from '../shapes/arithmetic'
 import type { Entries, Entry } from '../flat/entries'
 import type { Convolution } from '../ops'
 import type { PlanGrid } from './plan'
@@ -6,7 +6,7 @@ import type { PlanFileSegment } from './plan-file'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
 import type { Unchecked, UnknownFields } from './sentences'
-import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
+import type { Dim, InsideDims, LastDims, NormalisationOp, ShowDims, StatisticsDims } from '../shapes/segment'
 import type { Invalid } from '../typing/tensor'
 
 type Segments = readonly PlanFileSegment[]
@@ -81,7 +81,7 @@ type SegmentError<
 export type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends G[D] ? never : D }[keyof G] & (Dim | 'C')
 
 type GridError<G extends PlanFileSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
-  Whole<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
+  AreWholePositive<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
     ? [Tiled<G['grid']>] extends [never]
       ? CheckpointError<G, E, F>
       : TiledError<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
@@ -116,8 +116,8 @@ type TiledError<E extends Entries, F extends readonly unknown[], From extends nu
  * Of the op at position K where it needs statistics along D of what its own segment makes, or of
  * the net's input.
  */
-type StatisticsError<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends Normalisation
-  ? [D & StatisticsOf<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
+type StatisticsError<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends NormalisationOp
+  ? [D & StatisticsDims<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
       infer Needed extends string,
       infer Back extends number
     ]

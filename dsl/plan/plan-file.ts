@@ -49,7 +49,7 @@ export const strategyNames = [
 ] as const
 /** The name of a strategy, such as `sft`. */
 export type StrategyName = (typeof strategyNames)[number]
-/** What made a plan; a person who changes it need not say so. */
+/** The maker of a plan: a strategy, or a person. */
 export const planStrategies = [...strategyNames, 'by hand'] as const
 /** What made a plan: a strategy, or a person. */
 export type PlanStrategy = (typeof planStrategies)[number]

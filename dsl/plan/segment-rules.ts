@@ -1,6 +1,6 @@
 import { layerText } from '../flat/layer-text'
 import { isConvolutionOp, isTransformable, opRecords } from '../ops'
-import { allDims, showDims, statisticsOf, type Dim } from '../shapes/segment'
+import { allDims, showDims, statisticsDims, type Dim } from '../shapes/segment'
 import { firstSentence } from './first-sentence'
 import type { PlanGrid, PlanSegment } from './plan'
 import type { PlannedLayer } from './planned-layer'
@@ -22,7 +22,7 @@ const validateTiles = (
     const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
     if (whereLast.length > 0) return `cannot tile along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
     const reduced = inputs.find((tensor) => tensor > from || tensor === 0)
-    const cut = reduced === undefined ? [] : statisticsOf(op, args).filter((dim) => dims.includes(dim))
+    const cut = reduced === undefined ? [] : statisticsDims(op, args).filter((dim) => dims.includes(dim))
     if (cut.length > 0)
       return `cannot tile along ${showDims(cut)}; ${op} needs the statistics of the whole ${reduced === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
     return from + place === to - 1 || whereInside.length === 0

@@ -1,4 +1,4 @@
-/** What plan types say in words of their own. */
+/** Sentences of plan types in words of their own. */
 import type { IsUnion } from '../flat/entries'
 import type { Invalid } from '../typing/tensor'
 

@@ -123,7 +123,7 @@ type Quotient<A, B, Rest = '0', Out extends string = ''> = A extends `${infer D}
  */
 export type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
 /** Tells whether all are whole numbers above 0. */
-export type Whole<Text extends string> = Text extends '0' | `0 ${string}` | `${string} 0` | `${string} 0 ${string}`
+export type AreWholePositive<Text extends string> = Text extends '0' | `0 ${string}` | `${string} 0` | `${string} 0 ${string}`
   ? false
   : NotNegative<Text>
 

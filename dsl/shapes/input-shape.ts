@@ -1,5 +1,5 @@
-import type { Whole } from './arithmetic'
-import type { Size } from '../ops/options'
+import type { AreWholePositive } from './arithmetic'
+import type { SizeValue } from '../ops/options'
 import type { Shape, ShowShape } from './shape'
 import type { Invalid } from '../typing/tensor'
 
@@ -10,7 +10,7 @@ export type Images<S extends Shape> = S extends readonly [
   infer H extends number,
   infer W extends number
 ]
-  ? Whole<`${Size<B>} ${Size<C>} ${Size<H>} ${Size<W>}`> extends true
+  ? AreWholePositive<`${SizeValue<B>} ${SizeValue<C>} ${SizeValue<H>} ${SizeValue<W>}`> extends true
     ? S
     : Invalid<`input: ${ShowShape<S>} must be whole numbers above 0`>
   : number extends S['length']

@@ -2,7 +2,7 @@ import type { Lte } from './arithmetic'
 import type { Directive } from '../arguments'
 import { opRecords, type Op, type OpArguments } from '../ops'
 import { allDims, type Dim } from '../ops/op-record'
-import type { Option } from '../ops/options'
+import type { OptionValue } from '../ops/options'
 import type { Shape } from './shape'
 
 export { allDims, type Dim }
@@ -26,13 +26,14 @@ export const isInPlace = (op: Op, args: OpArguments[Op]): boolean => 'derivative
  * Dimensions over which this op needs statistics of its whole input; a frozen batchNorm has its
  * running statistics.
  */
-export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
+export const statisticsDims = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
   'frozen' in args && args.frozen === true ? [] : opRecords[op].segment.statistics
 
 /** Ops that need statistics of their whole input in training. */
-export type Normalisation = { [P in Op]: Records[P]['segment']['statistics'] extends readonly [] ? never : P }[Op]
-/** The type of what statisticsOf returns; what may be frozen passes. */
-export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', false> ? never : Records[P]['segment']['statistics'][number]
+export type NormalisationOp = { [P in Op]: Records[P]['segment']['statistics'] extends readonly [] ? never : P }[Op]
+/** The type of what statisticsDims returns; what may be frozen passes. */
+export type StatisticsDims<P extends Op, A> =
+  true extends OptionValue<A, 'frozen', false> ? never : Records[P]['segment']['statistics'][number]
 
 /**
  * Ops that reduce what tiles partition: the tiles of a segment that one of them ends are those of

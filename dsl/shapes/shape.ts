@@ -8,7 +8,7 @@ import type { Mul } from './arithmetic'
 export type Shape = readonly number[]
 
 /** S, where a size that is a type parameter's is any. */
-export type SizesOf<S extends Shape> = { readonly [K in keyof S]: [number] extends [S[K]] ? number : S[K] }
+export type WidenedSizes<S extends Shape> = { readonly [K in keyof S]: [number] extends [S[K]] ? number : S[K] }
 
 /** "1x3x512x512"; a loss is "a scalar". */
 export const showShape = (shape: Shape): string => (shape.length === 0 ? 'a scalar' : shape.join('x'))
@@ -21,10 +21,10 @@ export type ShowShape<S extends Shape> = S extends readonly []
     : string
 
 /** Returns the bytes of a float32 tensor of this shape. */
-export const bytesOf = (shape: Shape): number => shape.reduce((product, extent) => product * extent, 4)
+export const float32Bytes = (shape: Shape): number => shape.reduce((product, extent) => product * extent, 4)
 
-/** The type of what bytesOf returns; an element has 4 bytes, or as many as are given. */
-export type BytesOf<S extends Shape, Element extends number = 4> = S extends readonly [
+/** The type of what float32Bytes returns; an element has 4 bytes, or as many as are given. */
+export type Float32Bytes<S extends Shape, Element extends number = 4> = S extends readonly [
   infer B extends number,
   infer C extends number,
   infer H extends number,

@@ -42,7 +42,7 @@ type Misfit<L extends Layers, Mistake> = Mistake extends readonly [infer At, inf
   : unknown
 
 /** The type that a tensor must have besides X to make a whole model. */
-export type Whole<X> = RequireStrict<
+export type WholeModel<X> = RequireStrict<
   CheckModelEnd<X> extends string
     ? SentenceOf<LocateErrorInList<Start<InputOf<X>>, LayersOf<X>, CheckModelEnd<X> & string>>
     : Repeats<LayersOf<X>> extends true

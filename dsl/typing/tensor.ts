@@ -1,7 +1,7 @@
 import type { Layers, Op } from '../arguments'
 import type { DigitsOf, NumberOf, Sum } from '../shapes/arithmetic'
 import type { Dim } from '../shapes/segment'
-import type { BytesOf, Shape } from '../shapes/shape'
+import type { Float32Bytes, Shape } from '../shapes/shape'
 
 /** At run time a tensor is the shape that the net started from and the layers applied since. */
 export interface AnyTensor {
@@ -20,7 +20,7 @@ export interface Writes<S extends Shape, Before> {
   readonly last: S
   readonly before: Before
 }
-/** What a segment has written at its beginning. */
+/** The state of a segment at its beginning, when it has written nothing. */
 export type NoWrites = 'nothing'
 
 /**
@@ -28,7 +28,7 @@ export type NoWrites = 'nothing'
  */
 export type BytesWritten<W, Total = '0'> =
   W extends Writes<infer S, infer Before>
-    ? DigitsOf<BytesOf<S>> extends infer Bytes extends string
+    ? DigitsOf<Float32Bytes<S>> extends infer Bytes extends string
       ? BytesWritten<Before, Sum<Total, Bytes>>
       : number
     : W extends NoWrites
@@ -52,7 +52,7 @@ export type SegmentDirectives = readonly [
  * The type's knowledge of the segment so far. Ops follow each other in the flattened list's order,
  * whatever they read; so one segment goes on from the end of a branch into the next one.
  */
-export type Segment = readonly [
+export type SegmentState = readonly [
   /** Its last op so far; never at its start. */
   last: Op,
   /** The shape that the last op takes; at the start the one that the segment starts with. */
@@ -75,7 +75,7 @@ export type EnclosingScope = readonly [of: 'net' | 'block', start: Shape, layers
  * The origin of a tensor: the number of the segment that made it (none for the net's input), and
  * the net or block that it stands in.
  */
-export type Origin = readonly [segment: readonly unknown[], around: EnclosingScope]
+export type TensorOrigin = readonly [segment: readonly unknown[], around: EnclosingScope]
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- Any tensor is assignable to `Tensor`, whatever made it. */
 /**
@@ -87,8 +87,8 @@ export type Origin = readonly [segment: readonly unknown[], around: EnclosingSco
 export interface Tensor<
   S extends Shape = Shape,
   F extends Dim = any,
-  G extends Segment = any,
-  O extends Origin = any,
+  G extends SegmentState = any,
+  O extends TensorOrigin = any,
   W = any
 > extends AnyTensor {
   readonly layers: O[1][2]

@@ -1,10 +1,20 @@
-import type { Lte, Whole } from '../shapes/arithmetic'
+import type { Lte, AreWholePositive } from '../shapes/arithmetic'
 import type { AnyLayer, Arguments, Layers, DirectiveArguments, Op } from '../arguments'
 import type { OutputShape } from '../ops'
-import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from '../shapes/segment'
-import type { Size } from '../ops/options'
-import type { Shape, SizesOf } from '../shapes/shape'
-import type { AnyTensor, BytesWritten, TileCounts, NoWrites, Origin, Segment, ShapeOf, Tensor, Writes } from './tensor'
+import type {
+  Dim,
+  DimsAtStart,
+  InPlace,
+  InsideDims,
+  LastDims,
+  MoreTiles,
+  NormalisationOp,
+  ShowDims,
+  StatisticsDims
+} from '../shapes/segment'
+import type { SizeValue } from '../ops/options'
+import type { Shape, WidenedSizes } from '../shapes/shape'
+import type { AnyTensor, BytesWritten, TileCounts, NoWrites, TensorOrigin, SegmentState, ShapeOf, Tensor, Writes } from './tensor'
 
 /**
  * The tensor, or the sentence that says why there is none: a string, which the compiler tells from
@@ -36,14 +46,14 @@ type ApplyContainer<X, A> = A extends { readonly layer: infer L extends AnyLayer
           : never
 
 /** S: the shape that the op takes; Y: the one that it makes, or the sentence why there is none. */
-type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y> = Y extends string
+type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends SegmentState, O extends TensorOrigin, W, Y> = Y extends string
   ? Y
   : Y extends Shape
     ? [G[3][0]] extends [InsideDims<G[0]>]
       ? [G[3][0]] extends [LastDims<N>]
-        ? N extends Normalisation
+        ? N extends NormalisationOp
           ? [O[0]['length']] extends [0 | G[3][2]['length']]
-            ? ApplyNormalisation<N, A, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
+            ? ApplyNormalisation<N, A, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsDims<N, A>>
             : Tensor<
                 Y,
                 Extract<F, InsideDims<G[0]> & LastDims<N>>,
@@ -68,8 +78,8 @@ type ApplyNormalisation<
   A,
   S extends Shape,
   F extends Dim,
-  G extends Segment,
-  O extends Origin,
+  G extends SegmentState,
+  O extends TensorOrigin,
   W,
   Y extends Shape,
   D extends Dim
@@ -87,17 +97,17 @@ type NeedsStatistics<
   ApplyResult extends number
 > = `${N} needs the statistics of the whole ${ApplyResult extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
-type Checkpoint<S extends Shape, G extends Segment, O extends Origin, W, A> =
+type Checkpoint<S extends Shape, G extends SegmentState, O extends TensorOrigin, W, A> =
   TooManyTiles<S, G> extends infer Sentence extends string
     ? Sentence
     : A extends { readonly budget: infer Budget }
-      ? [BytesWritten<W>, Size<Budget>] extends [infer Bytes extends number, infer Most extends number]
+      ? [BytesWritten<W>, SizeValue<Budget>] extends [infer Bytes extends number, infer Most extends number]
         ? Lte<Bytes, Most> extends true
           ? StartSegment<S, G, O>
           : `this segment holds ${Bytes} bytes, over the budget of ${Most}`
         : never
       : StartSegment<S, G, O>
-type StartSegment<S extends Shape, G extends Segment, O extends Origin> = Tensor<
+type StartSegment<S extends Shape, G extends SegmentState, O extends TensorOrigin> = Tensor<
   S,
   DimsAtStart<S>,
   readonly [never, S, never, readonly [never, {}, readonly [...G[3][2], unknown]]],
@@ -109,14 +119,14 @@ type StartSegment<S extends Shape, G extends Segment, O extends Origin> = Tensor
  * Gives one sentence on why a segment that ends with shape S has fewer rows, columns or images than
  * tiles, if that is so.
  */
-type TooManyTiles<S extends Shape, G extends Segment> = [G[3][0]] extends [never]
+type TooManyTiles<S extends Shape, G extends SegmentState> = [G[3][0]] extends [never]
   ? undefined
   : MoreTiles<G[3][1], G[0], G[1], S> extends infer Sentence extends string
     ? `tile: ${Sentence}`
     : undefined
 
-type Tile<S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, A> = [O[1][0]] extends ['net']
-  ? false extends Whole<`${Size<A[keyof A]>}`>
+type Tile<S extends Shape, F extends Dim, G extends SegmentState, O extends TensorOrigin, W, A> = [O[1][0]] extends ['net']
+  ? false extends AreWholePositive<`${SizeValue<A[keyof A]>}`>
     ? 'tile: counts must be whole numbers above 0'
     : TiledDims<A> extends infer D extends string
       ? [D] extends [F]
@@ -201,7 +211,7 @@ type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []>
  */
 export type WalkFromStart<X, L extends Layers> = [unknown] extends [X] ? Tensor : [L] extends [never] ? Tensor : Walk<WidenSizes<X>, L>
 /** X, of which a size that is a type parameter's is any. */
-export type WidenSizes<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<SizesOf<S>, F, G, O, W> : X
+export type WidenSizes<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<WidenedSizes<S>, F, G, O, W> : X
 
 /** The tensor after the layers of a whole model, whose last segment ends there. */
 export type WalkToEnd<X, L extends Layers> = CheckModelEnd<WalkFromStart<X, L>>

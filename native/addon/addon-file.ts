@@ -70,11 +70,11 @@ export const addonFolders = (): readonly string[] =>
     return folder === undefined ? [] : [folder]
   })
 
-const minNodeOf = ({ engines }: Manifest): string => engines.node.replace('>=', '')
+const leastNode = ({ engines }: Manifest): string => engines.node.replace('>=', '')
 
 /** Fails with code `missing` where Node is too old for all else here. */
 export const checkNode = (): E.Either<DeviceError, void> => {
-  const old = oldNode(machine.node, minNodeOf(packageAround(__dirname).manifest))
+  const old = oldNode(machine.node, leastNode(packageAround(__dirname).manifest))
   return old === undefined ? E.right(undefined) : E.left(deviceError('missing', old))
 }
 
@@ -95,7 +95,7 @@ export const addonFile = (): E.Either<string, string> => {
   const { root, manifest } = packageAround(__dirname)
   return chooseAddon(machine, {
     version: manifest.version,
-    minNode: minNodeOf(manifest),
+    minNode: leastNode(manifest),
     isClone: existsSync(join(root, 'src', 'packaging')),
     local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
     findAddon

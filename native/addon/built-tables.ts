@@ -1,4 +1,4 @@
-import { kernelKinds, rowOf, type KernelKind } from '../../staging/kernels/kernels'
+import { kernelKinds, getKernelRow, type KernelKind } from '../../staging/kernels/kernels'
 import { layouts } from '../../staging/kernels/layout'
 
 /** The tables that `npm run generate` writes into the addon's sources, as the addon was built. */
@@ -9,7 +9,7 @@ interface BuiltTables {
 
 /** A kernel as an addon tells it. */
 export const kernelEntry = (kind: KernelKind): unknown => {
-  const { fields, operands, optional = [], inPlace = [] } = rowOf(kind)
+  const { fields, operands, optional = [], inPlace = [] } = getKernelRow(kind)
   return {
     name: kind,
     fields: Object.keys(fields),
@@ -22,24 +22,24 @@ export const kernelEntry = (kind: KernelKind): unknown => {
   }
 }
 
-const entriesOf = (answer: unknown): readonly unknown[] => {
+const decodeEntries = (answer: unknown): readonly unknown[] => {
   const entries = (answer as { readonly value?: unknown } | undefined)?.value
   return Array.isArray(entries) ? (entries as readonly unknown[]) : []
 }
 
-const nameOf = (entry: unknown): string => String((entry as { readonly name?: unknown } | undefined)?.name)
+const entryName = (entry: unknown): string => String((entry as { readonly name?: unknown } | undefined)?.name)
 
 /**
  * The first kernel or layout that an addon has otherwise than this code, in words; undefined where
  * it was built from the same tables.
  */
 export const findDifference = ({ kernelTable, layoutTable }: BuiltTables): string | undefined => {
-  const [kernels, built] = [entriesOf(kernelTable()), entriesOf(layoutTable()).map(nameOf)]
+  const [kernels, built] = [decodeEntries(kernelTable()), decodeEntries(layoutTable()).map(entryName)]
   const length = Math.max(kernels.length, kernelKinds.length)
   for (let code = 0; code < length; code += 1) {
     const kind = kernelKinds[code]
     if (kind === undefined || JSON.stringify(kernels[code]) !== JSON.stringify(kernelEntry(kind)))
-      return `kernel ${kind ?? nameOf(kernels[code])}`
+      return `kernel ${kind ?? entryName(kernels[code])}`
   }
   const place = Array.from({ length: Math.max(built.length, layouts.length) }).findIndex((_, code) => built[code] !== layouts[code])
   return place === -1 ? undefined : `layout ${layouts[place] ?? built[place]}`

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { ConvolutionShape, DeviceModel } from '../../staging/devices/device-model'
+import type { ConvolutionDimensions, DeviceModel } from '../../staging/devices/device-model'
 import { isConvolution, keyOfKernel, type Kernel } from '../../staging/kernels/kernels'
 import { layoutCode } from '../../staging/kernels/layout'
 import { memoize } from '../../staging/memoize'
@@ -10,11 +10,14 @@ import { openDevice, versions, type NativeDevice } from '../addon/addon'
 import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, queryLayouts } from './device-answers'
 import type { DeviceError } from '../addon/error'
 
-/** What the cpu device computes in. */
+/** The precisions that the cpu device computes in. */
 export type CpuPrecision = 'float32' | 'bf16'
 
-/** Of one core; products of bf16 have instructions of their own with AVX-512 BF16 alone. */
-const flopsOf = (instructionSet: string, precision: CpuPrecision): number => {
+/**
+ * Floating-point operations a second of one core; products of bf16 have instructions of their own
+ * with AVX-512 BF16 alone.
+ */
+const peakFlops = (instructionSet: string, precision: CpuPrecision): number => {
   if (precision === 'bf16' && /bf16|amx/.test(instructionSet)) return 2.1e11
   return instructionSet.startsWith('avx512') ? 1.05e11 : instructionSet.startsWith('avx2') ? 5e10 : 1e10
 }
@@ -23,21 +26,21 @@ const flopsOf = (instructionSet: string, precision: CpuPrecision): number => {
  * Rough rates of one core of each kind in the kernels that matter; a measured profile takes this
  * place.
  */
-const ratesOf = (instructionSet: string, precision: CpuPrecision, threads: number): Rates => ({
-  flopsPerSecond: threads * flopsOf(instructionSet, precision),
+const makeRates = (instructionSet: string, precision: CpuPrecision, threads: number): Rates => ({
+  flopsPerSecond: threads * peakFlops(instructionSet, precision),
   bytesPerSecond: Math.min(threads, 4) * 1.2e10,
   launchSeconds: 5e-6
 })
 
-const modelOf = (device: NativeDevice, precision: CpuPrecision, instructionSet: string, threads: number): DeviceModel => {
-  const rates = ratesOf(instructionSet, precision, threads)
+const makeModel = (device: NativeDevice, precision: CpuPrecision, instructionSet: string, threads: number): DeviceModel => {
+  const rates = makeRates(instructionSet, precision, threads)
   // Winograd computes in float32 whatever it reads.
-  const ofWinograd = ratesOf(instructionSet, 'float32', threads)
+  const ofWinograd = makeRates(instructionSet, 'float32', threads)
   const layouts = queryLayouts(device)
   // A copy reads and writes each byte.
   const copyRates = { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
   /** Asked for its scratch, a device refuses the kernels that it does not have. */
-  const byWinograd = (shape: ConvolutionShape): Kernel => {
+  const byWinograd = (shape: ConvolutionDimensions): Kernel => {
     const { top, bottom, left, right } = shape.padding
     const unpadded = probeConvolution(shape, layouts.activationLayout(shape.outChannels, false))
     return {
@@ -80,5 +83,5 @@ export const cpuModel = (threads: number, precision: CpuPrecision): E.Either<Dev
     E.Do,
     E.bind('versions', versions),
     E.bind('device', () => openDevice({ device: 'cpu', precision, threads })),
-    E.map(({ device, versions: { instructionSet } }) => modelOf(device, precision, instructionSet, threads))
+    E.map(({ device, versions: { instructionSet } }) => makeModel(device, precision, instructionSet, threads))
   )

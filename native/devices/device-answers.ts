@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
-import type { ConvolutionShape, DeviceModel } from '../../staging/devices/device-model'
-import { encodeKernel, keyOfKernel, rowOf, type Kernel, type KernelOf } from '../../staging/kernels/kernels'
+import type { ConvolutionDimensions, DeviceModel } from '../../staging/devices/device-model'
+import { encodeKernel, keyOfKernel, getKernelRow, type Kernel, type KernelOf } from '../../staging/kernels/kernels'
 import { windowFields } from '../../staging/kernels/window-fields'
 import { layoutCode, layouts, type Layout } from '../../staging/kernels/layout'
 import { memoize } from '../../staging/memoize'
@@ -42,7 +42,7 @@ const probeExtent = 32
  * A convolution of a shape, over one tile with plain weights, by which a device is asked which
  * layouts it would choose.
  */
-export const probeConvolution = (shape: ConvolutionShape, destination: Layout): KernelOf<'convolutionForward'> => {
+export const probeConvolution = (shape: ConvolutionDimensions, destination: Layout): KernelOf<'convolutionForward'> => {
   const inputExtent = (axis: 0 | 1): number => (shape.kernel[axis] - 1) * shape.dilation[axis] + probeExtent * shape.stride[axis]
   const unpadded = { padBefore: 0, padAfter: 0 }
   const tiles = {
@@ -73,7 +73,7 @@ export const queryLayouts = (device: NativeDevice): Pick<DeviceModel, 'activatio
     ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
     ([channels, input]) => unwrapAnswer(layoutAnswer(device.activationLayout({ channels, input })))
   )
-  const probeKernel = (shape: ConvolutionShape): Kernel => probeConvolution(shape, activationLayout([shape.outChannels, false]))
+  const probeKernel = (shape: ConvolutionDimensions): Kernel => probeConvolution(shape, activationLayout([shape.outChannels, false]))
   return {
     activationLayout: (channels, input) => activationLayout([channels, input]),
     weightLayouts: memoize(
@@ -81,7 +81,7 @@ export const queryLayouts = (device: NativeDevice): Pick<DeviceModel, 'activatio
       (shape) => unwrapAnswer(weightLayoutsAnswer(device.weightLayouts(encodeToFloats(probeKernel(shape)))))
     ),
     indicesBytes: memoize(keyOfKernel, (kernel) =>
-      'indices' in rowOf(kernel.kind).operands ? unwrapAnswer(bytesAnswer(device.indicesBytes(encodeToFloats(kernel)))) : 0
+      'indices' in getKernelRow(kernel.kind).operands ? unwrapAnswer(bytesAnswer(device.indicesBytes(encodeToFloats(kernel)))) : 0
     )
   }
 }

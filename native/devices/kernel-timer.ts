@@ -51,7 +51,7 @@ export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string>
       )
 
 /** The precision in which times under a name of a cpu's library were measured. */
-export const cpuPrecisionOf = (library: string): CpuPrecision => (library.endsWith(inBf16) ? 'bf16' : 'float32')
+export const timedPrecision = (library: string): CpuPrecision => (library.endsWith(inBf16) ? 'bf16' : 'float32')
 
 /**
  * Opens a device to time kernels on. Fails with code `missing` or `device` where that cannot be.

@@ -6,14 +6,14 @@ import { loadAddon } from '../addon/addon'
 import { bytesCodec, call, float64Array, handleCodec } from '../addon/codecs'
 import { type DeviceError, decodeAnswer, decodePromised } from '../addon/error'
 
-/** What a session takes of a network. */
+/** The addon's handle of a network, which a session takes. */
 export interface NetworkHandle {
   readonly network: unique symbol
 }
 
 /** Exchanges of ranks that are timed. */
 export interface TimedExchanges {
-  /** That each rank sends, and receives. */
+  /** Bytes that each rank sends, and receives. */
   readonly bytes: number
   /** From a rank to the one that it sends to, 1 to one less than there are ranks. */
   readonly distance: number

@@ -2,7 +2,7 @@ import { encodeKernel, kernelTable, type Kernel } from '../../staging/kernels/ke
 import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../../staging/program/program'
 
 /** Numbers that one instruction takes; see staging/program/program.ts. */
-const lengthOf = (instruction: Instruction): number =>
+const encodedLength = (instruction: Instruction): number =>
   instruction.kind === 'launch'
     ? 3 + 5 * instruction.operands.length
     : instruction.kind === 'loop'
@@ -17,7 +17,7 @@ const lengthOf = (instruction: Instruction): number =>
               ? 4
               : 3
 
-const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + lengthOf(instruction), 0)
+const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + encodedLength(instruction), 0)
 
 const spaceCodes: Readonly<Record<string, number>> = Object.fromEntries(spaces.map((space, code) => [space, code]))
 
@@ -39,26 +39,26 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       const { engine, rows, rowBytes, deviceRowStride, hostRowStride, device, host } = instruction
       const offsets = [device, host].flatMap(({ base, strides }) => [base, ...strides])
       numbers.set([opcodes.copy, engines.indexOf(engine), rows, rowBytes, deviceRowStride, hostRowStride, ...offsets], at)
-      at += lengthOf(instruction)
+      at += encodedLength(instruction)
     } else if (instruction.kind === 'allToAll') {
       const { ranks, bytes, sendStride, receiveStride, send, receive } = instruction
       const offsets = [send, receive].flatMap(({ base, strides }) => [base, ...strides])
       numbers.set([opcodes.allToAll, ranks, bytes, sendStride, receiveStride, ...offsets], at)
-      at += lengthOf(instruction)
+      at += encodedLength(instruction)
     } else if (instruction.kind === 'exchange') {
       const { ranks, sends, receives } = instruction
       const messages = [...sends, ...receives].flatMap(({ rank, bytes, at }) => [rank, bytes, at.base])
       numbers.set([opcodes.exchange, ranks, sends.length, receives.length, ...messages], at)
-      at += lengthOf(instruction)
+      at += encodedLength(instruction)
     } else if (instruction.kind === 'map') {
       numbers.set([opcodes.map, instruction.address, instruction.memory, instruction.bytes], at)
-      at += lengthOf(instruction)
+      at += encodedLength(instruction)
     } else if (instruction.kind === 'unmap') {
       numbers.set([opcodes.unmap, instruction.address, instruction.bytes], at)
-      at += lengthOf(instruction)
+      at += encodedLength(instruction)
     } else if (instruction.kind !== 'launch') {
       numbers.set([opcodes[instruction.kind], engines.indexOf(instruction.engine), instruction.event], at)
-      at += lengthOf(instruction)
+      at += encodedLength(instruction)
     } else {
       numbers[at++] = instruction.engine === undefined ? opcodes.launch : opcodes.load
       numbers[at++] = instruction.kernel
@@ -93,7 +93,7 @@ const unsizedOperand = ({ kind }: Kernel): number =>
  * For each kernel the bytes that its scratch or indices may take in any launch: what its buffer
  * has, where it is in one.
  */
-const workspacesOf = ({ kernels, buffers, ...sections }: Program): Float64Array => {
+const encodeWorkspaces = ({ kernels, buffers, ...sections }: Program): Float64Array => {
   const workspaces = new Float64Array(kernels.length).fill(largestSpace)
   const operands = kernels.map(unsizedOperand)
   const walk = (code: readonly Instruction[]): void => {
@@ -136,7 +136,7 @@ export const encodeProgram = (program: Program): EncodedProgram => ({
   ...(program.pages ?? { pageBytes: 0, addressBytes: 0, residentBytes: 0 }),
   input: Float64Array.from(program.input),
   kernels: encodeKernels(program.kernels),
-  workspaces: workspacesOf(program),
+  workspaces: encodeWorkspaces(program),
   sections: sectionNames.flatMap((name) => {
     const section = program[name]
     return section === undefined ? [] : [{ name, code: encodeCode(section.code), exchangeBytes: section.exchangeBytes }]

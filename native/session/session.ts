@@ -35,7 +35,7 @@ export interface ReadPixels {
 }
 
 /** What a channel of a pixel is stored as, in the machine's order of bytes. */
-export type ElementType = 'uint8' | 'uint16' | 'int16' | 'float32'
+export type PixelType = 'uint8' | 'uint16' | 'int16' | 'float32'
 
 /**
  * One image, interleaved [height, width, channels], with the crop's corner and what this step does
@@ -43,7 +43,7 @@ export type ElementType = 'uint8' | 'uint16' | 'int16' | 'float32'
  */
 export interface Image {
   /** uint8 where absent. */
-  readonly elementType?: ElementType
+  readonly elementType?: PixelType
   readonly pixels: Uint8Array | MappedPixels | ReadPixels
   /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
   readonly isHandedOver?: true
@@ -135,7 +135,9 @@ export interface SessionOptions {
   readonly timesKernels?: boolean
   /** Notes when each launch, copy and map begins and ends. */
   readonly traces?: boolean
-  /** Of the ranks that the program exchanges with; absent where it does not. */
+  /**
+   * The network of the ranks that the program exchanges with; absent where it exchanges nothing.
+   */
   readonly network?: Network
 }
 

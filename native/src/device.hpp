@@ -62,11 +62,17 @@ class CompiledKernel {
   virtual void launch(const std::vector<Operand>& operands, const StepParameters& step) = 0;
   // A launch of a loadImage on the to-device engine, beside the compute engine's launches.
   virtual void load(const std::vector<Operand>& operands, const StepParameters& step) { launch(operands, step); }
-  // A launch of a loadImage that leaves its operand as it is where the tile is `before`.
-  // Says whether it loaded; `before` is this tile then, or empty where the tile is not plain: not
-  // the same pixel of each image again and again.
-  virtual bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) {
+  // Of a loadImage: whether the tile is `before`, which is this tile then, or empty where the tile
+  // is not plain: not the same pixel of each image again and again. Of a device that has taken the
+  // step's images; else no tile is.
+  virtual bool repeats(std::optional<PlainTile>& before, const std::vector<Operand>&) {
     before.reset();
+    return false;
+  }
+  // A launch of a loadImage that leaves its operand as it is where the tile is `before`, as of
+  // repeats(). Says whether it loaded.
+  virtual bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) {
+    if (repeats(before, operands)) return false;
     launch(operands, step);
     return true;
   }

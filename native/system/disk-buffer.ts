@@ -15,7 +15,7 @@ export interface MappedExchange {
 export interface DiskBuffer {
   /** What a session takes in place of an ArrayBuffer. */
   readonly exchange: MappedExchange
-  /** So many of its bytes from an offset on; no two parts may overlap. */
+  /** Returns `bytes` of the buffer from `offset` on; no two parts may overlap. */
   readonly part: (offset: number, bytes: number) => ArrayBuffer
   /**
    * Takes what was touched of it out of the process's memory; a device may write to it meanwhile.
@@ -34,7 +34,7 @@ const diskBufferAnswer = decodeAnswer(
 )
 const partAnswer = decodeAnswer(arrayBuffer)
 
-const partOf = (answer: unknown): ArrayBuffer => {
+const decodePart = (answer: unknown): ArrayBuffer => {
   const part = partAnswer(answer)
   if (E.isLeft(part)) throw new Error(part.left.message)
   return part.right
@@ -50,7 +50,7 @@ export const mapBuffer = (path: string, bytes: number): E.Either<DeviceError, Di
     E.chain((addon) => diskBufferAnswer(addon.mapBuffer({ path, bytes }))),
     E.map(({ exchange, part, leaveToFile, expectScattered }) => ({
       exchange,
-      part: (offset, length) => partOf(part({ offset, bytes: length })),
+      part: (offset, length) => decodePart(part({ offset, bytes: length })),
       leaveToFile: () => void leaveToFile(),
       expectScattered: (isScattered) => void expectScattered(isScattered)
     }))

@@ -11,7 +11,7 @@ import type { ImageWindow } from '../session/session'
 export interface Slide {
   /** OpenSlide's name of the format. */
   readonly vendor: string
-  /** Of the finest level; absent where the file does not say it. */
+  /** Micrometres per pixel of the finest level; absent where the file does not say it. */
   readonly micronsPerPixel?: number
   /** Finest first. */
   readonly levels: readonly { readonly height: number; readonly width: number }[]

@@ -239,7 +239,8 @@ void rowsAreCopiedWhateverTheirStrides() {
     for (std::int64_t i = 0; i < space; ++i) arena[static_cast<std::size_t>(i)] = engines->hostPool()[i] = byteAt(i);
     engines->upload(engines->arena(), arena.data(), arena.size());
     Progress progress;
-    engines->begin({}, nullptr, {});
+    engines->take({}, {});
+    engines->begin({}, nullptr, false);
     // The second copy does not touch what the first one does.
     engines->copy(Engine::toDevice, {engines->arena() + 1, to}, {engines->hostPool() + 100, from}, rows, rowBytes, progress);
     engines->copy(Engine::toHost, {engines->arena() + 7000, 8}, {engines->hostPool() + 7500, 16}, rows, rowBytes, progress);
@@ -320,7 +321,8 @@ void rowsAreReplayed() {
   sum.address = source.address + sizeof(double);
   const double numbers[] = {0.5, 0};
   engines->upload(source.address, reinterpret_cast<const std::byte*>(numbers), sizeof(numbers));
-  engines->begin({}, nullptr, {});
+  engines->take({}, {});
+  engines->begin({}, nullptr, false);
   engines->launchTimed(Engine::compute, *adds, {source, sum});
   const int before = emulated::graphsLaunched();
   const std::vector<double> rows = engines->timeRows(*adds, {source, sum}, 3, 20);

@@ -1,18 +1,39 @@
 // Sessions driven from several threads, for ThreadSanitizer: engines, events, interrupts, failures,
-// and closing while a section runs. Built without OpenMP and with the reference device alone:
-// ThreadSanitizer cannot see how libgomp's threads wait for each other.
+// and closing while a section runs. Built without OpenMP, for ThreadSanitizer cannot see how
+// libgomp's threads wait for each other, and with the kernels alone that are launched here.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <thread>
 
 #include "devices.hpp"
-#include "reference/device.hpp"
 #include "interpreter/session.hpp"
+#include "kernels/kernel_fields.hpp"
+#include "reference/families.hpp"
+#include "reference/pooling.hpp"
 
 namespace tilefold {
+namespace {
 
-std::unique_ptr<Device> makeDevice(const DeviceChoice& choice) { return makeReferenceDevice(choice.precision); }
+// Of the reference device so many kernels as the program below needs.
+class FewKernels : public Device {
+ public:
+  Precision precision() const override { return Precision::float64; }
+  std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
+    using namespace reference;
+    for (const auto compileFamily : {compileImage<double>, compileMovement<double>, compilePooling<double>})
+      if (auto compiled = compileFamily(kernel)) return compiled;
+    throw Failure(std::string("there is no kernel ") + kernelInfo(kernel.kind).name);
+  }
+  std::size_t scratchBytes(const Kernel&) override { return 0; }
+  std::size_t indicesBytes(const Kernel& kernel) override { return reference::indicesBytes(decode<Pool>(kernel)); }
+  Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
+  WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain, Layout::plain}; }
+};
+
+}  // namespace
+
+std::unique_ptr<Device> makeDevice(const DeviceChoice&) { return std::make_unique<FewKernels>(); }
 
 }  // namespace tilefold
 

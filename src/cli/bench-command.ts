@@ -13,7 +13,7 @@ import {
   say,
   sayNotice,
   sayPlanNotes,
-  measuringOf,
+  resolveMeasure,
   planningProgress
 } from './command-result'
 
@@ -32,7 +32,7 @@ export const benchCommand = (options: BenchOptions, words: Words): CommandResult
         },
         onNotice: sayNotice,
         ...(words.quiet ? {} : { onStep: sayStep }),
-        measure: measuringOf(options),
+        measure: resolveMeasure(options),
         ...planningProgress(words),
         signal
       }),

@@ -2,7 +2,15 @@ import { Command, CommanderError, InvalidArgumentError, Option as CommanderOptio
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
-import { type OptionTable, type CommandLineForm, argumentUsage, helpLine, optionFlag, refusalFlag } from '../options/option'
+import {
+  type OptionTable,
+  type CommandLineForm,
+  argumentUsage,
+  helpLine,
+  optionFlag,
+  placeholderUsage,
+  refusalFlag
+} from '../options/option'
 import type { Words } from './command-result'
 import { refuseDoubtfulOptions } from './doubtful-options'
 
@@ -26,7 +34,10 @@ const addOption = (command: Command, table: OptionTable, name: string, row: Row,
   const { kind, presence, conflicts = [] } = row
   if (kind.commandLine === undefined) return
   const flag = optionFlag(name)
-  const option = new CommanderOption(kind.commandLine.form === 'flag' ? flag : `${flag} <${kind.commandLine.placeholder}>`, helpLine(row))
+  const option = new CommanderOption(
+    kind.commandLine.form === 'flag' ? flag : `${flag} ${placeholderUsage(kind.commandLine)}`,
+    helpLine(row)
+  )
   if (kind.commandLine.form === 'text') option.argParser(parserOf(kind.commandLine))
   // Of the older name nothing is required: where it is given, the newer one is not.
   if (presence === 'required' && !isHidden) option.makeOptionMandatory()

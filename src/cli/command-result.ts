@@ -66,7 +66,7 @@ export const planningProgress = (words: Words): Pick<Watching, 'onKernel' | 'onS
  * What a command measures before it plans: where nothing is said a sample, unless the environment
  * refuses it.
  */
-export const measuringOf = ({ measure }: { readonly measure?: boolean | 'sample' }): boolean | 'sample' =>
+export const resolveMeasure = ({ measure }: { readonly measure?: boolean | 'sample' }): boolean | 'sample' =>
   measure ?? (process.env['TILEFOLD_NO_MEASURE'] ? false : 'sample')
 
 /**
@@ -100,7 +100,7 @@ export const withMeasuring = <O extends Watching & { readonly measure?: boolean 
   words: Words,
   use: (options: O) => CommandResult
 ): CommandResult => {
-  const measure = measuringOf(options)
+  const measure = resolveMeasure(options)
   return measure === false
     ? use({ ...options, ...searchProgress(words) })
     : withInterrupt((signal) => use({ ...options, measure, ...planningProgress(words), signal }))

@@ -4,7 +4,7 @@ import { type CompareRow, compare } from '../commands/compare'
 import type { CompareOptions } from '../option-tables/command-options'
 import { table } from '../text/table'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, type Words, measuringOf, planningProgress, withInterrupt } from './command-result'
+import { type CommandResult, type Words, resolveMeasure, planningProgress, withInterrupt } from './command-result'
 
 const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))
 
@@ -25,7 +25,7 @@ const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host
 export const compareCommand = (options: CompareOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      compare({ ...options, measure: measuringOf(options), ...planningProgress(words), signal }),
+      compare({ ...options, measure: resolveMeasure(options), ...planningProgress(words), signal }),
       TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))
     )
   )

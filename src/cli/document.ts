@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CommandSpec, commandTable, researchDescription, researchTable } from '../option-tables/command-table'
-import { type OptionTable, argumentUsage, defaultText, optionFlag, refusalFlag } from '../options/option'
+import { type OptionTable, argumentUsage, defaultText, optionFlag, placeholderUsage, refusalFlag } from '../options/option'
 import { optimizerOptions } from '../option-tables/optimizer-options'
 import { budgetOptions, measureOption, modelOptions, planningOptions, seedOption } from '../option-tables/setup-options'
 
@@ -9,20 +9,20 @@ type Row = OptionTable[string]
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
-const usageOf = (name: string, { kind }: Row): string =>
-  kind.commandLine?.form === 'text' ? `${optionFlag(name)} <${kind.commandLine.placeholder}>` : optionFlag(name)
+const usageText = (name: string, { kind }: Row): string =>
+  kind.commandLine?.form === 'text' ? `${optionFlag(name)} ${placeholderUsage(kind.commandLine)}` : optionFlag(name)
 
-const choicesOf = ({ kind }: Row): string => {
+const choicesText = ({ kind }: Row): string => {
   const choices = kind.commandLine?.form === 'text' ? kind.commandLine.choices : undefined
   return choices === undefined ? '' : `: ${choices.map((choice) => `\`${choice}\``).join(', ')}`
 }
 
 const isShown = ({ kind, isArgument, isHidden }: Row): boolean => kind.commandLine !== undefined && !isArgument && !isHidden
 
-const rowsOf = ([name, row]: readonly [string, Row]): readonly string[] => {
+const tableRows = ([name, row]: readonly [string, Row]): readonly string[] => {
   const absent = row.presence === 'required' ? 'required' : (defaultText(row) ?? '')
   return [
-    `| \`${cell(usageOf(name, row))}\` | ${cell(row.help)}${choicesOf(row)} | ${cell(absent)} |`,
+    `| \`${cell(usageText(name, row))}\` | ${cell(row.help)}${choicesText(row)} | ${cell(absent)} |`,
     ...(row.refusal === undefined ? [] : [`| \`${refusalFlag(name)}\` | ${cell(row.refusal)} | |`])
   ]
 }
@@ -32,7 +32,7 @@ const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slic
 const table = (rows: readonly (readonly [string, Row])[]): readonly string[] => [
   '| option | what it is | where it is left out |',
   '| ------ | ---------- | ------------------- |',
-  ...rows.flatMap(rowsOf)
+  ...rows.flatMap(tableRows)
 ]
 
 /** Options of several commands, told once. */

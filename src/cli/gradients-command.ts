@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { gradients } from '../commands/gradients'
 import type { GradientsOptions } from '../option-tables/command-options'
 import { formatBytes } from '../text/format'
-import { type CommandResult, type Words, withInterrupt, sayNotice, sayPlanNotes, measuringOf, planningProgress } from './command-result'
+import { type CommandResult, type Words, withInterrupt, sayNotice, sayPlanNotes, resolveMeasure, planningProgress } from './command-result'
 
 /**
  * The command `gradients`: writes the gradients of a batch, and reports its loss and its peak
@@ -14,7 +14,7 @@ export const gradientsCommand = (options: GradientsOptions, words: Words): Comma
     pipe(
       gradients({
         ...options,
-        measure: measuringOf(options),
+        measure: resolveMeasure(options),
         onPlan: sayPlanNotes,
         onNotice: sayNotice,
         ...planningProgress(words),

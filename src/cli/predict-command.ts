@@ -1,9 +1,9 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { probabilitiesOf, sigmoidOf } from '../results/scores-csv'
+import { softmax, sigmoid } from '../results/scores-csv'
 import { predict } from '../commands/predict'
 import type { PredictReport } from '../commands/predict-report'
-import type { PredictOptions } from '../option-tables/command-options'
+import type { PredictOptions } from '../option-tables/predict-options'
 import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { percent } from '../text/format'
@@ -14,26 +14,32 @@ import type { Planned } from '../plans/plan-network'
 
 const shown = 5
 
+/** The name of a class or value, or its number. */
+const nameIn =
+  ({ names }: PredictReport) =>
+  (index: number): string =>
+    printable(names?.[index] ?? `${index}`)
+
 /** The highest scores, as probabilities too: softmax, or of classes by themselves the sigmoid. */
-const scoresText = (scores: readonly number[], isByItself: boolean): string => {
-  const probabilities = isByItself ? scores.map(sigmoidOf) : probabilitiesOf(scores)
+const scoresText = (scores: readonly number[], isByItself: boolean, name: (index: number) => string): string => {
+  const probabilities = isByItself ? scores.map(sigmoid) : softmax(scores)
   const ranked = [...scores.entries()].sort(([, a], [, b]) => b - a).slice(0, shown)
   return table(
     ['class', 'score', 'probability'],
-    ranked.map(([index, score]) => [`${index}`, score.toFixed(4), percent(probabilities[index]!)])
+    ranked.map(([index, score]) => [name(index), score.toFixed(4), percent(probabilities[index]!)])
   )
 }
 
-const valuesText = (values: readonly number[]): string =>
+const valuesText = (values: readonly number[], name: (index: number) => string): string =>
   table(
     ['value', 'prediction'],
-    [...values.entries()].map(([index, value]) => [`${index}`, value.toPrecision(6)])
+    [...values.entries()].map(([index, value]) => [name(index), value.toPrecision(6)])
   )
 
-const pixelsText = (pixels: readonly number[], { height = 0, width = 0 }: PredictReport): string =>
+const pixelsText = (pixels: readonly number[], { height = 0, width = 0 }: PredictReport, name: (index: number) => string): string =>
   table(
     ['class', 'share of pixels'],
-    [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
+    [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [name(index), percent(count / (height * width))])
   )
 
 const runText = ({ milliseconds, peakDeviceBytes, predictedPeakBytes, windowBytes, repeatedTiles }: PredictReport): string => {
@@ -49,19 +55,19 @@ const listText = ({ images = [], skipped = [], ...report }: PredictReport, { out
   return `${images.length} ${images.length === 1 ? 'image' : 'images'}${left}, ${runText(report)}${where}`
 }
 
-const textOf = (report: PredictReport, options: PredictOptions): string => {
+const reportText = (report: PredictReport, options: PredictOptions): string => {
   const { images, height, width, scores, classes, values, pixels = [], heatMap } = report
   if (images !== undefined) return listText(report, options)
-  const run = `${height}x${width} ${runText(report)}`
+  const [run, name] = [`${height}x${width} ${runText(report)}`, nameIn(report)]
   if (heatMap !== undefined) {
     const { kind, class: of, lowest, highest, ...map } = heatMap
     const values = `${map.height}x${map.width} values from ${lowest.toPrecision(4)} to ${highest.toPrecision(4)}`
     return `${kind} of class ${of}: ${values}\n${run}; it is in ${printable(options.out ?? '')}`
   }
-  if (values !== undefined) return `${valuesText(values)}\n${run}`
+  if (values !== undefined) return `${valuesText(values, name)}\n${run}`
   return scores === undefined
-    ? `${pixelsText(pixels, report)}\n${run}; ${options.probabilities === undefined ? 'classes' : 'probabilities'} are in ${printable(options.out ?? '')}`
-    : `${scoresText(scores, classes !== undefined)}\n${run}`
+    ? `${pixelsText(pixels, report, name)}\n${run}; ${options.probabilities === undefined ? 'classes' : 'probabilities'} are in ${printable(options.out ?? '')}`
+    : `${scoresText(scores, classes !== undefined, name)}\n${run}`
 }
 
 /** What is said of the plans, of each image's extent one, is said once. */
@@ -87,6 +93,6 @@ export const predictCommand = (options: PredictOptions, words: Words): CommandRe
     })
     return pipe(
       () => predicting().finally(stop),
-      TE.bimap(named, (report) => ({ json: report, text: textOf(report, options), ...silence }))
+      TE.bimap(named, (report) => ({ json: report, text: reportText(report, options), ...silence }))
     )
   })

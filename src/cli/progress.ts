@@ -51,7 +51,7 @@ const [mostLosses, cyan, plain] = [24, '\x1b[36m', '\x1b[39m']
 const barWidth = 12
 
 /** The line beside the bar; the row of losses gets what room there is. */
-const lineOf = (stream: ProgressStream, losses: readonly number[], place: readonly string[], words: readonly string[]): string => {
+const progressLine = (stream: ProgressStream, losses: readonly number[], place: readonly string[], words: readonly string[]): string => {
   const without = [...place, ...words].join('  ')
   const room = Math.min(mostLosses, (stream.columns ?? 80) - barWidth - without.length - 4)
   const row = sparkline(losses, room)
@@ -71,7 +71,7 @@ const progressBar = (stream: ProgressStream): Progress => {
     onStep: (report) => {
       losses.push(report.loss)
       if (losses.length > mostLosses) losses.shift()
-      const line = lineOf(stream, losses, placeText(report), wordsOf(report))
+      const line = progressLine(stream, losses, placeText(report), wordsOf(report))
       bar ??= bars.create(report.steps, report.step, { line })
       bar.update(report.step + 1, { line })
     },

@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/Either'
 import type { Failure } from '../failure'
 import { findLauncher } from '../ranks/launcher'
-import { measuringOf, withRankSignals } from './command-result'
+import { resolveMeasure, withRankSignals } from './command-result'
 
 /** What a command says, measures and hears on this process, of those that a launcher started. */
 export interface SpeakingRank {
-  /** Of ranks the first one speaks. */
+  /** True of the first rank, which alone writes to the terminal. */
   readonly speaks: boolean
   /** What is measured first: ranks that measured at once would measure each other. */
-  readonly measuring: typeof measuringOf
+  readonly measuring: typeof resolveMeasure
   /** The signal, and what takes its listeners away again. */
   readonly withSignals: (asked: AbortSignal) => ReturnType<typeof withRankSignals>
   /** A failure as this rank tells it. */
@@ -23,7 +23,7 @@ export const speakingRank = (): SpeakingRank => {
   const launcher = E.isRight(found) ? found.right : undefined
   if (launcher === undefined)
     return {
-      ...{ speaks: true, measuring: measuringOf, named: (failure) => failure, silence: {} },
+      ...{ speaks: true, measuring: resolveMeasure, named: (failure) => failure, silence: {} },
       withSignals: (signal) => ({ signal, stop: () => undefined })
     }
   const speaks = launcher.rank === 0

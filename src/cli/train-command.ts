@@ -44,13 +44,14 @@ const reportText = (report: TrainReport): string => {
     repeatedTiles,
     skippedCrops,
     skippedCropsOf = [],
-    skippedImages = []
+    skippedImages = [],
+    skippedMasks = []
   } = report
   const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)
   const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
   const validated = best === undefined ? [] : [`best validation after step ${best.step} (${qualityText(best)})`]
   return [
-    `${steps} steps in ${formatMilliseconds(time)}`,
+    `${steps} ${steps === 1 ? 'step' : 'steps'} in ${formatMilliseconds(time)}`,
     `loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}`,
     ...validated,
     peak,
@@ -59,9 +60,10 @@ const reportText = (report: TrainReport): string => {
     ...(skippedCrops === undefined
       ? []
       : [
-          `${skippedCrops} crops could not be read and were drawn anew${skippedCropsOf.length === 0 ? '' : ` (of ${skippedCropsOf.join(', ')})`}`
+          `${skippedCrops} ${skippedCrops === 1 ? 'crop could not be read and was' : 'crops could not be read and were'} drawn anew${skippedCropsOf.length === 0 ? '' : ` (of ${skippedCropsOf.join(', ')})`}`
         ]),
-    ...(skippedImages.length === 0 ? [] : [`left out of validation, since they cannot be read: ${skippedImages.join(', ')}`])
+    ...(skippedImages.length === 0 ? [] : [`left out of validation, since they cannot be read: ${skippedImages.join(', ')}`]),
+    ...(skippedMasks.length === 0 ? [] : [`left out with their images, since they cannot be read: ${skippedMasks.join(', ')}`])
   ].join(', ')
 }
 

@@ -8,7 +8,7 @@ type Tensors = StartingWeights['loaded']
 const shown = 8
 
 /** The shortest beginnings of the names, in whole dotted parts, that no name among `others` has. */
-const modulesOf = (names: readonly string[], others: readonly string[]): readonly string[] => {
+const listModules = (names: readonly string[], others: readonly string[]): readonly string[] => {
   const taken = new Set(others.flatMap((name) => name.split('.').map((_, index, parts) => parts.slice(0, index + 1).join('.'))))
   const moduleOf = (name: string): string => {
     const parts = name.split('.')
@@ -40,7 +40,7 @@ export const weightsText = ({ path, loaded, drawn, leftOver }: StartingWeights):
         `${tensors.length}`,
         `${values(tensors)}`,
         listText(
-          modulesOf(
+          listModules(
             tensors.map(({ name }) => name),
             others.map(({ name }) => name)
           )

@@ -5,8 +5,8 @@ import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
-import { placedAt } from '../images/crop-placement'
-import { mappedZeros } from '../images/mapped-image-file'
+import { placeUnflippedCrop } from '../images/crop-placement'
+import { mapZeros } from '../images/mapped-image-file'
 import { setNormaliser, weightOfTargets } from '../running/normaliser'
 import { findPixelLoss } from '../running/pixel-loss'
 import { randomStream } from '../numbers/random'
@@ -59,8 +59,10 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
             Uint8Array.from({ length: 65_537 }, (_, index) => Math.floor(256 * uniform(index)))
           )
         )
-      : mappedZeros(bytes)
-  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...placedAt(0, 0) }))(pixels)
+      : mapZeros(bytes)
+  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...placeUnflippedCrop(0, 0) }))(
+    pixels
+  )
 }
 
 /**

@@ -55,7 +55,7 @@ const nothing = {
   recomputedFlops: null
 } as const
 
-const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plainFlops: number): CompareRow => {
+const makeRow = (strategy: StrategyName, budgetBytes: number, staged: Staged, plainFlops: number): CompareRow => {
   const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = staged.predicted
   return {
     strategy,
@@ -85,7 +85,7 @@ const compareRow = (
 ): E.Either<Failure, CompareRow> =>
   pipe(
     stageBy({ strategy, budget: { bytes: Math.min(budgetBytes, deviceBytes) } }),
-    E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
+    E.map((staged) => makeRow(strategy, budgetBytes, staged, plainFlops)),
     E.orElse((error) =>
       error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
     )

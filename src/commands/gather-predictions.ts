@@ -1,11 +1,11 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
-import type { ImagePrediction } from '../option-tables/command-options'
+import type { ImagePrediction } from '../option-tables/predict-options'
 import { type Ranks, allGatherJson } from '../ranks/ranks'
 import type { PredictedKind } from '../predicting/prediction'
 
-/** What the images took that were predicted. */
+/** Strategy, milliseconds and bytes of the images that were predicted. */
 export interface UsedByImages {
   /** The strategy of the last plan. */
   readonly strategy: string
@@ -24,9 +24,10 @@ export interface Predictions {
   /** By their places in the list. */
   readonly images: readonly (readonly [at: number, predicted: ImagePrediction])[]
   readonly skipped: readonly { readonly at: number; readonly path: string; readonly message: string }[]
-  readonly kind?: PredictedKind & { readonly names: readonly string[] }
+  /** `isNamed`: the names are more than numbers. */
+  readonly kind?: PredictedKind & { readonly names: readonly string[]; readonly isNamed: boolean }
   readonly used?: UsedByImages
-  /** Of the first image that was left out. */
+  /** The failure of the first image that was left out. */
   readonly firstFailure?: Failure
 }
 
@@ -44,7 +45,7 @@ export const usedByBoth = (a: UsedByImages, b: UsedByImages): UsedByImages => {
   }
 }
 
-const joined = (parts: readonly Predictions[]): Predictions => {
+const joinPredictions = (parts: readonly Predictions[]): Predictions => {
   const [kind] = parts.flatMap((part) => part.kind ?? [])
   const [firstFailure] = parts.flatMap((part) => part.firstFailure ?? [])
   const used = parts.flatMap((part) => part.used ?? [])
@@ -64,4 +65,4 @@ const joined = (parts: readonly Predictions[]): Predictions => {
 export const gatherPredictions =
   (ranks: Ranks | undefined) =>
   (own: Outcome<Predictions>): Outcome<Predictions> =>
-    pipe(async () => allGatherJson(ranks, await own()), TE.map(joined))
+    pipe(async () => allGatherJson(ranks, await own()), TE.map(joinPredictions))

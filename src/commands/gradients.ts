@@ -80,8 +80,8 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
   )
 }
 
-/** As `gradients`, of a file of weights. */
-const gradientsOf = (options: DecodedOptions<typeof gradientsOptions>): Outcome<GradientsReport> => {
+/** Computes gradients, as `gradients` does, of a file of weights. */
+const gradientsFromFile = (options: DecodedOptions<typeof gradientsOptions>): Outcome<GradientsReport> => {
   const { weights, batch, out, onPlan, onNotice, signal } = options
   return pipe(
     checkPaths({
@@ -129,6 +129,6 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
   (options) =>
     pipe(
       checkAddonToRun(options),
-      TE.chain(() => withHubWeights(options, gradientsOf))
+      TE.chain(() => withHubWeights(options, gradientsFromFile))
     )
 )

@@ -5,7 +5,7 @@ import { type Objective, type Program, printProgram } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable, writeFileAtomic } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
-import { frozenModel } from '../model/model-layers'
+import { freezeModel } from '../model/model-layers'
 import { type PlanOptions, planOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
@@ -53,7 +53,7 @@ const objectiveFor = ({ evaluate, ...options }: Options): E.Either<Failure, Obje
 const setupFor = (options: Options): Outcome<Setup> =>
   pipe(
     resolveSetup(options),
-    TE.map((setup) => (options.evaluate ? { ...setup, model: frozenModel(setup.model) } : setup))
+    TE.map((setup) => (options.evaluate ? { ...setup, model: freezeModel(setup.model) } : setup))
   )
 
 /**

@@ -34,9 +34,9 @@ export const predictHeatMap = (kind: HeatMapKind, options: DecodedPredictOptions
     TE.bind('prepared', ({ asked: { image, out } }) => preparePrediction(options, [image], namedPaths('--out', out), checkWritable(out))),
     TE.bind('source', ({ asked: { image }, prepared: { reading } }) => openImage(image, reading)),
     TE.bind('normalisation', ({ source, prepared: { trained } }) => TE.fromEither(sourceFor(options, trained, source))),
-    TE.bind('written', ({ asked: { out, of }, prepared: { setup, reading, weights }, source, normalisation }) =>
+    TE.bind('written', ({ asked: { out, of }, prepared: { setup, reading, weights, classNames }, source, normalisation }) =>
       writeHeatMap(out, source, reading, {
-        ...{ kind, setup, of, normalisation, weights, names: options.classNames?.names },
+        ...{ kind, setup, of, normalisation, weights, names: classNames },
         ...{ watching: pickWatching(options), onPlan: options.onPlan, onNotice: options.onNotice }
       })
     ),

@@ -11,21 +11,21 @@ import { checkDiskSpace } from '../images/mapped-image-file'
 import { mostMaskBytes } from '../images/masks'
 import { type Extent2, extentText } from '../images/resolution'
 import { sourceFor } from '../predicting/input-channels'
-import type { ImagePrediction } from '../option-tables/command-options'
+import type { ImagePrediction } from '../option-tables/predict-options'
 import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { type Predictions, type UsedByImages, gatherPredictions, usedByBoth } from './gather-predictions'
-import { heldBytesOf } from '../predicting/input'
+import { windowHostBytes } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
 import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
-import { countClasses, pixelScoresOf } from '../predicting/pixel-scores'
-import { type PredictedKind, predictedKind, predictionOf } from '../predicting/prediction'
-import { type Wanted, checkFormats, checkKind, checkResultPaths, resultFilesOf } from '../predicting/result-files'
+import { countPredictedClasses, makePixelScores } from '../predicting/pixel-scores'
+import { type PredictedKind, predictedKind, makePrediction } from '../predicting/prediction'
+import { type Wanted, checkFormats, checkKind, checkResultPaths, listResultFiles } from '../predicting/result-files'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
-import { classIndexOf, classNamesOf } from '../results/class-names'
+import { findClassIndex, resolveClassNames } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { writeProbabilities } from '../results/probability-map'
-import { writeTableOf } from '../results/scores-csv'
+import { tableWriters } from '../results/scores-csv'
 import type { Ranks } from '../ranks/ranks'
 import type { PlannedWindows } from '../running/plan-windows'
 import { tap } from '../tasks/tap'
@@ -52,7 +52,7 @@ interface Found extends Predictions {
 
 interface Progress {
   readonly found: Found
-  /** What was said of the place on the ground. */
+  /** Notices on the place on the ground that were told already. */
   readonly told: Set<string>
   saidWindows?: boolean
 }
@@ -74,11 +74,11 @@ const skip =
 /** The names of the classes, and which of them polygons leave out. */
 type Classes = Pick<ClassMapOptions, 'names' | 'background'>
 
-const classesOf = ({ classNames, background }: DecodedPredictOptions, classes: number): E.Either<Failure, Classes> =>
+const resolveClasses = ({ options: { background }, classNames }: Run, classes: number): E.Either<Failure, Classes> =>
   pipe(
-    classNamesOf(classNames?.names, classes),
+    resolveClassNames(classNames, classes),
     E.bindTo('names'),
-    E.bind('background', ({ names }) => (background === undefined ? E.right(undefined) : classIndexOf('--background', background, names)))
+    E.bind('background', ({ names }) => (background === undefined ? E.right(undefined) : findClassIndex('--background', background, names)))
   )
 
 const record =
@@ -104,13 +104,13 @@ const record =
             onNotice,
             softmax: scores === 'softmax',
             elementType: probabilities,
-            scores: pixelScoresOf(outputs)
+            scores: makePixelScores(outputs)
           })
     return pipe(
       TE.traverseSeqArray(write)(files),
       TE.map(() => {
         const predicted = { path, height, width, milliseconds, ...prediction, ...(files.length > 0 && { files }) }
-        const held = heldBytesOf(input)
+        const held = windowHostBytes(input)
         const { measuredPeakBytes } = network
         const used: UsedByImages = {
           ...{ strategy: planned.staged.strategy, milliseconds, peakDeviceBytes: measuredPeakBytes() },
@@ -154,10 +154,8 @@ interface Run extends PreparedPrediction {
 }
 
 /** Images of one extent, by one plan. */
-const predictAlike = (
-  { options, wanted, setup, weights, reading, trained, loss, progress }: Run,
-  images: readonly Job[]
-): Outcome<unknown> => {
+const predictAlike = (run: Run, images: readonly Job[]): Outcome<unknown> => {
+  const { options, wanted, setup, weights, reading, trained, loss, progress } = run
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const extent = { height, width, channels: first.channels }
@@ -181,9 +179,9 @@ const predictAlike = (
             TE.fromEither(predictedKind(graph, loss)),
             TE.chainFirstEitherK((kind) => checkKind(wanted, graph.model, kind)),
             TE.bindTo('kind'),
-            TE.bind('classes', ({ kind }) => TE.fromEither(classesOf(options, kind.classes))),
+            TE.bind('classes', ({ kind }) => TE.fromEither(resolveClasses(run, kind.classes))),
             tap(({ kind, classes: { names } }) => {
-              progress.found.kind = { ...kind, names }
+              progress.found.kind = { ...kind, names, isNamed: run.classNames !== undefined }
               sayWindows(options, progress, graph.model, extent, windows)
               options.onPlan?.(windows.planned)
             }),
@@ -195,7 +193,9 @@ const predictAlike = (
                 weights,
                 images,
                 reading,
-                predictionOf: hasProbabilities ? (_, __, outputs) => countClasses(pixelScoresOf(outputs)) : predictionOf(kind.scores),
+                predictionOf: hasProbabilities
+                  ? (_, __, outputs) => countPredictedClasses(makePixelScores(outputs))
+                  : makePrediction(kind.scores),
                 signal: options.signal,
                 onPredicted: record(options, progress, windows.planned, classes, kind),
                 onFailure: skipOne
@@ -214,7 +214,7 @@ const openAll = ({ options, wanted, reading, progress }: Run, listed: readonly P
     TE.traverseSeqArray((image) =>
       pipe(
         openImage(image.path, reading),
-        TE.map((source): Job | undefined => ({ ...image, source, files: resultFilesOf(wanted, image) })),
+        TE.map((source): Job | undefined => ({ ...image, source, files: listResultFiles(wanted, image) })),
         TE.orElse((failure) => TE.map((): Job | undefined => undefined)(skip(options, progress)(image, failure)))
       )
     ),
@@ -225,7 +225,7 @@ const openAll = ({ options, wanted, reading, progress }: Run, listed: readonly P
 /** Images of the same extent stand together, so that each extent is planned once. */
 const byExtent = groupBy(({ source: { header, channels, elementType } }: Job) => `${extentText(header)} ${channels} ${elementType}`)
 
-const listOf = ({ image, data }: DecodedPredictOptions): Outcome<readonly ListedImage[]> => {
+const listWantedImages = ({ image, data }: DecodedPredictOptions): Outcome<readonly ListedImage[]> => {
   if (image !== undefined && data !== undefined) return TE.left(inputFailure('--image and --data both say what is predicted: give one'))
   if (data !== undefined) return listImages(data)
   return image === undefined
@@ -236,21 +236,22 @@ const listOf = ({ image, data }: DecodedPredictOptions): Outcome<readonly Listed
 /** The table of scores, where one is asked for. */
 const writeTable = ({ out }: DecodedPredictOptions, { images, kind }: Predictions): Outcome<void> => {
   if (out === undefined || kind?.of !== 'image') return TE.right(undefined)
-  return writeTableOf[kind.scores](
+  return tableWriters[kind.scores](
     out,
     kind.names,
     images.map(([, image]) => image)
   )
 }
 
-const reportOf = (
+const makeReport = (
   { data }: DecodedPredictOptions,
-  { images, skipped, firstFailure, used }: Predictions
+  { images, skipped, firstFailure, used, kind }: Predictions
 ): E.Either<Failure, PredictReport> => {
   const predicted = images.map(([, image]) => image)
   if (used === undefined) return E.left(firstFailure!)
-  if (data === undefined) return E.right({ ...predicted[0], ...used })
-  return E.right({ ...used, images: predicted, skipped: skipped.map(({ path, message }) => ({ path, message })) })
+  const named = kind?.isNamed === true ? { ...used, names: kind.names } : used
+  if (data === undefined) return E.right({ ...predicted[0], ...named })
+  return E.right({ ...named, images: predicted, skipped: skipped.map(({ path, message }) => ({ path, message })) })
 }
 
 /** Every so many images of a list, from this rank's number on: all where there are no ranks. */
@@ -268,9 +269,9 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
   }
   const progress: Progress = { found: { images: [], skipped: [] }, told: new Set() }
   return pipe(
-    listOf(options),
+    listWantedImages(options),
     TE.bindTo('listed'),
-    TE.let('files', ({ listed }) => listed.flatMap((image) => resultFilesOf(wanted, image))),
+    TE.let('files', ({ listed }) => listed.flatMap((image) => listResultFiles(wanted, image))),
     TE.chainFirstEitherK(({ files }) => checkFormats(wanted, files)),
     TE.bind('prepared', ({ listed, files }) =>
       preparePrediction(
@@ -290,6 +291,6 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
     TE.map((): Predictions => progress.found),
     gatherPredictions(ranks),
     TE.chainFirst((predictions) => (ranks === undefined || ranks.rank === 0 ? writeTable(options, predictions) : TE.right(undefined))),
-    TE.chainEitherK((predictions) => reportOf(options, predictions))
+    TE.chainEitherK((predictions) => makeReport(options, predictions))
   )
 }

@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type PredictOptions, predictOptions } from '../option-tables/command-options'
+import { type PredictOptions, predictOptions } from '../option-tables/predict-options'
 import { libraryFunction } from '../options/decode-options'
 import { type Outcome, inputFailure } from '../failure'
 import { checkAddonToRun } from '../plans/check-addon'

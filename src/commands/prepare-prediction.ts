@@ -5,14 +5,15 @@ import { type NamedPath, checkPaths, namedPaths } from '../files/paths'
 import { removeLeftovers } from '../images/mapped-image-file'
 import type { Reading } from '../images/samples'
 import { endsInLoss } from '../model/model-loss'
-import type { predictOptions } from '../option-tables/command-options'
-import { resolutionOf } from '../option-tables/image-options'
+import type { predictOptions } from '../option-tables/predict-options'
+import { makeReading } from '../option-tables/image-options'
 import type { DecodedOptions } from '../options/option'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { resolveReading } from '../predicting/input-channels'
 import type { TrainedChannels } from '../weights/channel-metadata'
+import { readTrainedClasses } from '../weights/class-metadata'
 import { readTrainedLoss } from '../weights/loss-metadata'
 import type { WeightSource } from '../weights/weights'
 
@@ -23,10 +24,12 @@ export type DecodedPredictOptions = DecodedOptions<typeof predictOptions>
 export interface PreparedPrediction {
   readonly setup: RunnableSetup
   readonly reading: Reading
-  /** What the weights say of their channels. */
+  /** The channels that the weights were trained with, as their file says. */
   readonly trained?: TrainedChannels
   /** The loss that the weights were trained by, where it is known. */
   readonly loss: string | undefined
+  /** The names of the classes, or values, as is said, or else as the weights say. */
+  readonly classNames: readonly string[] | undefined
   readonly weights: WeightSource
 }
 
@@ -43,6 +46,9 @@ const trainedLoss = ({ weights, loss }: DecodedPredictOptions, { model }: Runnab
     ? TE.left(inputFailure(`--loss: ${model.name} ends in a loss of its own; leave one of them out`))
     : TE.right(loss)
 }
+
+const trainedClasses = ({ weights, classNames }: DecodedPredictOptions): Outcome<readonly string[] | undefined> =>
+  classNames === undefined ? readTrainedClasses(weights) : TE.right(classNames.names)
 
 /**
  * What comes before any prediction: no file is read and written at once, the device is there, what
@@ -71,9 +77,10 @@ export const preparePrediction = (
     TE.bindTo('setup'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkOut),
-    TE.bind('asked', () => TE.fromEither(resolutionOf(options))),
+    TE.bind('asked', () => TE.fromEither(makeReading(options))),
     TE.bind('read', ({ asked }) => resolveReading(weights, asked)),
     TE.bind('loss', ({ setup }) => trainedLoss(options, setup)),
-    TE.map(({ setup, read, loss }) => ({ setup, ...read, loss, weights: weightSource(options) }))
+    TE.bind('classNames', () => trainedClasses(options)),
+    TE.map(({ setup, read, loss, classNames }) => ({ setup, ...read, loss, classNames, weights: weightSource(options) }))
   )
 }

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { MeasuredNetwork, NetworkRates } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { networkPath, ratesOf, writeNetwork } from '../plans/network-cache'
+import { networkPath, computeRates, writeNetwork } from '../plans/network-cache'
 import { joinRanks } from '../ranks/join'
 import { measureNetwork } from '../ranks/measure-network'
 import { type Ranks, agreeAfter } from '../ranks/ranks'
@@ -16,13 +16,13 @@ export interface NetworkReport extends MeasuredNetwork, Pick<NetworkRates, 'byte
 const alone = '--network measures between the processes that mpirun starts, and this one is alone: start it with mpirun -n 2'
 
 /** Measures the network between ranks that are given; the first keeps it for later plans. */
-export const profileNetworkOf = (ranks: Ranks): Outcome<NetworkReport> =>
+export const profileNetworkAmong = (ranks: Ranks): Outcome<NetworkReport> =>
   ranks.size === 1
     ? TE.left(inputFailure(alone))
     : pipe(
         measureNetwork(ranks),
         TE.bindTo('measured'),
-        TE.bind('rates', ({ measured }) => TE.fromEither(ratesOf(measured))),
+        TE.bind('rates', ({ measured }) => TE.fromEither(computeRates(measured))),
         TE.chainFirst(({ measured }) => agreeAfter(ranks)(ranks.rank === 0 ? writeNetwork(measured) : TE.right(undefined))),
         TE.map(({ measured, rates: { bytesPerSecond, latencySeconds } }) => ({
           ...measured,
@@ -37,5 +37,5 @@ export const profileNetwork = (): Outcome<NetworkReport> =>
   pipe(
     TE.fromEither(joinRanks()),
     TE.chainEitherK((ranks): E.Either<Failure, Ranks> => (ranks === undefined ? E.left(inputFailure(alone)) : E.right(ranks))),
-    TE.chain(profileNetworkOf)
+    TE.chain(profileNetworkAmong)
   )

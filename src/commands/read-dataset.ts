@@ -3,7 +3,7 @@ import { text, path as pathCodec } from '../options/codecs'
 import { libraryFunction } from '../options/decode-options'
 import { oneOf } from '../options/kinds'
 import { type OptionsOf, optional, required, withDefault } from '../options/option'
-import { dataOptions, dataRulesOf } from '../option-tables/data-options'
+import { dataOptions, makeDataRules } from '../option-tables/data-options'
 import { type SplitPart, splitParts } from '../images/data-rules'
 import type { Dataset } from '../images/dataset'
 import { loadDataset } from '../images/load-dataset'
@@ -20,7 +20,7 @@ export interface ReadDatasetOptions extends OptionsOf<typeof rules> {}
 const reading = { path: required({ codec: pathCodec }, ''), option: withDefault({ codec: text }, '', '--data'), ...rules }
 
 const read = libraryFunction('readDataset', reading, ({ path, option, split, ...given }) =>
-  loadDataset(path, dataRulesOf(given, { option, part: split }))
+  loadDataset(path, makeDataRules(given, { option, part: split }))
 )
 
 /**

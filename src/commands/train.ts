@@ -11,8 +11,8 @@ import { loadDataset } from '../images/load-dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
-import { dataRulesOf } from '../option-tables/data-options'
-import { resolutionOf } from '../option-tables/image-options'
+import { makeDataRules } from '../option-tables/data-options'
+import { makeReading } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { checkAddonToRun } from '../plans/check-addon'
 import { imageSource } from '../plans/plan-network'
@@ -33,7 +33,7 @@ import { withResource } from '../tasks/with-resource'
 import { withTrackers } from '../tracking/with-trackers'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
-import { checkWrittenFiles, claimedOutputs, outputPaths } from '../training/check-files'
+import { checkWrittenFiles, listClaimedOutputs, outputPaths } from '../training/check-files'
 import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
@@ -77,6 +77,8 @@ export interface TrainReport {
   readonly skippedCropsOf?: readonly string[]
   /** With `skipBad`: images that could not be read and were left out of validations. */
   readonly skippedImages?: readonly string[]
+  /** With `skipBad`: masks that could not be read, and were left out with their images. */
+  readonly skippedMasks?: readonly string[]
   /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
@@ -104,14 +106,16 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   )
 }
 
-const datasetOf = (data: string | Dataset, option: string, part: SplitPart, options: DecodedTrainOptions): Outcome<Dataset> =>
-  typeof data === 'string' ? loadDataset(data, dataRulesOf(options, { option, part }), options.signal) : TE.right(data)
+const loadTrainingData = (data: string | Dataset, option: string, part: SplitPart, options: DecodedTrainOptions): Outcome<Dataset> =>
+  typeof data === 'string'
+    ? loadDataset(data, makeDataRules(options, { option, part, skipBad: options.skipBad }), options.signal)
+    : TE.right(data)
 
-const validationOf = (options: DecodedTrainOptions): Outcome<Dataset | number | undefined> => {
+const loadValidation = (options: DecodedTrainOptions): Outcome<Dataset | number | undefined> => {
   const { validation } = options
   return validation === undefined || typeof validation === 'number'
     ? TE.right(validation)
-    : datasetOf(validation, '--validation', 'validation', options)
+    : loadTrainingData(validation, '--validation', 'validation', options)
 }
 
 /** Reads the data, and loads the model for their classes. */
@@ -120,10 +124,10 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
     TE.chainFirstEitherK(() => checkOptions(options)),
-    TE.bind('resolution', () => TE.fromEither(resolutionOf(options))),
+    TE.bind('resolution', () => TE.fromEither(makeReading(options))),
     TE.chainFirst(() => checkFiles(options)),
-    TE.bind('dataset', () => datasetOf(options.data, '--data', 'train', options)),
-    TE.bind('validation', () => validationOf(options)),
+    TE.bind('dataset', () => loadTrainingData(options.data, '--data', 'train', options)),
+    TE.bind('validation', () => loadValidation(options)),
     TE.bind('setup', ({ dataset }) => pipe(resolveSetup(options, dataset.classes), TE.chainEitherK(requireLocalDevice))),
     TE.chainFirstEitherK(({ setup }) =>
       options.heatmap === undefined ? E.right(undefined) : checkHeatMapModel(options.heatmap, setup.model)
@@ -153,7 +157,8 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, weights, repeatedTiles } = trained
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, skippedMasks, weights, repeatedTiles } =
+    trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
     steps: loss.length,
@@ -161,7 +166,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ weights, cropBytes, repeatedTiles, skippedCrops, skippedCropsOf, skippedImages }),
+    ...present({ weights, cropBytes, repeatedTiles, skippedCrops, skippedCropsOf, skippedImages, skippedMasks }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }
@@ -237,7 +242,7 @@ const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
   return withLocks(
-    claimedOutputs(options),
+    listClaimedOutputs(options),
     notify,
     pipe(
       TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
@@ -264,7 +269,7 @@ const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
   )
 
 const trainByItself = (options: DecodedTrainOptions): Outcome<TrainReport> =>
-  options.shardRows
+  options.shardRows !== false
     ? TE.left(inputFailure('--shard-rows shares rows among the processes that mpirun starts, and this one is alone: start it with mpirun'))
     : pipe(checkedRequest(options), TE.chain(trainLocked))
 

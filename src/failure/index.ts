@@ -50,7 +50,7 @@ export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
 })
 
 /** A failure by something that nobody expected to be thrown. */
-export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${reasonOf(thrown)}`, thrown })
+export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${errorReason(thrown)}`, thrown })
 
 /** Stopped by the user while steps ran; `step` of them are complete. */
 export const interruptedFailure = (step: number, steps: number): Failure => ({
@@ -59,7 +59,7 @@ export const interruptedFailure = (step: number, steps: number): Failure => ({
 })
 
 /** Anything may be thrown, even what has no text. */
-const textOf = (thrown: unknown): string =>
+const thrownText = (thrown: unknown): string =>
   E.getOrElse(() => 'something without a text')(
     E.tryCatch(
       () => String(thrown),
@@ -81,8 +81,8 @@ export const collectFailures = <A>(results: readonly E.Either<Failure, A>[]): E.
 }
 
 /** The first line of what a library or the system threw, for use inside a sentence of ours. */
-export const reasonOf = (thrown: unknown): string => {
-  const text = thrown instanceof Error ? `${thrown.message}` : textOf(thrown)
+export const errorReason = (thrown: unknown): string => {
+  const text = thrown instanceof Error ? `${thrown.message}` : thrownText(thrown)
   // Of "ENOENT: no such file or directory, open '...'" only the middle is for people.
   const [, system] = /^E[A-Z]+: ([^,]+), /.exec(text) ?? []
   return system ?? text.trim().split('\n')[0]!.replace(/\.$/, '')

@@ -4,7 +4,7 @@ import { access, constants, open, readdir, readlink, realpath, rename, rm, stat 
 import { basename, dirname, join, resolve } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 
 /** Tells whether the process that a temporary name belongs to is still at work. */
 const isAlive = (pid: number): boolean => {
@@ -39,7 +39,7 @@ const syncFolder = async (path: string): Promise<void> => {
 export const writeFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
+    inputFailure(`${path}: cannot be written (${errorReason(thrown)})`)
 
 /** Returns the file that a path leads to, links followed, whether or not it exists. */
 export const resolveDestination = async (path: string): Promise<string> => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type Options, parse } from 'csv-parse/sync'
 import * as TE from 'fp-ts/TaskEither'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 
 /** A row of a CSV file, and the line, from 1, at which it ends. */
 export interface Row {
@@ -30,5 +30,5 @@ export const readCsvRows = (path: string, what: string, wanted: string): Outcome
       // csv-parse's types leave out what `info` changes.
       return parse(text, options) as unknown as readonly Row[]
     },
-    (thrown) => inputFailure(`the ${what} ${path} cannot be read: ${reasonOf(thrown)}`)
+    (thrown) => inputFailure(`the ${what} ${path} cannot be read: ${errorReason(thrown)}`)
   )

@@ -1,15 +1,15 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-const codeOf = (thrown: unknown): string | undefined => (thrown as NodeJS.ErrnoException).code
+const errorCode = (thrown: unknown): string | undefined => (thrown as NodeJS.ErrnoException).code
 
 /** Makes one folder, if it is not there; answers whether the folder that it is in is missing. */
 const makeOne = async (path: string): Promise<'made' | 'homeless'> => {
   try {
     await mkdir(path)
   } catch (thrown) {
-    if (codeOf(thrown) === 'ENOENT') return 'homeless'
-    if (codeOf(thrown) !== 'EEXIST') throw thrown
+    if (errorCode(thrown) === 'ENOENT') return 'homeless'
+    if (errorCode(thrown) !== 'EEXIST') throw thrown
     if (!(await stat(path)).isDirectory()) throw new Error('it is no folder')
   }
   return 'made'

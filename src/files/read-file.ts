@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type Failure, inputFailure, reasonOf } from '../failure'
+import { type Failure, inputFailure, errorReason } from '../failure'
 
 /**
  * The text of a file, without a byte order mark; `thing` says what it should be where it cannot be
@@ -10,7 +10,7 @@ import { type Failure, inputFailure, reasonOf } from '../failure'
 export const readText = (thing: string, path: string): E.Either<Failure, string> =>
   E.tryCatch(
     () => readFileSync(path, 'utf8').replace(/^\ufeff/, ''),
-    (thrown) => inputFailure(`the ${thing} ${path} cannot be read: ${reasonOf(thrown)}`)
+    (thrown) => inputFailure(`the ${thing} ${path} cannot be read: ${errorReason(thrown)}`)
   )
 
 /** The value that a file of JSON holds. */
@@ -20,7 +20,7 @@ export const readJson = (thing: string, path: string): E.Either<Failure, unknown
     E.chain((text) =>
       E.tryCatch(
         () => JSON.parse(text) as unknown,
-        (thrown) => inputFailure(`the ${thing} ${path} is no JSON: ${reasonOf(thrown)}`)
+        (thrown) => inputFailure(`the ${thing} ${path} is no JSON: ${errorReason(thrown)}`)
       )
     )
   )

@@ -33,9 +33,9 @@ const featureCodec = t.type({
 const withoutArea: readonly string[] = ['Point', 'MultiPoint', 'LineString', 'MultiLineString']
 
 /** The last position is the first again. */
-const ringOf = (line: readonly Position[]): Ring => Float64Array.from(line.slice(0, -1).flatMap(([x, y]) => [x, y]))
+const toRing = (line: readonly Position[]): Ring => Float64Array.from(line.slice(0, -1).flatMap(([x, y]) => [x, y]))
 
-const areasOf = (geometry: { readonly type: string }): E.Either<string, readonly (readonly (readonly Position[])[])[]> => {
+const decodeAreas = (geometry: { readonly type: string }): E.Either<string, readonly (readonly (readonly Position[])[])[]> => {
   if (geometry.type === 'Polygon')
     return E.map(({ coordinates }: t.TypeOf<typeof areaCodec>) => [coordinates])(decodeAs('polygon', areaCodec)(geometry))
   if (geometry.type === 'MultiPolygon')
@@ -43,22 +43,22 @@ const areasOf = (geometry: { readonly type: string }): E.Either<string, readonly
   return withoutArea.includes(geometry.type) ? E.right([]) : E.left(`its geometry is a ${geometry.type}: make it a Polygon`)
 }
 
-const nameOf = ({ properties }: t.TypeOf<typeof featureCodec>): string | undefined => {
+const findClassName = ({ properties }: t.TypeOf<typeof featureCodec>): string | undefined => {
   const found = properties?.classification
   return typeof found === 'object' ? found?.name : found
 }
 
-const polygonsOf = (value: unknown, place: string): E.Either<string, readonly DrawnPolygon[]> =>
+const decodePolygons = (value: unknown, place: string): E.Either<string, readonly DrawnPolygon[]> =>
   pipe(
     decodeAs('feature', featureCodec)(value),
     E.bindTo('feature'),
-    E.bind('areas', ({ feature }) => areasOf(feature.geometry)),
+    E.bind('areas', ({ feature }) => decodeAreas(feature.geometry)),
     E.map(({ feature, areas }) => {
-      const className = nameOf(feature)
+      const className = findClassName(feature)
       return areas.flatMap(([outer, ...holes]) =>
         outer === undefined
           ? []
-          : [{ ...(className === undefined ? {} : { className }), outer: ringOf(outer), holes: holes.map(ringOf), place }]
+          : [{ ...(className === undefined ? {} : { className }), outer: toRing(outer), holes: holes.map(toRing), place }]
       )
     }),
     E.mapLeft((fault) => `${place}: ${fault}`)
@@ -67,7 +67,7 @@ const polygonsOf = (value: unknown, place: string): E.Either<string, readonly Dr
 const collectionCodec = t.type({ features: t.readonlyArray(t.unknown) })
 
 /** The features of a collection, a list of them, or a single one. */
-const featuresOf = (value: unknown): E.Either<string, readonly unknown[]> => {
+const decodeFeatures = (value: unknown): E.Either<string, readonly unknown[]> => {
   if (Array.isArray(value)) return E.right(value)
   const { type, crs } = (value ?? {}) as { readonly type?: unknown; readonly crs?: unknown }
   if (crs !== undefined) return E.left('it has a coordinate system (crs), but places are in pixels of the image: store them in pixels')
@@ -85,13 +85,13 @@ export const decodeGeoJson = (text: string): E.Either<string, readonly DrawnPoly
   pipe(
     E.tryCatch(
       () => JSON.parse(text) as unknown,
-      (thrown) => `it is no JSON: ${(thrown as Error).message}`
+      (thrown) => `it is no JSON (${(thrown as Error).message}): store it anew`
     ),
-    E.chain(featuresOf),
+    E.chain(decodeFeatures),
     E.chain((features) =>
       pipe(
         features.map((feature, index) => [feature, `feature ${index + 1}`] as const),
-        E.traverseArray(([feature, place]) => polygonsOf(feature, place))
+        E.traverseArray(([feature, place]) => decodePolygons(feature, place))
       )
     ),
     E.map((polygons) => polygons.flat())

@@ -13,10 +13,10 @@ interface Shape {
   readonly corners: number[]
 }
 
-/** What is wrong, for who called the parser. */
+/** A fault of the file, which the parser throws to its caller. */
 class Fault extends Error {}
 
-const numberOf = (attributes: Attributes, name: string, line: number): number => {
+const parseNumber = (attributes: Attributes, name: string, line: number): number => {
   const text = attributes[name]
   if (text === undefined || text.trim() === '' || !Number.isFinite(Number(text)))
     throw new Fault(`line ${line}: ${name} is ${text === undefined ? 'missing' : `"${text}", which is no number`}`)
@@ -28,15 +28,15 @@ const withoutArea: readonly string[] = ['Dot', 'PointSet', 'Measurement', '3', '
 const areas: readonly string[] = ['Polygon', 'Rectangle', '0', '1']
 
 /** Hand-drawn lines often end where they began. */
-const ringOf = ({ corners }: Shape): Ring => {
+const toRing = ({ corners }: Shape): Ring => {
   const isClosed = corners.length > 2 && corners[0] === corners.at(-2) && corners[1] === corners.at(-1)
   return Float64Array.from(isClosed ? corners.slice(0, -2) : corners)
 }
 
-const polygonOf = (shape: Shape, holes: readonly Shape[]): DrawnPolygon => ({
+const toPolygon = (shape: Shape, holes: readonly Shape[]): DrawnPolygon => ({
   ...(shape.className === undefined ? {} : { className: shape.className }),
-  outer: ringOf(shape),
-  holes: holes.map(ringOf),
+  outer: toRing(shape),
+  holes: holes.map(toRing),
   place: shape.place
 })
 
@@ -70,12 +70,16 @@ const asapReader = (): Reader => {
         shape = { ...(className === undefined ? {} : { className }), kind: attributes.Type ?? '', isHole: false, place, corners: [] }
         places = []
       } else if (name === 'Coordinate' && shape !== undefined)
-        places.push({ order: numberOf(attributes, 'Order', line), x: numberOf(attributes, 'X', line), y: numberOf(attributes, 'Y', line) })
+        places.push({
+          order: parseNumber(attributes, 'Order', line),
+          x: parseNumber(attributes, 'X', line),
+          y: parseNumber(attributes, 'Y', line)
+        })
     },
     close: (name) => {
       if (name !== 'Annotation' || shape === undefined) return
       for (const { x, y } of places.sort((one, other) => one.order - other.order)) shape.corners.push(x, y)
-      if (checkKind(shape)) polygons.push(polygonOf(shape, []))
+      if (checkKind(shape)) polygons.push(toPolygon(shape, []))
       shape = undefined
     },
     polygons: () => polygons
@@ -100,7 +104,7 @@ const imageScopeReader = (): Reader => {
           corners: []
         }
       else if (name === 'Vertex' && shape !== undefined)
-        shape.corners.push(numberOf(attributes, 'X', line), numberOf(attributes, 'Y', line))
+        shape.corners.push(parseNumber(attributes, 'X', line), parseNumber(attributes, 'Y', line))
     },
     close: (name) => {
       if (name === 'Region' && shape !== undefined) {
@@ -109,7 +113,7 @@ const imageScopeReader = (): Reader => {
       }
       if (name !== 'Annotation') return
       const holes = shapes.filter(({ isHole }) => isHole)
-      for (const one of shapes) if (!one.isHole) polygons.push(polygonOf(one, holes))
+      for (const one of shapes) if (!one.isHole) polygons.push(toPolygon(one, holes))
     },
     polygons: () => polygons
   }
@@ -124,11 +128,12 @@ export const decodeAnnotationXml = (text: string): E.Either<string, readonly Dra
   const parser = new SaxesParser()
   let reader: Reader | undefined
   parser.on('error', ({ message }) => {
-    throw new Fault(`it is no XML: ${message}`)
+    throw new Fault(`it is no XML (${message.replace(/\.$/, '')}): store it anew`)
   })
   parser.on('opentag', ({ name, attributes }) => {
     reader ??= readers[name]?.()
-    if (reader === undefined) throw new Fault(`it begins with <${name}> and is no file of ASAP or ImageScope`)
+    if (reader === undefined)
+      throw new Fault(`it begins with <${name}> and is no file of ASAP or ImageScope: store it as one of these, or as GeoJSON`)
     reader.open(name, attributes, parser.line)
   })
   parser.on('closetag', ({ name }) => reader?.close(name))

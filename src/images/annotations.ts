@@ -3,11 +3,11 @@ import { extname } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { decodeAnnotationXml } from './annotation-xml'
 import { type AnnotationRules, type ClassList, classListText, ignoredLabel } from './class-list'
 import { decodeGeoJson } from './annotation-geojson'
-import { type DrawnPolygon, type PolygonMap, boundsOf, rankPolygon } from './paint-polygons'
+import { type DrawnPolygon, type PolygonMap, boundingBox, rankPolygon } from './paint-polygons'
 import { type Extent2, extentText } from './resolution'
 import { findSelfCrossing } from './self-crossing'
 
@@ -35,7 +35,7 @@ export const classNamesIn = (polygons: readonly DrawnPolygon[]): readonly string
 
 const placeText = (x: number, y: number): string => `x ${Number(x.toFixed(1))}, y ${Number(y.toFixed(1))}`
 
-const faultOf = ({ outer, holes }: DrawnPolygon): string | undefined => {
+const findFault = ({ outer, holes }: DrawnPolygon): string | undefined => {
   if ([outer, ...holes].some((ring) => ring.length < 6)) return 'has less than three corners: draw it again, or delete it'
   const crossing = findSelfCrossing([outer, ...holes])
   return crossing === undefined ? undefined : `crosses itself at ${placeText(crossing.x, crossing.y)}: draw it again there`
@@ -50,12 +50,12 @@ export const readAnnotations = (path: string): Outcome<readonly DrawnPolygon[]> 
         if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
         return readFile(path, 'utf8')
       },
-      (thrown) => inputFailure(`the annotations ${path} cannot be read: ${reasonOf(thrown)}`)
+      (thrown) => inputFailure(`the annotations ${path} cannot be read: ${errorReason(thrown)}; mend its path, or leave its row out`)
     ),
     TE.chainEitherK((text) => E.mapLeft(fail)(decoderFor(path)!(text.replace(/^\ufeff/, '')))),
     TE.chainEitherK(
       E.traverseArray((polygon) => {
-        const fault = faultOf(polygon)
+        const fault = findFault(polygon)
         return fault === undefined ? E.right(polygon) : E.left(fail(`${polygon.place}: the polygon ${fault}`))
       })
     )
@@ -66,7 +66,7 @@ export const readAnnotations = (path: string): Outcome<readonly DrawnPolygon[]> 
  * The polygons over an image of an extent, ranked by the class list. Refused are classes that the
  * list has not, and polygons that lie outside of the image.
  */
-export const polygonMapOf =
+export const makePolygonMap =
   (path: string, image: Extent2, { aliases, outside }: AnnotationRules) =>
   (polygons: readonly DrawnPolygon[]): E.Either<Failure, PolygonMap> => {
     const fail = (place: string, fault: string): E.Either<Failure, never> =>
@@ -87,7 +87,7 @@ export const polygonMapOf =
               ? `the polygon has no class: give it one, or a place to ${unclassified} in --class-names`
               : `the class "${className}" is none of ${classListText({ aliases })}: mend it, or add it to --class-names`
           )
-        const { left, top, right, bottom } = boundsOf(polygon.outer)
+        const { left, top, right, bottom } = boundingBox(polygon.outer)
         return right <= 0 || bottom <= 0 || left >= image.width || top >= image.height
           ? fail(
               place,
@@ -106,7 +106,7 @@ export const polygonMapOf =
   }
 
 /** The class of pixels in no polygon, by its name; they are ignored where none is given. */
-export const backgroundClassOf = (unannotated: string | undefined, { names }: Pick<ClassList, 'names'>): E.Either<Failure, number> => {
+export const findBackgroundClass = (unannotated: string | undefined, { names }: Pick<ClassList, 'names'>): E.Either<Failure, number> => {
   if (unannotated === undefined) return E.right(ignoredLabel)
   const found = names.indexOf(unannotated)
   return found < 0

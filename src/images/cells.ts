@@ -4,7 +4,7 @@ import type { Extent2 } from './resolution'
 const maxCells = 512
 
 /** Square cells over an image: blocks of so many pixels of an extent. */
-export interface Grid {
+export interface CellGrid {
   readonly extent: Extent2
   /** Pixels of the extent along a cell. */
   readonly block: number
@@ -13,19 +13,19 @@ export interface Grid {
 }
 
 /** The finest grid of an extent that has no more cells than `maxCells` along either side. */
-export const gridOf = ({ height, width }: Extent2): Grid => {
+export const finestGrid = ({ height, width }: Extent2): CellGrid => {
   const block = Math.ceil(Math.max(height, width) / maxCells)
   return { extent: { height, width }, block, rows: Math.ceil(height / block), columns: Math.ceil(width / block) }
 }
 
 /** Cells of a grid, from which crops are drawn: row by row, by their numbers. */
 export interface Cells {
-  readonly grid: Grid
+  readonly grid: CellGrid
   readonly numbers: Uint32Array
 }
 
 /** The cells that are marked, row by row. */
-export const cellsOf = (grid: Grid, marks: Uint8Array): Cells => ({
+export const markedCells = (grid: CellGrid, marks: Uint8Array): Cells => ({
   grid,
   numbers: Uint32Array.from(marks.keys()).filter((number) => marks[number] !== 0)
 })

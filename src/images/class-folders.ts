@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 import { extensionPattern, isHidden, isImage, isOtherImage } from './image-names'
 import { isSlideFolder, wholeImages } from './slide-parts'
 
@@ -21,7 +21,7 @@ interface Entries {
 }
 
 /** The names of folders and files in a folder, sorted. */
-export const entriesOf = async (folder: string): Promise<Entries> => {
+export const listEntries = async (folder: string): Promise<Entries> => {
   const entries = await readdir(folder, { withFileTypes: true })
   const areFolders = await Promise.all(entries.map((entry) => isFolder(folder, entry)))
   const namesWhere = (wanted: boolean): readonly string[] =>
@@ -59,9 +59,9 @@ export interface ClassFolders {
 export const readClassFolders = (path: string): Outcome<ClassFolders> =>
   TE.tryCatch(
     async () => {
-      const { folders: all, files: beside } = await entriesOf(path)
+      const { folders: all, files: beside } = await listEntries(path)
       const folders = all.filter((name) => !isHidden(name))
-      const classes = await Promise.all(folders.map((folder) => entriesOf(join(path, folder))))
+      const classes = await Promise.all(folders.map((folder) => listEntries(join(path, folder))))
       const images = await Promise.all(classes.map(({ files }, label) => wholeImages(join(path, folders[label]!), files)))
       const examples = images.flatMap((names, label) => {
         const origin = join(path, folders[label]!)
@@ -79,5 +79,5 @@ export const readClassFolders = (path: string): Outcome<ClassFolders> =>
       ])
       return { examples, classes: folders.length, names: folders, source: path, ...(leftOut === undefined ? {} : { leftOut }) }
     },
-    (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)
+    (thrown) => inputFailure(`the folder ${path} cannot be read: ${errorReason(thrown)}`)
   )

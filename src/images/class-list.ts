@@ -53,7 +53,7 @@ export const parseClassList = (entries: readonly string[], most: number): E.Eith
 }
 
 /** The classes of names that are found in files: in their order. */
-export const classListOf = (found: readonly string[]): ClassList => {
+export const makeClassList = (found: readonly string[]): ClassList => {
   const names = [...new Set(found)].sort()
   return { names, aliases: names.map((name, value) => ({ name, value })) }
 }

@@ -5,7 +5,7 @@ import type { Extent2 } from './resolution'
 export type CropPlacement = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
 
 /** The placement of a crop as it lies in the image, from the pixel at (top, left) on. */
-export const placedAt = (top: number, left: number): CropPlacement => ({
+export const placeUnflippedCrop = (top: number, left: number): CropPlacement => ({
   cropTop: top,
   cropLeft: left,
   flipHorizontal: false,

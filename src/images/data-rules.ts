@@ -18,6 +18,8 @@ export interface DataRules {
   readonly unannotated?: string | undefined
   /** The folder to which paths in the file are relative; the file's own where absent. */
   readonly root?: string | undefined
-  /** What names of images lack, such as `.svs`. */
+  /** The suffix that names of images lack, such as `.svs`. */
   readonly suffix?: string | undefined
+  /** Whether a row is left out, and counted, where its mask cannot be read. */
+  readonly skipBad?: boolean | undefined
 }

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, decoderCodec, fromZero, listOf, objectOr, path, text, whole } from '../options/codecs'
+import { predicateCodec, decoderCodec, fromZero, boundedList, objectOr, path, text, whole } from '../options/codecs'
 import { type AnnotationRules, type ClassAlias, ignoredLabel } from './class-list'
 import { type Dataset, type Example, labelKind } from './dataset'
 import { maxLabel } from './dataset-csv'
@@ -16,19 +16,19 @@ const aliasCodec = strictObject<ClassAlias>('a class', 'field', { name: text, va
 const annotationCodec = strictObject<AnnotationRules>(
   'an annotation',
   'field',
-  { aliases: listOf(aliasCodec), outside: whole(0, ignoredLabel) },
+  { aliases: boundedList(aliasCodec), outside: whole(0, ignoredLabel) },
   {}
 )
 const maskCodec = strictObject<Mask>(
   'a mask',
   'field',
-  { path, height: whole(1), width: whole(1), counts: listOf(whole(0), 256, 256) },
+  { path, height: whole(1), width: whole(1), counts: boundedList(whole(0), 256, 256) },
   { annotation: annotationCodec }
 )
 
 const finite = predicateCodec<number>('a number', Number.isFinite)
-const classSetCodec = strictObject<ClassSet>('a set of classes', 'field', { classes: listOf(whole(0, maxLabel)) }, {})
-const valuesCodec = strictObject<TargetValues>('values', 'field', { values: listOf(finite, 1) }, {})
+const classSetCodec = strictObject<ClassSet>('a set of classes', 'field', { classes: boundedList(whole(0, maxLabel)) }, {})
+const valuesCodec = strictObject<TargetValues>('values', 'field', { values: boundedList(finite, 1) }, {})
 
 /** An object by the field that only one kind has. */
 const labelObject = new t.Type<Exclude<Label, number>>(
@@ -56,8 +56,8 @@ const exampleCodec = strictObject<Example>(
 const fields = strictObject<Dataset>(
   'a dataset',
   'field',
-  { examples: listOf(exampleCodec, 1), classes: whole(1, maxClasses) },
-  { names: listOf(text), source: path, leftOut: text }
+  { examples: boundedList(exampleCodec, 1), classes: whole(1, maxClasses) },
+  { names: boundedList(text), source: path, leftOut: text, skippedMasks: boundedList(text) }
 )
 
 /** A dataset that `readDataset` gave, or one that was made like it. */

@@ -23,7 +23,7 @@ export interface CsvExample {
   readonly part?: SplitPart
 }
 
-/** What a data file holds, once it is checked. */
+/** The rows of a data file, once it is checked. */
 export interface DataFile {
   readonly rows: readonly CsvExample[]
   /** Names of classes, or of values, where the file or the class list has them. */
@@ -56,7 +56,7 @@ const plainColumns = (first: Row | undefined): Columns => {
   return { header: ['path', target], path: 0, target, places: [1], split: -1, weight: -1, tissue: -1 }
 }
 
-const columnsOf = (origin: string, header: readonly string[]): E.Either<Failure, Columns> => {
+const parseColumns = (origin: string, header: readonly string[]): E.Either<Failure, Columns> => {
   const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`${origin}: ${fault}`))
   const unknown = header.find((name) => !isKnown(name))
   if (unknown !== undefined)
@@ -205,27 +205,27 @@ const exampleReader = (csv: string, columns: Columns, rules: DataRules) => {
 }
 
 /** Names that the columns have, where the class list has none. */
-const namesOf = ({ target, header, places }: Columns, { classes }: DataRules): readonly string[] | undefined => {
+const listClassNames = ({ target, header, places }: Columns, { classes }: DataRules): readonly string[] | undefined => {
   if (target === 'values') return places.map((place) => nameAfterColon(header[place]!))
   if (classes !== undefined) return classes.names
   return target === 'classes' ? places.map((place) => nameAfterColon(header[place]!)) : undefined
 }
 
-const rowsOf = (csv: string, rows: readonly Row[], rules: DataRules): E.Either<Failure, DataFile> => {
+const decodeRows = (csv: string, rows: readonly Row[], rules: DataRules): E.Either<Failure, DataFile> => {
   const [first, ...others] = rows
   const isHeader = first?.record.includes('path') ?? false
   return pipe(
-    isHeader ? columnsOf(`${csv} line ${first!.info.lines}`, first!.record) : E.right(plainColumns(first)),
+    isHeader ? parseColumns(`${csv} line ${first!.info.lines}`, first!.record) : E.right(plainColumns(first)),
     E.bindTo('columns'),
     E.bind('examples', ({ columns }) => E.traverseArray(exampleReader(csv, columns, rules))(isHeader ? others : rows)),
     E.map(({ columns, examples }) => {
-      const names = namesOf(columns, rules)
+      const names = listClassNames(columns, rules)
       return { rows: examples, ...(names === undefined ? {} : { names }) }
     })
   )
 }
 
-/** What data may be, for sentences. */
+/** The forms that data may have, for sentences. */
 export const dataForms =
   'a CSV of path,label or path,mask rows, a folder with one folder of images a class, or one with the folders images and masks'
 
@@ -236,4 +236,4 @@ export const dataForms =
 export const readDataFile =
   (csv: string, rules: DataRules): Outcome<DataFile> =>
   async () =>
-    E.chain((rows: readonly Row[]) => rowsOf(csv, rows, rules))(await readCsvRows(csv, 'data file', dataForms)())
+    E.chain((rows: readonly Row[]) => decodeRows(csv, rows, rules))(await readCsvRows(csv, 'data file', dataForms)())

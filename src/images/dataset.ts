@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
 import { ignoredLabel } from './class-list'
-import { type Label, type LabelKind, isMask, kindOf } from './labels'
+import { type Label, type LabelKind, isMask, getLabelKind } from './labels'
 import { type Mask, largestClass } from './masks'
 
 /** An image file, and what is known of it. */
@@ -30,11 +30,13 @@ export interface Dataset {
   readonly source?: string
   /** A sentence on images in the folder, or rows of the file, that are not read. */
   readonly leftOut?: string
+  /** Masks that cannot be read, whose rows were left out as was asked. */
+  readonly skippedMasks?: readonly string[]
 }
 
 /** The kind of all labels of a dataset; undefined where they differ. */
 export const labelKind = ({ examples }: Pick<Dataset, 'examples'>): LabelKind | undefined => {
-  const [kind, ...others] = new Set(examples.map(({ label }) => kindOf(label)))
+  const [kind, ...others] = new Set(examples.map(({ label }) => getLabelKind(label)))
   return others.length === 0 ? kind : undefined
 }
 
@@ -45,11 +47,11 @@ export const imageLabels = ({ examples }: Pick<Dataset, 'examples'>): readonly n
 }
 
 /** The masks of a dataset, in its order. */
-export const masksOf = ({ examples }: Pick<Dataset, 'examples'>): readonly Mask[] =>
+export const listMasks = ({ examples }: Pick<Dataset, 'examples'>): readonly Mask[] =>
   examples.flatMap(({ label }) => (isMask(label) ? [label] : []))
 
 /** The largest class in a label; -1 where there is none. */
-export const largestLabelOf = (label: Label): number => {
+export const largestLabel = (label: Label): number => {
   if (typeof label === 'number') return label
   if (isMask(label)) return largestClass(label)
   return 'classes' in label ? Math.max(-1, ...label.classes) : -1
@@ -58,7 +60,7 @@ export const largestLabelOf = (label: Label): number => {
 const isClass = (value: number): boolean => Number.isInteger(value) && value >= 0
 
 /** The first class of a label that is no class at all. */
-const noClassOf = (label: Label): number | undefined => {
+const findInvalidClass = (label: Label): number | undefined => {
   if (typeof label === 'number') return isClass(label) ? undefined : label
   return !isMask(label) && 'classes' in label ? label.classes.find((one) => !isClass(one)) : undefined
 }
@@ -67,10 +69,10 @@ const noClassOf = (label: Label): number | undefined => {
 export const checkLabels =
   (classes: number) =>
   (dataset: Dataset): E.Either<Failure, Dataset> => {
-    const none = dataset.examples.find(({ label }) => noClassOf(label) !== undefined)
+    const none = dataset.examples.find(({ label }) => findInvalidClass(label) !== undefined)
     if (none !== undefined)
-      return E.left(inputFailure(`${none.origin}: the label ${String(noClassOf(none.label))} is not an integer from 0 upwards`))
-    const wrong = dataset.examples.find(({ label }) => largestLabelOf(label) >= classes)
+      return E.left(inputFailure(`${none.origin}: the label ${String(findInvalidClass(none.label))} is not an integer from 0 upwards`))
+    const wrong = dataset.examples.find(({ label }) => largestLabel(label) >= classes)
     if (wrong === undefined) return E.right(dataset)
     const range = `out of range: the model's classes are 0 to ${classes - 1}`
     const { origin, label } = wrong
@@ -78,7 +80,7 @@ export const checkLabels =
       inputFailure(
         isMask(label)
           ? `${origin}: the mask ${label.path} holds the class ${largestClass(label)}, ${range}, and ${ignoredLabel} is ignored`
-          : `${origin}: the label ${largestLabelOf(label)} is ${range}`
+          : `${origin}: the label ${largestLabel(label)} is ${range}`
       )
     )
   }

@@ -2,7 +2,7 @@ import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { ElementType, MappedPixels } from '../../native'
+import type { PixelType, MappedPixels } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ImageHeader, decodeFailure, readHeader } from './image-header'
 import { levelOptions, sharpOptions } from './sharp-options'
@@ -22,7 +22,7 @@ export interface DecodedImage {
   readonly height: number
   readonly width: number
   readonly channels: number
-  readonly elementType: ElementType
+  readonly elementType: PixelType
 }
 
 /** Larger images are unpacked on disk. */
@@ -41,7 +41,7 @@ const maxUpscaledBytes = 2 ** 28
  * The size that an image takes so that `least` fits into it, its proportions kept; images that are
  * large enough stay as they are. A thin one that would grow beyond bounds is refused.
  */
-export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.Either<Failure, Extent2> => {
+export const computeUpscaledExtent = (path: string, image: Extent2, least: Extent2): E.Either<Failure, Extent2> => {
   const scale = Math.max(1, least.height / image.height, least.width / image.width)
   if (scale === 1) return E.right(image)
   const wanted = {
@@ -121,7 +121,7 @@ export const decodeImage = (
       : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
   const decodeColours = (header: ImageHeader): Outcome<DecodedImage> =>
     pipe(
-      TE.fromEither(upscaledExtent(`the image ${path}`, header, least)),
+      TE.fromEither(computeUpscaledExtent(`the image ${path}`, header, least)),
       TE.chain((wanted) => {
         const bytes = decodedBytes(wanted)
         const pixels: Outcome<DecodedImage['pixels']> =

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import { type DecodedImage, decodeImage, upscaledExtent, maxBytesInMemory, decodedBytes } from './decode-image'
+import { type DecodedImage, decodeImage, computeUpscaledExtent, maxBytesInMemory, decodedBytes } from './decode-image'
 import { ignoredLabel } from './class-list'
 import { readHeader } from './image-header'
 import { tap } from '../tasks/tap'
@@ -24,7 +24,7 @@ interface Cache<A> {
  * Values by path, the least recently used dropped first when together they exceed `limitBytes`; one
  * that is larger by itself is not held.
  */
-const cacheOf = <A>(limitBytes: number): Cache<A> => {
+const makeCache = <A>(limitBytes: number): Cache<A> => {
   const held = new Map<string, { readonly bytes: number; readonly value: A }>()
   let heldBytes = 0
   const drop = (path: string): void => {
@@ -60,7 +60,7 @@ const cacheOf = <A>(limitBytes: number): Cache<A> => {
 
 /** Decoded masks by path, as large as their images. */
 export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path: string) => Outcome<ClassMap>) => {
-  const cache = cacheOf<ClassMap>(limitBytes)
+  const cache = makeCache<ClassMap>(limitBytes)
   const decode = (path: string): Outcome<ClassMap> =>
     pipe(
       decodeMask(path, least),
@@ -77,7 +77,7 @@ const maxPolygonBytes = 2 ** 28
 
 /** Polygons over images, by the path of their file. */
 export const annotationCache = (limitBytes = maxPolygonBytes): ((mask: Mask) => Outcome<PolygonMap>) => {
-  const cache = cacheOf<PolygonMap>(limitBytes)
+  const cache = makeCache<PolygonMap>(limitBytes)
   return (mask) => async () => {
     const key = `${mask.path} ${extentText(mask)}`
     const found = cache.get(key)
@@ -104,19 +104,19 @@ export const imageCache = (
   limitBytes = maxBytesInMemory,
   reading: Reading = finest
 ): ((path: string) => Outcome<DecodedImage>) => {
-  const inMemory = cacheOf<DecodedImage>(limitBytes)
+  const inMemory = makeCache<DecodedImage>(limitBytes)
   let onDisk: Cache<DecodedImage> | undefined
   const openDisk = (bytes: number): Outcome<Cache<DecodedImage>> =>
     pipe(
       freeBytes,
-      TE.map((free) => (onDisk ??= cacheOf(Math.max(bytes, diskShare * free))))
+      TE.map((free) => (onDisk ??= makeCache(Math.max(bytes, diskShare * free))))
     )
   const bytesOf = (path: string): Outcome<number> =>
     pipe(
       readHeader(path, reading),
       TE.chainEitherK((header) =>
         pipe(
-          upscaledExtent(`the image ${path}`, header, least),
+          computeUpscaledExtent(`the image ${path}`, header, least),
           E.map((extent) => decodedBytes(extent, header.samples))
         )
       )

@@ -4,15 +4,15 @@ import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { type Slide, openSlide } from '../../native'
 import { associatedImages } from './associated-images'
 import { readFileStart } from './file-start'
-import { formatOf, isDicom, isMirax, isSlide, otherFormatOf, startBytes } from './slide-format'
+import { detectSlideFormat, isDicom, isMirax, isSlide, detectOtherFormat, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
 import { type GroundTransform, groundAt } from './ground-transform'
-import { type Extent2, type View, finest, viewOf } from './resolution'
+import { type Extent2, type View, finest, chooseLevel } from './resolution'
 import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
 import { findColourFault } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
@@ -33,11 +33,11 @@ export interface ImageHeader extends Extent2 {
   readonly hasPlanes?: boolean
   /** True if there is a channel beside the colours, which is dropped. */
   readonly hasAlpha: boolean
-  /** As in EXIF, 1 where there is none; not applied. */
+  /** The orientation as EXIF numbers it, 1 where there is none; it is not applied. */
   readonly orientation: number
   /** What sharp calls the colours of a file that it decodes, such as `grey16`. */
   readonly colourSpace?: string
-  /** Of a slide that OpenSlide reads. */
+  /** The slide, of a file that OpenSlide reads. */
   readonly slide?: Slide
   /** Where the view lies on the ground; absent where the file does not say it. */
   readonly ground?: GroundTransform
@@ -46,14 +46,14 @@ export interface ImageHeader extends Extent2 {
 const readFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
+    inputFailure(`the image ${path} cannot be read: ${errorReason(thrown)}`)
 
 /** The failure, of code `input`, of an image whose header can be read but whose pixels cannot. */
 export const decodeFailure =
   (path: string) =>
   (thrown: unknown): Failure => {
     const failure = readFailure(path)(thrown)
-    const isGone = /is missing/.test(reasonOf(thrown))
+    const isGone = /is missing/.test(errorReason(thrown))
     return isGone ? failure : inputFailure(`${failure.message}; it is cut or damaged, so store it anew or leave it out`)
   }
 
@@ -70,13 +70,16 @@ const noHeader = /^Input file (?:contains unsupported|has corrupt)/
 const headerFailure =
   (path: string, { directories, start }: Start) =>
   (thrown: unknown): Failure => {
-    if (!noHeader.test(reasonOf(thrown)) || directories.length > 0) return readFailure(path)(thrown)
+    if (!noHeader.test(errorReason(thrown))) return readFailure(path)(thrown)
     const fail = (fault: string): Failure => inputFailure(`the image ${path} cannot be read: ${fault}, or leave it out`)
-    const format = formatOf(start)
+    // Directories can be read, and hold what the decoder refuses, such as a side of 4,000,000,000.
+    if (directories.length > 0)
+      return fail(`${errorReason(thrown).replace(/\.$/, '')}; its header is damaged, or says what no decoder here reads; store it anew`)
+    const format = detectSlideFormat(start)
     if (start === '') return fail('it is empty; store it anew')
     if (format !== undefined) return fail(`it begins as a ${format}, but is cut or damaged in its header; store it anew`)
     if (isDicom(start)) return fail('it is DICOM, which OpenSlide 4 reads; install that')
-    const other = otherFormatOf(start)
+    const other = detectOtherFormat(start)
     const fault = other === undefined ? 'it is of no format that is read' : `it is ${other}, which is not read`
     return fail(`${fault} (docs/images.md); store it as PNG, JPEG, TIFF or WebP`)
   }
@@ -116,14 +119,14 @@ const checkColours = (path: string, [first]: readonly TiffDirectory[]): E.Either
   return fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}`))
 }
 
-const headerOf = (path: string, { metadata, directories }: Found, reading: Reading): E.Either<Failure, ImageHeader> => {
+const makeHeader = (path: string, { metadata, directories }: Found, reading: Reading): E.Either<Failure, ImageHeader> => {
   const { height, width, pages = 1, orientation = 1, hasAlpha, channels, space } = metadata
   const [first, ...smaller] = tiffLevels(directories)
   const ground = directories[0]?.ground
   // What the decoder says of the first page counts.
   const levels = [{ ...first, page: 0, height, width }, ...smaller]
   return pipe(
-    viewOf(path, levels, tiffMicronsPerPixel(directories), reading),
+    chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading),
     E.bindTo('view'),
     E.bind('stored', () => storedSamples(path, metadata, reading)),
     E.map(({ view, stored }) => ({
@@ -143,7 +146,7 @@ const headerOf = (path: string, { metadata, directories }: Found, reading: Readi
 }
 
 /** The header of a TIFF whose values are read as they are stored, in tiles or strips. */
-const storedHeaderOf = (
+const makeStoredHeader = (
   path: string,
   { directories, planes }: { readonly directories: readonly TiffDirectory[]; readonly planes: readonly TiffDirectory[] },
   reading: Reading
@@ -155,7 +158,7 @@ const storedHeaderOf = (
   const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
   const pagesRead = Math.max(1, planes.length) + smaller.filter(({ subDirectory }) => subDirectory === undefined).length
   return pipe(
-    viewOf(path, levels, tiffMicronsPerPixel(directories), reading),
+    chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading),
     E.bindTo('view'),
     E.bind('samples', () => storedTiffSamples(path, { ...first, channels: Math.max(first.channels, planes.length) }, reading)),
     E.map(({ view, samples }) => ({
@@ -178,7 +181,7 @@ const decodedHeader = (path: string, found: Start, reading: Reading): Outcome<Im
   pipe(
     TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), headerFailure(path, found)),
     TE.chainFirstEitherK((metadata) => checkSamples(path, metadata)),
-    TE.chainEitherK((metadata) => headerOf(path, { metadata, directories: found.directories }, reading))
+    TE.chainEitherK((metadata) => makeHeader(path, { metadata, directories: found.directories }, reading))
   )
 
 /** The header of a slide that OpenSlide reads, with its levels. */
@@ -190,7 +193,7 @@ const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHea
       // It answers any window: tiles are what is read at a time where all of it is.
       const levels = slide.levels.map((extent, page) => ({ ...extent, page, tile: { height: 256, width: 256 } }))
       return pipe(
-        viewOf(path, levels, slide.micronsPerPixel, reading),
+        chooseLevel(path, levels, slide.micronsPerPixel, reading),
         E.map((view): ImageHeader => ({
           height: view.height,
           width: view.width,
@@ -218,7 +221,7 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
       TE.chainEitherK(() => omePlanes(path, directories)),
       TE.chain((planes) =>
         first !== undefined && (planes.length > 0 || isStoredTiff(first, reading))
-          ? TE.fromEither(storedHeaderOf(path, { directories, planes }, reading))
+          ? TE.fromEither(makeStoredHeader(path, { directories, planes }, reading))
           : decodedHeader(path, { directories, start }, reading)
       )
     )

@@ -17,14 +17,14 @@ const otherExtensions: ReadonlySet<string> = new Set(
     .map((name) => `.${name}`)
 )
 
-const extensionOf = (name: string): string => extname(name).toLowerCase()
+const lowerExtension = (name: string): string => extname(name).toLowerCase()
 
 /** Tells whether a file is an image that is read, by its name. */
-export const isImage = (name: string): boolean => imageExtensions.includes(extensionOf(name))
+export const isImage = (name: string): boolean => imageExtensions.includes(lowerExtension(name))
 /** Tells whether a file is an image of a format that is not read, by its name. */
-export const isOtherImage = (name: string): boolean => otherExtensions.has(extensionOf(name))
+export const isOtherImage = (name: string): boolean => otherExtensions.has(lowerExtension(name))
 /** `*.tif` of a name that ends so. */
-export const extensionPattern = (name: string): string => `*${extensionOf(name)}`
+export const extensionPattern = (name: string): string => `*${lowerExtension(name)}`
 
 /**
  * Tells whether a name is hidden: what editors make beside folders of classes (.ipynb_checkpoints)

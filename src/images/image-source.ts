@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { ElementType } from '../../native'
+import type { PixelType } from '../../native'
 import type { Outcome } from '../failure'
 import { type ImageHeader, readHeader } from './image-header'
 import { type ReadWindow, windowReader } from './image-windows'
@@ -12,7 +12,7 @@ export interface ImageSource {
   readonly path: string
   readonly header: ImageHeader
   readonly channels: number
-  readonly elementType: ElementType
+  readonly elementType: PixelType
   /** Absent where the file has no tiles at that level, and so is decoded whole. */
   readonly read?: ReadWindow
 }

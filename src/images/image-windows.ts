@@ -1,12 +1,12 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import type { ImageHeader } from './image-header'
 import { levelOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
-import { type ResampledAxis, resampleWindow, storedSpan } from './resample'
+import { type ImageAxis, resampleWindow, storedSpan } from './resample'
 import { isStored } from './resolution'
 import { type Samples, asBytes, asElements, newElements, pixelBytes } from './samples'
 import { readBands } from './band-windows'
@@ -34,7 +34,7 @@ const windowFailure =
   (thrown: unknown): Failure => {
     const where = `rows ${spanText(top, height)}, columns ${spanText(left, width)}`
     const ofLevel = levels.length > 1 ? ` of level ${levels.indexOf(level)}` : ''
-    const [reason] = reasonOf(thrown).split('\n')
+    const [reason] = errorReason(thrown).split('\n')
     return inputFailure(
       `the image ${path} cannot be read at ${where}${ofLevel}: ${reason}; it is cut or damaged there, so store it anew or leave it out`
     )
@@ -44,8 +44,8 @@ const windowFailure =
 const readResampled = (
   read: ReadWindow,
   samples: Samples,
-  rows: ResampledAxis,
-  columns: ResampledAxis,
+  rows: ImageAxis,
+  columns: ImageAxis,
   window: ImageWindow
 ): Outcome<Uint8Array> => {
   const { top, left, height, width } = window

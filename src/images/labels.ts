@@ -17,13 +17,13 @@ export type Label = number | ClassSet | TargetValues | Mask
 export type LabelKind = 'class' | 'class-set' | 'values' | 'mask'
 
 /** The kind of a label. */
-export const kindOf = (label: Label): LabelKind =>
+export const getLabelKind = (label: Label): LabelKind =>
   typeof label === 'number' ? 'class' : 'classes' in label ? 'class-set' : 'values' in label ? 'values' : 'mask'
 
 /** Tells whether a label is a mask, of each pixel's class. */
-export const isMask = (label: Label): label is Mask => kindOf(label) === 'mask'
+export const isMask = (label: Label): label is Mask => getLabelKind(label) === 'mask'
 
-/** What sentences call the labels of a kind. */
+/** The words for labels of each kind in sentences. */
 export const labelNames: { readonly [K in LabelKind]: string } = {
   class: 'labels',
   'class-set': 'sets of labels',

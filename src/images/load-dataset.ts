@@ -4,13 +4,13 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
 import { inParallel } from '../tasks/in-parallel'
-import { classNamesIn, isAnnotationName, backgroundClassOf, readAnnotations } from './annotations'
+import { classNamesIn, isAnnotationName, findBackgroundClass, readAnnotations } from './annotations'
 import { type ClassFolders, readClassFolders } from './class-folders'
-import { type AnnotationRules, type ClassList, classListOf, classListText, findClass, ignoredLabel } from './class-list'
+import { type AnnotationRules, type ClassList, makeClassList, classListText, findClass, ignoredLabel } from './class-list'
 import type { DataRules } from './data-rules'
-import { type Dataset, type Example, largestLabelOf } from './dataset'
+import { type Dataset, type Example, largestLabel } from './dataset'
 import { type CsvExample, type DataFile, readDataFile, dataForms } from './dataset-csv'
-import { readHeader } from './image-header'
+import { type ImageHeader, readHeader } from './image-header'
 import { inspectAnnotations } from './inspect-annotations'
 import { readMaskFolders } from './mask-folders'
 import { type Mask, inspectMask } from './masks'
@@ -31,30 +31,16 @@ const checkExists = ({ path, origin }: Pick<Example, 'path' | 'origin'>): Outcom
         await access(path, constants.R_OK)
         return stat(path)
       },
-      () => inputFailure(`${origin}: the image ${path} does not exist or may not be read`)
+      () =>
+        inputFailure(
+          `${origin}: the image ${path} does not exist or may not be read: mend the path (--root and --suffix complete it), or leave the row out`
+        )
     ),
     TE.chainEitherK((found) =>
-      found.isFile() ? E.right(undefined) : E.left(inputFailure(`${origin}: the image ${path} is no ordinary file`))
+      found.isFile()
+        ? E.right(undefined)
+        : E.left(inputFailure(`${origin}: the image ${path} is no ordinary file: mend the path, or leave it out`))
     )
-  )
-
-/** Masks are opened at once, to see that they fit their images, at one of their levels. */
-const inspect = (image: string, mask: string, origin: string, rules: AnnotationRules | undefined): Outcome<Mask> =>
-  pipe(
-    checkExists({ path: image, origin }),
-    TE.chain(() => readHeader(image)),
-    TE.bindTo('header'),
-    TE.bind('found', ({ header }) =>
-      TE.mapLeft(foundAt(origin))(
-        rules !== undefined && isAnnotationName(mask) ? inspectAnnotations(mask, header, rules) : inspectMask(mask)
-      )
-    ),
-    TE.filterOrElse(
-      ({ header, found }) => header.levels.some((level) => extentText(level) === extentText(found)),
-      ({ header, found }) =>
-        inputFailure(`${origin}: the mask ${mask} is ${extentText(found)} but its image is ${extentText(header)}: give each image its own`)
-    ),
-    TE.map(({ found }) => found)
   )
 
 /** Masks are decoded, each in a thread of its own: more at once would only take more memory. */
@@ -80,7 +66,7 @@ const annotatedClasses = (
   const read = ({ label, origin }: MaskedRow): Outcome<readonly string[]> =>
     pipe(readAnnotations(label.maskPath), TE.bimap(foundAt(origin), classNamesIn))
   return TE.map((names: readonly (readonly string[])[]) =>
-    classListOf([...names.flat(), ...(unannotated === undefined ? [] : [unannotated])])
+    makeClassList([...names.flat(), ...(unannotated === undefined ? [] : [unannotated])])
   )(each(annotated, read, signal))
 }
 
@@ -96,7 +82,7 @@ const rulesFor = (rows: readonly CsvExample[], rules: DataRules, signal: AbortSi
     return pipe(
       annotatedClasses(annotated, rules, signal),
       TE.chainEitherK((list) =>
-        E.map((outside: number) => ({ list, annotation: { aliases: list.aliases, outside } }))(backgroundClassOf(rules.unannotated, list))
+        E.map((outside: number) => ({ list, annotation: { aliases: list.aliases, outside } }))(findBackgroundClass(rules.unannotated, list))
       )
     )
   return rules.unannotated === undefined || rows.some(isMasked)
@@ -104,15 +90,83 @@ const rulesFor = (rows: readonly CsvExample[], rules: DataRules, signal: AbortSi
     : TE.left(inputFailure(`--unannotated ${rules.unannotated} is for masks of polygons, which ${rules.option} has not: leave it out`))
 }
 
+/** A row without a mask, since its file cannot be read. */
+interface UnreadMask {
+  readonly maskPath: string
+  readonly failure: Failure
+}
+
+const isUnread = (row: Mask | Example | UnreadMask): row is UnreadMask => 'failure' in row
+
+const checkExtent =
+  (origin: string, image: ImageHeader) =>
+  (mask: Mask): E.Either<Failure, Mask> =>
+    image.levels.some((level) => extentText(level) === extentText(mask))
+      ? E.right(mask)
+      : E.left(
+          inputFailure(
+            `${origin}: the mask ${mask.path} is ${extentText(mask)} but its image is ${extentText(image)}: give each image its own`
+          )
+        )
+
+/** Masks are opened at once, to see that they fit their images, at one of their levels. */
+const inspect = (
+  { path, origin, label: { maskPath } }: Pick<MaskedRow, 'path' | 'origin' | 'label'>,
+  annotated: Annotated | undefined,
+  skipBad: boolean
+): Outcome<Mask | UnreadMask> =>
+  pipe(
+    checkExists({ path, origin }),
+    TE.chain(() => readHeader(path)),
+    TE.chain((header) => {
+      const isAnnotation = annotated !== undefined && isAnnotationName(maskPath)
+      const inspected = isAnnotation ? inspectAnnotations(maskPath, header, annotated.annotation) : inspectMask(maskPath)
+      return pipe(
+        inspected,
+        TE.mapLeft(foundAt(origin)),
+        TE.matchE(
+          (failure): Outcome<Mask | UnreadMask> =>
+            skipBad && !isAnnotation && failure.code === 'input' ? TE.right({ maskPath, failure }) : TE.left(failure),
+          (mask) => TE.fromEither(checkExtent(origin, header)(mask))
+        )
+      )
+    })
+  )
+
 const exampleOf =
-  (annotated: Annotated | undefined) =>
-  (row: CsvExample): Outcome<Example> => {
+  (annotated: Annotated | undefined, skipBad = false) =>
+  (row: CsvExample): Outcome<Example | UnreadMask> => {
     const { path, origin, weight, tissue } = row
     const rest = { path, origin, ...(weight === undefined ? {} : { weight }), ...(tissue === undefined ? {} : { tissue }) }
     const { label } = row
     if (typeof label !== 'object' || !('maskPath' in label)) return TE.right({ ...rest, label })
-    return TE.map((mask: Mask): Example => ({ ...rest, label: mask }))(inspect(path, label.maskPath, origin, annotated?.annotation))
+    return TE.map((mask: Mask | UnreadMask) => (isUnread(mask) ? mask : { ...rest, label: mask }))(
+      inspect({ path, origin, label }, annotated, skipBad)
+    )
   }
+
+interface Inspected extends Pick<Dataset, 'leftOut' | 'skippedMasks'> {
+  readonly examples: readonly Example[]
+}
+
+/** The rows whose masks can be read, and a sentence on the others; a failure where none can. */
+const withoutUnread = (
+  path: string,
+  found: readonly (Example | UnreadMask)[],
+  leftOut: string | undefined
+): E.Either<Failure, Inspected> => {
+  const [examples, unread] = [found.flatMap((row) => (isUnread(row) ? [] : [row])), found.filter(isUnread)]
+  const failures = collectFailures(unread.map(({ failure }) => E.left(failure)))
+  if (E.isRight(failures)) return E.right({ examples, ...(leftOut === undefined ? {} : { leftOut }) })
+  if (examples.length === 0) return failures
+  const rows = unread.length === 1 ? 'row whose mask' : 'rows whose masks'
+  const sentence = `${path}: left out ${unread.length === 1 ? 'is' : 'are'} ${unread.length} ${rows} cannot be read (${failures.left.message})`
+  return E.right({
+    examples,
+    leftOut: leftOut === undefined ? sentence : `${leftOut}; ${sentence}`,
+    skippedMasks: unread.map(({ maskPath }) => maskPath)
+  })
+}
 
 /** The rows that count, and a sentence on those that do not. */
 const rowsOfPart = (
@@ -128,11 +182,11 @@ const rowsOfPart = (
     : { rows: wanted, leftOut: `${path}: left out are ${rows.length - wanted.length} rows whose split is ${others.join(' or ')}` }
 }
 
-const classesOf = ({ names }: DataFile, list: ClassList | undefined, examples: readonly Example[]): number =>
-  list?.names.length ?? names?.length ?? examples.reduce((most, { label }) => Math.max(most, largestLabelOf(label) + 1), 0)
+const countClasses = ({ names }: DataFile, list: ClassList | undefined, examples: readonly Example[]): number =>
+  list?.names.length ?? names?.length ?? examples.reduce((most, { label }) => Math.max(most, largestLabel(label) + 1), 0)
 
 /** The examples of rows, their masks looked at. */
-const datasetOf = (
+const makeDataset = (
   path: string,
   file: DataFile,
   { rows, leftOut }: ReturnType<typeof rowsOfPart>,
@@ -142,23 +196,19 @@ const datasetOf = (
   pipe(
     rulesFor(rows, rules, signal),
     TE.bindTo('annotated'),
-    TE.bind('examples', ({ annotated }) => each(rows, exampleOf(annotated), signal)),
-    TE.map(({ annotated, examples }): Dataset => {
+    TE.bind('found', ({ annotated }) => each(rows, exampleOf(annotated, rules.skipBad), signal)),
+    TE.bind('inspected', ({ found }) => TE.fromEither(withoutUnread(path, found, leftOut))),
+    TE.map(({ annotated, inspected }): Dataset => {
       const names = annotated?.list.names ?? file.names ?? rules.classes?.names
-      return {
-        examples,
-        classes: classesOf(file, annotated?.list ?? rules.classes, examples),
-        source: path,
-        ...(names === undefined ? {} : { names }),
-        ...(leftOut === undefined ? {} : { leftOut })
-      }
+      const classes = countClasses(file, annotated?.list ?? rules.classes, inspected.examples)
+      return { ...inspected, classes, source: path, ...(names === undefined ? {} : { names }) }
     })
   )
 
 const readCsv = (path: string, rules: DataRules, signal: AbortSignal | undefined): Outcome<Dataset> =>
   pipe(
     readDataFile(path, rules),
-    TE.chain((file) => datasetOf(path, file, rowsOfPart(path, file.rows, rules), rules, signal))
+    TE.chain((file) => makeDataset(path, file, rowsOfPart(path, file.rows, rules), rules, signal))
   )
 
 /** The folders' images in the order of a class list, of which each folder must be one. */
@@ -192,7 +242,7 @@ const readFolder = (path: string, rules: DataRules, signal: AbortSignal | undefi
   return pipe(
     readMaskFolders(path),
     TE.chain((rows) => {
-      if (rows !== undefined) return datasetOf(path, { rows }, { rows }, rules, signal)
+      if (rows !== undefined) return makeDataset(path, { rows }, { rows }, rules, signal)
       return unannotated === undefined
         ? TE.chainEitherK((folders: ClassFolders) => inClassList(folders, classes))(readClassFolders(path))
         : refuse('unannotated')

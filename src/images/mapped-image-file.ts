@@ -8,7 +8,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type DiskBuffer, type MappedPixels, mapBuffer, mapPixels } from '../../native'
 import { cacheFolder } from '../files/cache-folder'
-import { type Failure, type Outcome, deviceFailure, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, deviceFailure, inputFailure, errorReason } from '../failure'
 import { makeFolder } from '../files/make-folder'
 import { removeAbandoned } from '../files/atomic-write'
 
@@ -62,7 +62,7 @@ const openFolder = (): Promise<string> => {
 }
 
 const cacheFailure = (thrown: unknown): Failure =>
-  inputFailure(`${cacheFolder()}: cannot be used (${reasonOf(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
+  inputFailure(`${cacheFolder()}: cannot be used (${errorReason(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
 
 const folder: Outcome<string> = TE.tryCatch(openFolder, cacheFailure)
 
@@ -115,8 +115,8 @@ export const diskBuffer = (what: string, bytes: number): Outcome<DiskBuffer> =>
     )
   )
 
-/** So many zeros, which take no place on disk. */
-export const mappedZeros = (bytes: number): Outcome<MappedPixels> =>
+/** A file of `bytes` zeros, mapped; they take no place on disk. */
+export const mapZeros = (bytes: number): Outcome<MappedPixels> =>
   withPixelFile((file) =>
     pipe(
       TE.tryCatch(async () => {

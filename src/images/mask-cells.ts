@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import type { ImageWindow } from '../../native'
 import { type Outcome, inputFailure } from '../failure'
 import { classNamesIn, isAnnotationName, readAnnotations, unclassified } from './annotations'
-import { type Cells, type Grid, cellsOf, gridOf } from './cells'
+import { type Cells, type CellGrid, markedCells, finestGrid } from './cells'
 import { readHeader } from './image-header'
 import { inspectAnnotations, openAnnotations } from './inspect-annotations'
 import { type ClassMap, type Mask, decodeMask, inspectMask, openMask } from './masks'
@@ -53,7 +53,7 @@ const markMask = (mask: Mask, mark: MarkRun): Outcome<void> => {
 
 /** Marks the cells of a grid that hold a value of a group: of each the marks, or none. */
 const marker =
-  ({ block, columns }: Grid, marksOf: readonly (Uint8Array | undefined)[]): MarkRun =>
+  ({ block, columns }: CellGrid, marksOf: readonly (Uint8Array | undefined)[]): MarkRun =>
   (row, from, to, value) => {
     const first = Math.floor(row / block) * columns
     marksOf[value]?.fill(1, first + Math.floor(from / block), first + Math.floor((to - 1) / block) + 1)
@@ -91,8 +91,8 @@ export const findMarkedCells = (path: string, image: string): Outcome<Cells> =>
 
 /** The cells in which a mask has pixels of each of some groups of values; a value is in one. */
 export const findMaskCells = (mask: Mask, groups: readonly (readonly number[])[]): Outcome<readonly Cells[]> => {
-  const grid = gridOf(mask)
+  const grid = finestGrid(mask)
   const marks = groups.map(() => new Uint8Array(grid.rows * grid.columns))
   const marksOf = Array.from({ length: 256 }, (_, value) => marks[groups.findIndex((group) => group.includes(value))])
-  return TE.map(() => marks.map((found) => cellsOf(grid, found)))(markMask(mask, marker(grid, marksOf)))
+  return TE.map(() => marks.map((found) => markedCells(grid, found)))(markMask(mask, marker(grid, marksOf)))
 }

@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { entriesOf } from './class-folders'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
+import { listEntries } from './class-folders'
 import { type CsvExample, maskExtensions } from './dataset-csv'
 import { isHidden } from './image-names'
 import { wholeImages } from './slide-parts'
@@ -13,7 +13,7 @@ const maskFolders: readonly string[] = ['masks', 'mask', 'labels', 'label', 'ann
 /** What names of masks may have behind the image's. */
 const suffixes = ['', '_mask', '-mask', '.mask', '_label', '-label', '.label'] as const
 
-const stemOf = (name: string): string => name.slice(0, name.length - extname(name).length)
+const fileStem = (name: string): string => name.slice(0, name.length - extname(name).length)
 const isMaskName = (name: string): boolean => !isHidden(name) && maskExtensions.includes(extname(name).toLowerCase())
 
 interface Pair {
@@ -43,9 +43,9 @@ const pairUp = (
   const rows: CsvExample[] = []
   const taken = new Set<string>()
   const masksByStem = new Map<string, string[]>()
-  for (const name of maskNames) masksByStem.set(stemOf(name), [...(masksByStem.get(stemOf(name)) ?? []), name])
+  for (const name of maskNames) masksByStem.set(fileStem(name), [...(masksByStem.get(fileStem(name)) ?? []), name])
   for (const name of imageNames) {
-    const stem = stemOf(name)
+    const stem = fileStem(name)
     const found = suffixes.flatMap((suffix) => masksByStem.get(`${stem}${suffix}`) ?? []).sort()
     const [mask, other] = found
     if (mask === undefined)
@@ -73,15 +73,18 @@ export const readMaskFolders = (path: string): Outcome<readonly CsvExample[] | u
   )(
     TE.tryCatch(
       async () => {
-        const pair = findPair(path, (await entriesOf(path)).folders)
+        const pair = findPair(path, (await listEntries(path)).folders)
         if (pair === undefined || typeof pair === 'string') return pair
-        const [{ files: images }, { files: masks }] = [await entriesOf(join(path, pair.images)), await entriesOf(join(path, pair.masks))]
+        const [{ files: images }, { files: masks }] = [
+          await listEntries(join(path, pair.images)),
+          await listEntries(join(path, pair.masks))
+        ]
         const imageNames = await wholeImages(
           join(path, pair.images),
           images.filter((name) => !isHidden(name))
         )
         return imageNames.length === 0 ? [] : pairUp(path, pair, imageNames, masks.filter(isMaskName))
       },
-      (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)
+      (thrown) => inputFailure(`the folder ${path} cannot be read: ${errorReason(thrown)}`)
     )
   )

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { ImageWindow } from '../../native'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { tiledOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
@@ -19,7 +19,7 @@ export interface TiledMask extends Extent2 {
 
 const blackIsZero = 1
 
-const faultOf = ({ photometric, tile }: TiffDirectory, channels: number, depth: string): string | undefined => {
+const findFault = ({ photometric, tile }: TiffDirectory, channels: number, depth: string): string | undefined => {
   if (photometric !== blackIsZero || channels !== 1 || depth !== 'uchar')
     return 'is a TIFF with colours, a palette or other than 8 bits: store the class of each pixel as 8-bit grey, black zero'
   return tile === undefined ? 'is a TIFF in strips: store it in tiles, or as PNG' : undefined
@@ -28,7 +28,15 @@ const faultOf = ({ photometric, tile }: TiffDirectory, channels: number, depth: 
 const maskFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
+    inputFailure(`the mask ${path} cannot be read: ${errorReason(thrown)}`)
+
+/** A mask whose pixels cannot be decoded. */
+export const damagedMask =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(
+      `the mask ${path} cannot be read: ${errorReason(thrown)}; it is cut or damaged: store it anew, or leave its row out, as --skip-bad does`
+    )
 
 /** Nothing where the file is no TIFF. */
 export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
@@ -40,13 +48,13 @@ export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
       return pipe(
         TE.tryCatch(() => open().metadata(), maskFailure(path)),
         TE.chainEitherK(({ channels, depth, height, width }) => {
-          const fault = faultOf(directory, channels, depth)
+          const fault = findFault(directory, channels, depth)
           if (fault !== undefined) return E.left(inputFailure(`the mask ${path} ${fault}`))
           const read = (window: ImageWindow): Outcome<Uint8Array> =>
             TE.tryCatch(async () => {
               const { data } = await decoderPixels(open().extract(window).toColourspace('b-w').extractChannel(0))
               return data
-            }, maskFailure(path))
+            }, damagedMask(path))
           return E.right({ height, width, tile: directory.tile!, read })
         })
       )

@@ -3,10 +3,10 @@ import { crc32 } from 'node:zlib'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { type AnnotationRules, ignoredLabel } from './class-list'
-import { upscaledExtent } from './decode-image'
-import { type TiledMask, countValues, openTiledMask } from './mask-windows'
+import { computeUpscaledExtent } from './decode-image'
+import { type TiledMask, countValues, damagedMask, openTiledMask } from './mask-windows'
 import type { Extent2 } from './resolution'
 import { loadSharp } from './load-sharp'
 import { greyHeader, withDiskSpace } from './mapped-image-file'
@@ -25,7 +25,7 @@ export interface ClassMap {
  */
 export interface Mask extends Extent2 {
   readonly path: string
-  /** Of polygons alone: what their names are. */
+  /** What the names of polygons mean; absent of masks that are images. */
   readonly annotation?: AnnotationRules
   /** Number of pixels that have each value from 0 to 255. */
   readonly counts: readonly number[]
@@ -52,11 +52,13 @@ const isSamples = (chunk: string): boolean => chunk === 'IDAT' || chunk === 'IEN
 
 /** The file as a plain grey image: the stored values, or a palette's indices, are what counts. */
 const toGreyPng = (png: Buffer): E.Either<string, Samples> => {
-  if (png.length < header.end + 4 || !png.subarray(0, signature.length).equals(signature)) return E.left('is no PNG')
+  if (png.length < header.end + 4 || !png.subarray(0, signature.length).equals(signature))
+    return E.left('is no PNG and no whole TIFF: store the class of each pixel in one, or leave its row out')
   const [bitDepth, colourType] = [png[header.bitDepth]!, png[header.colourType]!]
   if ((colourType !== colourTypes.grey && colourType !== colourTypes.palette) || bitDepth > 8)
     return E.left('has colours or 16 bits: store the class of each pixel as 8-bit grey, or as a palette')
-  if (png.readUInt32BE(header.end) !== crc32(png.subarray(header.start, header.end))) return E.left('is damaged in its header')
+  if (png.readUInt32BE(header.end) !== crc32(png.subarray(header.start, header.end)))
+    return E.left('is damaged in its header: store it anew, or leave its row out')
   const parts: Buffer[] = [Buffer.from(png.subarray(0, header.end + 4))]
   parts[0]![header.colourType] = colourTypes.grey
   parts[0]!.writeUInt32BE(crc32(parts[0]!.subarray(header.start, header.end)), header.end)
@@ -71,7 +73,7 @@ const toGreyPng = (png: Buffer): E.Either<string, Samples> => {
 const unreadableMask =
   (path: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
+    inputFailure(`the mask ${path} cannot be read: ${errorReason(thrown)}; mend its path, or leave its row out`)
 
 const checkOrdinary = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {
@@ -97,8 +99,10 @@ export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 
     checkOrdinary(path),
     TE.chain(() => TE.tryCatch(() => readFile(path), unreadable)),
     TE.chainEitherK((png) => E.mapLeft((fault: string) => inputFailure(`the mask ${path} ${fault}`))(toGreyPng(png))),
-    TE.bind('stored', ({ png }) => TE.tryCatch((): Promise<Extent2> => loadSharp()(png, sharpOptions).metadata(), unreadable)),
-    TE.bind('wanted', ({ stored: { height, width } }) => TE.fromEither(upscaledExtent(`the mask ${path}`, { height, width }, least))),
+    TE.bind('stored', ({ png }) => TE.tryCatch((): Promise<Extent2> => loadSharp()(png, sharpOptions).metadata(), damagedMask(path))),
+    TE.bind('wanted', ({ stored: { height, width } }) =>
+      TE.fromEither(computeUpscaledExtent(`the mask ${path}`, { height, width }, least))
+    ),
     TE.chain(({ png, bitDepth, stored, wanted }) =>
       TE.tryCatch(async () => {
         const image = loadSharp()(png, sharpOptions)
@@ -108,7 +112,7 @@ export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 
         // Decoders spread fewer bits over 0 .. 255.
         const step = 255 / (2 ** bitDepth - 1)
         return { pixels: step === 1 ? data : data.map((value) => value / step), ...wanted }
-      }, unreadable)
+      }, damagedMask(path))
     )
   )
 }

@@ -5,7 +5,7 @@ import { type Failure, inputFailure } from '../failure'
  * Mean and deviation of each channel of the network's input: of values as they are stored, but of
  * uint8 from 0 to 1.
  */
-export interface Normalisation {
+export interface ChannelStatistics {
   readonly mean: readonly number[]
   readonly deviation: readonly number[]
 }
@@ -14,7 +14,7 @@ export interface Normalisation {
 export const givenNormalisation = (
   { mean, deviation }: { readonly mean?: readonly number[] | undefined; readonly deviation?: readonly number[] | undefined },
   channels: number
-): E.Either<Failure, Normalisation | undefined> => {
+): E.Either<Failure, ChannelStatistics | undefined> => {
   if (mean === undefined && deviation === undefined) return E.right(undefined)
   if (mean === undefined || deviation === undefined) return E.left(inputFailure('--mean and --deviation belong together: give both'))
   const wrong = mean.length === channels ? deviation : mean

@@ -68,16 +68,16 @@ const readOmePixels = (path: string, description: string): OmePixels | undefined
 }
 
 /** Where a plane stands among all, in the order of their dimensions, such as XYZCT. */
-const placeOf = ({ order, sizes }: OmePixels, at: OmeRun['first']): number =>
+const planeIndex = ({ order, sizes }: OmePixels, at: OmeRun['first']): number =>
   [...order.slice(2)].reduceRight((place, axis) => place * sizes[axis as 'Z'] + at[axis as 'Z'], 0)
 
 /** The page of a channel's first plane; undefined where it is in none of this file. */
-const pageOf = (pixels: OmePixels, channel: number): number | undefined => {
-  const place = placeOf(pixels, { Z: 0, C: channel, T: 0 })
+const findPage = (pixels: OmePixels, channel: number): number | undefined => {
+  const place = planeIndex(pixels, { Z: 0, C: channel, T: 0 })
   const all: OmeRun = { page: 0, first: { Z: 0, C: 0, T: 0 }, count: undefined, isHere: true }
   return (pixels.runs.length === 0 ? [all] : pixels.runs)
     .filter(({ isHere }) => isHere)
-    .map(({ page, first, count: planes = Infinity }) => ({ page, planes, after: place - placeOf(pixels, first) }))
+    .map(({ page, first, count: planes = Infinity }) => ({ page, planes, after: place - planeIndex(pixels, first) }))
     .flatMap(({ page, planes, after }) => (after >= 0 && after < planes ? [page + after] : []))[0]
 }
 
@@ -100,7 +100,7 @@ export const omePlanes = (path: string, directories: readonly TiffDirectory[]): 
   if (pixels === undefined || pixels.sizes.C < 2 || !/^XY(?=.*Z)(?=.*C)(?=.*T)[ZCT]{3}$/.test(pixels.order)) return E.right([])
   // A file may say any number: of more channels than pages one is not there.
   const channels = Array.from({ length: Math.min(pixels.sizes.C, pages.length + 1) }, (_, channel) =>
-    channel < pages.length ? pages[pageOf(pixels, channel) ?? -1] : undefined
+    channel < pages.length ? pages[findPage(pixels, channel) ?? -1] : undefined
   )
   const fail = (channel: number, fault: string): E.Either<Failure, never> =>
     E.left(inputFailure(`the image ${path} is an OME-TIFF of ${pixels.sizes.C} channels, of which number ${channel + 1} ${fault}`))

@@ -31,14 +31,14 @@ interface RankedPolygon {
 /** Polygons over an image, of which each pixel has a value. */
 export interface PolygonMap extends Extent2 {
   readonly polygons: readonly RankedPolygon[]
-  /** What a polygon paints, by its rank. */
+  /** The value that each polygon paints, by its rank. */
   readonly values: readonly number[]
-  /** What pixels outside of all polygons have. */
+  /** The value of pixels outside of all polygons. */
   readonly outside: number
 }
 
 /** The smallest box, in pixels, that holds all points of a ring. */
-export const boundsOf = (ring: Ring): Bounds => {
+export const boundingBox = (ring: Ring): Bounds => {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity]
   for (let at = 0; at < ring.length; at += 2) {
     left = Math.min(left, ring[at]!)
@@ -52,7 +52,7 @@ export const boundsOf = (ring: Ring): Bounds => {
 /** A polygon of a rank, ready to be painted. */
 export const rankPolygon = ({ outer, holes }: DrawnPolygon, rank: number): RankedPolygon => ({
   rings: [outer, ...holes],
-  bounds: boundsOf(outer),
+  bounds: boundingBox(outer),
   rank
 })
 

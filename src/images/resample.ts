@@ -1,7 +1,7 @@
 import { type Elements, type Samples, newElements } from './samples'
 
 /** Part of an axis: `count` elements from `from` on. */
-export interface Span {
+export interface PixelSpan {
   readonly from: number
   readonly count: number
 }
@@ -18,7 +18,7 @@ interface Taps {
  * A triangle as wide as a pixel of the coarser of both grids on either side, centred on the
  * element, its weights of sum 1 (antialiased bilinear, as of Pillow and torchvision).
  */
-const tapsOf = (stored: number, scale: number, index: number): Taps => {
+const makeTaps = (stored: number, scale: number, index: number): Taps => {
   const support = Math.max(1, scale)
   const centre = (index + 0.5) * scale
   const from = Math.max(0, Math.floor(centre - support + 0.5))
@@ -29,15 +29,15 @@ const tapsOf = (stored: number, scale: number, index: number): Taps => {
 }
 
 /** One axis of an image that is resampled: its elements as stored, and as read. */
-export interface ResampledAxis {
+export interface ImageAxis {
   readonly stored: number
   readonly read: number
 }
 
 /** The stored elements from which a span of the axis as read is computed. */
-export const storedSpan = ({ stored, read }: ResampledAxis, { from, count }: Span): Span => {
-  const first = tapsOf(stored, stored / read, from)
-  const last = tapsOf(stored, stored / read, from + count - 1)
+export const storedSpan = ({ stored, read }: ImageAxis, { from, count }: PixelSpan): PixelSpan => {
+  const first = makeTaps(stored, stored / read, from)
+  const last = makeTaps(stored, stored / read, from + count - 1)
   return { from: first.from, count: last.from + last.weights.length - first.from }
 }
 
@@ -48,13 +48,13 @@ export const storedSpan = ({ stored, read }: ResampledAxis, { from, count }: Spa
 export const resampleWindow = (
   pixels: Elements,
   { elementType, channels }: Samples,
-  rows: ResampledAxis,
-  columns: ResampledAxis,
-  window: { readonly rows: Span; readonly columns: Span }
+  rows: ImageAxis,
+  columns: ImageAxis,
+  window: { readonly rows: PixelSpan; readonly columns: PixelSpan }
 ): Elements => {
   const [storedRows, storedColumns] = [storedSpan(rows, window.rows), storedSpan(columns, window.columns)]
-  const tapsOfSpan = ({ stored, read }: ResampledAxis, { from, count }: Span): readonly Taps[] =>
-    Array.from({ length: count }, (_, index) => tapsOf(stored, stored / read, from + index))
+  const tapsOfSpan = ({ stored, read }: ImageAxis, { from, count }: PixelSpan): readonly Taps[] =>
+    Array.from({ length: count }, (_, index) => makeTaps(stored, stored / read, from + index))
   const [rowTaps, columnTaps] = [tapsOfSpan(rows, window.rows), tapsOfSpan(columns, window.columns)]
   const width = window.columns.count * channels
   const across = new Float32Array(storedRows.count * width)

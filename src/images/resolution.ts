@@ -40,7 +40,7 @@ export const isStored = ({ level, height, width }: View): boolean => level.heigh
 const levelNames = (count: number): string => (count === 1 ? 'is stored in one level' : `is stored in ${count} levels, 0 to ${count - 1}`)
 
 /** The level to read, and the extent that it is resampled to. */
-export const viewOf = (
+export const chooseLevel = (
   path: string,
   levels: readonly ImageLevel[],
   finestMicrons: number | undefined,

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import type { ElementType } from '../../native'
+import type { PixelType } from '../../native'
 import { type Failure, inputFailure } from '../failure'
 import type { Resolution } from './resolution'
 import type { TiffDirectory } from './tiff-directories'
@@ -8,13 +8,13 @@ import type { TiffDirectory } from './tiff-directories'
 export type Reading = Resolution & {
   /** Numbers of bands, from 1, in the order of the network's channels; all where absent. */
   readonly bands?: readonly number[]
-  /** Of the network; 3 where absent, of images that have colours. */
+  /** Channels that the network takes; where absent, 3 of images that have colours. */
   readonly channels?: number
 }
 
-/** What of each pixel reaches the network. */
+/** The samples of each pixel that reach the network. */
 export interface Samples {
-  readonly elementType: ElementType
+  readonly elementType: PixelType
   readonly channels: number
   /** The bands that these are, from 0, of values as they are stored; absent of RGB. */
   readonly bands?: readonly number[]
@@ -28,20 +28,20 @@ export const mostChannels = 64
 /** Samples of an image that is read as RGB, of 8 bits. */
 export const colours: Samples = { elementType: 'uint8', channels: 3 }
 
-const elementBytes: Readonly<Record<ElementType, number>> = { uint8: 1, uint16: 2, int16: 2, float32: 4 }
+const elementBytes: Readonly<Record<PixelType, number>> = { uint8: 1, uint16: 2, int16: 2, float32: 4 }
 
 /** Bytes of a pixel in memory. */
 export const pixelBytes = ({ elementType, channels }: Samples): number => channels * elementBytes[elementType]
 
 const arrays = { uint8: Uint8Array, uint16: Uint16Array, int16: Int16Array, float32: Float32Array } as const
 /** Samples of pixels in memory, of one of the types that networks read. */
-export type Elements = InstanceType<(typeof arrays)[ElementType]>
+export type Elements = InstanceType<(typeof arrays)[PixelType]>
 
 /** Zeros: so many samples of a type. */
-export const newElements = (type: ElementType, length: number): Elements => new arrays[type](length)
+export const newElements = (type: PixelType, length: number): Elements => new arrays[type](length)
 
 /** Pixels as elements, copied where they do not lie at a multiple of their size. */
-export const asElements = (type: ElementType, bytes: Uint8Array): Elements => {
+export const asElements = (type: PixelType, bytes: Uint8Array): Elements => {
   const { buffer, byteOffset, byteLength } = bytes.byteOffset % elementBytes[type] === 0 ? bytes : bytes.slice()
   return new arrays[type](buffer as ArrayBuffer, byteOffset, byteLength / elementBytes[type])
 }
@@ -50,7 +50,7 @@ export const asElements = (type: ElementType, bytes: Uint8Array): Elements => {
 export const asBytes = ({ buffer, byteOffset, byteLength }: Elements): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength)
 
 /** By bits and sample format of TIFF: unsigned, signed, floating-point. */
-const elementTypes: Readonly<Record<string, ElementType>> = {
+const elementTypes: Readonly<Record<string, PixelType>> = {
   '8 1': 'uint8',
   '16 1': 'uint16',
   '16 2': 'int16',
@@ -88,7 +88,7 @@ const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading
   return E.right({ ...stored, channels: chosen.length, bands: chosen })
 }
 
-/** What a TIFF stores. */
+/** The samples that a TIFF stores for each pixel. */
 export const storedTiffSamples = (path: string, directory: TiffDirectory, reading: Reading): E.Either<Failure, Samples> => {
   const { bits, sampleFormats, channels, noData } = directory
   const [[bit = 1], [format = 1]] = [bits, sampleFormats]

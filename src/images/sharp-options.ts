@@ -7,8 +7,9 @@ import type { ImageLevel } from './tiff-levels'
 export const sharpOptions = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
 
 /**
- * Of a TIFF in tiles: a tile that is damaged is a mere warning to its decoder, and black. Damaged
- * strips are refused without it; with it, so are sound ones where a tag is warned of.
+ * How a TIFF in tiles is opened: a tile that is damaged is a mere warning to its decoder, and
+ * black. Damaged strips are refused without it; with it, so are sound ones where a tag is warned
+ * of.
  */
 export const tiledOptions = { ...sharpOptions, failOn: 'warning' } as const satisfies Sharp.SharpOptions
 

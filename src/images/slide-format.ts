@@ -35,10 +35,10 @@ const otherMarks: readonly (readonly [format: string, mark: string])[] = [
 export const startBytes = 132
 
 /** What a file begins as, of its first bytes as letters; undefined of other formats. */
-export const formatOf = (start: string): string | undefined => marks.find(([, mark]) => start.startsWith(mark))?.[0]
+export const detectSlideFormat = (start: string): string | undefined => marks.find(([, mark]) => start.startsWith(mark))?.[0]
 
 /** The format, with its article, of what begins as no image that is read; undefined of others. */
-export const otherFormatOf = (start: string): string | undefined => otherMarks.find(([, mark]) => start.startsWith(mark))?.[0]
+export const detectOtherFormat = (start: string): string | undefined => otherMarks.find(([, mark]) => start.startsWith(mark))?.[0]
 
 /** Tells a file of DICOM by its first bytes. */
 export const isDicom = (start: string): boolean => start.slice(128, startBytes) === 'DICM'
@@ -57,7 +57,7 @@ const isOfOtherMaker = ({ description }: TiffDirectory): boolean =>
  */
 export const isSlide = (path: string, directories: readonly TiffDirectory[], start: string): boolean => {
   const [first] = directories
-  if (first === undefined) return isMirax(path) || formatOf(start) === undefined
+  if (first === undefined) return isMirax(path) || detectSlideFormat(start) === undefined
   return (
     first.isHamamatsu ||
     first.description.includes('leica-microsystems.com/scn') ||

@@ -23,7 +23,7 @@ const namedIn = (start: Buffer): readonly string[] =>
 const seriesTag = Buffer.from([0x20, 0x00, 0x0e, 0x00, 0x55, 0x49])
 
 /** The series of a DICOM file, of which each level of a slide is one; undefined if it says none. */
-const seriesOf = (start: Buffer): string | undefined => {
+const findSeries = (start: Buffer): string | undefined => {
   const at = start.indexOf(seriesTag)
   if (at < 0 || at + 8 > start.length) return undefined
   const text = start.toString('latin1', at + 8, at + 8 + start.readUInt16LE(at + 6))
@@ -50,7 +50,7 @@ export const wholeImages = async (folder: string, files: readonly string[]): Pro
     if (!isList && !endsIn(name, '.dcm')) continue
     const start = await startOrNothing(join(folder, name))
     if (isList) for (const part of namedIn(start)) parts.add(part)
-    const found = isList ? undefined : seriesOf(start)
+    const found = isList ? undefined : findSeries(start)
     if (found === undefined) continue
     if (series.has(found)) parts.add(name)
     series.add(found)

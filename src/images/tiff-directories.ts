@@ -30,7 +30,7 @@ const tags = {
 export interface TiffDirectory {
   /** Counted along the file's chain. */
   readonly page: number
-  /** Of a directory below a page: counted among those of the page. */
+  /** The number of a directory below a page, counted among those of the page. */
   readonly subDirectory?: number
   /** Where it lies in the file, in bytes. */
   readonly at: number
@@ -39,7 +39,7 @@ export interface TiffDirectory {
   readonly compression: number
   readonly photometric: number | undefined
   readonly channels: number
-  /** Of each channel, in bits, and whether it is unsigned (1), signed (2) or floating-point (3). */
+  /** Bits of each channel, and whether it is unsigned (1), signed (2) or floating-point (3). */
   readonly bits: readonly number[]
   readonly sampleFormats: readonly number[]
   /** Rows of a strip, where it is stored in strips. */
@@ -123,7 +123,11 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): 
 
 const centimetres = 3
 
-const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDirectory, 'page' | 'subDirectory' | 'at'>): TiffDirectory => {
+const makeDirectory = (
+  { fields }: Entries,
+  numbers: Numbers,
+  place: Pick<TiffDirectory, 'page' | 'subDirectory' | 'at'>
+): TiffDirectory => {
   const list = (tag: number): readonly number[] | undefined => {
     const field = fields.get(tag)
     if (field === undefined) return undefined
@@ -172,14 +176,14 @@ const directoryOf = ({ fields }: Entries, numbers: Numbers, place: Pick<TiffDire
   }
 }
 
-const subDirectoriesOf = ({ fields }: Entries, numbers: Numbers): readonly number[] => {
+const listSubDirectories = ({ fields }: Entries, numbers: Numbers): readonly number[] => {
   const field = fields.get(tags.subDirectories)
   if (field === undefined) return []
   const each = typeBytes[field.type]!
   return Array.from({ length: Math.floor(field.bytes.length / each) }, (_, index) => numberAt(field.bytes, index * each, each, numbers))
 }
 
-const directoriesOf = async (file: FileHandle): Promise<readonly TiffDirectory[]> => {
+const readDirectories = async (file: FileHandle): Promise<readonly TiffDirectory[]> => {
   const start = await bytesAt(file, 0, 16)
   const mark = start.toString('latin1', 0, 2)
   if (start.length < 8 || (mark !== 'II' && mark !== 'MM')) return []
@@ -195,10 +199,10 @@ const directoriesOf = async (file: FileHandle): Promise<readonly TiffDirectory[]
     seen.add(position)
     const entries = await entriesAt(file, position, numbers)
     if (entries === undefined) break
-    found.push(directoryOf(entries, numbers, { page, at: position }))
-    for (const [subDirectory, place] of subDirectoriesOf(entries, numbers).entries()) {
+    found.push(makeDirectory(entries, numbers, { page, at: position }))
+    for (const [subDirectory, place] of listSubDirectories(entries, numbers).entries()) {
       const below = found.length < mostDirectories ? await entriesAt(file, place, numbers) : undefined
-      if (below !== undefined) found.push(directoryOf(below, numbers, { page, subDirectory, at: place }))
+      if (below !== undefined) found.push(makeDirectory(below, numbers, { page, subDirectory, at: place }))
     }
     position = entries.next
   }
@@ -212,7 +216,7 @@ const directoriesOf = async (file: FileHandle): Promise<readonly TiffDirectory[]
 export const readTiffDirectories = async (path: string): Promise<readonly TiffDirectory[]> => {
   const file = await open(path, 'r')
   try {
-    return await directoriesOf(file)
+    return await readDirectories(file)
   } finally {
     await file.close()
   }

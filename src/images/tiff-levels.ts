@@ -27,7 +27,7 @@ const isReducedFrom = (whole: TiffDirectory, { height, width, tile, channels }: 
   return Math.abs(whole.height / scale - height) <= Math.max(2, rounding * height)
 }
 
-const levelOf = ({ height, width, tile, page, subDirectory, at }: TiffDirectory): ImageLevel => ({
+const toLevel = ({ height, width, tile, page, subDirectory, at }: TiffDirectory): ImageLevel => ({
   height,
   width,
   page,
@@ -46,7 +46,7 @@ export const tiffLevels = (directories: readonly TiffDirectory[]): readonly Imag
   const smaller = directories
     .filter((one) => (one.page === 0) === (one.subDirectory !== undefined) && isReducedFrom(whole, one))
     .sort((one, other) => other.width - one.width)
-  return [levelOf(whole), ...smaller.filter(({ width }, index) => index === 0 || width < smaller[index - 1]!.width).map(levelOf)]
+  return [toLevel(whole), ...smaller.filter(({ width }, index) => index === 0 || width < smaller[index - 1]!.width).map(toLevel)]
 }
 
 /**
@@ -58,13 +58,13 @@ export const planeLevels = (planes: readonly TiffDirectory[], directories: reado
     directories
       .filter((one) => one.page === plane.page && one.subDirectory !== undefined && isReducedFrom(plane, one))
       .sort((one, other) => other.width - one.width)
-      .map(levelOf)
+      .map(toLevel)
   const [first = [], ...others] = planes.map(below)
   const smaller = first.flatMap((level) => {
     const alike = others.map((levels) => levels.find(({ height, width }) => height === level.height && width === level.width))
     return alike.includes(undefined) ? [] : [{ ...level, directories: [level, ...alike].flatMap((one) => one?.directories ?? []) }]
   })
-  return [{ ...levelOf(planes[0]!), directories: planes.map(({ at }) => at) }, ...smaller]
+  return [{ ...toLevel(planes[0]!), directories: planes.map(({ at }) => at) }, ...smaller]
 }
 
 const positive = (text: string | undefined): number | undefined => {

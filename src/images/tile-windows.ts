@@ -37,7 +37,7 @@ interface TiledPixels extends Extent2 {
 const leastPart = 256
 
 /** A window in parts of a tile, or of several where they are small. */
-const partsOf = ({ top, left, height, width }: ImageWindow, tile: Extent2): readonly ImageWindow[] => {
+const splitByTiles = ({ top, left, height, width }: ImageWindow, tile: Extent2): readonly ImageWindow[] => {
   const step = (along: number): number => along * Math.ceil(leastPart / along)
   return cut(height, step(tile.height)).flatMap(([row, held]) =>
     cut(width, step(tile.width)).map(([column, across]) => ({ top: top + row, left: left + column, height: held, width: across }))
@@ -60,7 +60,7 @@ export const forEachTileWindow = (
     })(read(window))
   const takeParts = (window: ImageWindow): Outcome<void> =>
     pipe(
-      partsOf(window, tile),
+      splitByTiles(window, tile),
       TE.traverseSeqArray((part) => passOver!(takeFrom(part))),
       TE.map(() => undefined)
     )

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Cells, type Grid, cellsOf, gridOf } from './cells'
+import { type Cells, type CellGrid, markedCells, finestGrid } from './cells'
 import { decodeImage } from './decode-image'
 import { type ImageSource, openImage } from './image-source'
 import { decodedTile } from './image-windows'
@@ -47,7 +47,7 @@ interface Collector {
 }
 
 /** Cells whose mean colour, its channels rounded, is more saturated than Otsu's threshold. */
-const colourCollector = (path: string, grid: Grid): Collector => {
+const colourCollector = (path: string, grid: CellGrid): Collector => {
   const { block, rows, columns } = grid
   const sums = new Float64Array(3 * rows * columns)
   const counts = new Uint32Array(rows * columns)
@@ -73,7 +73,7 @@ const colourCollector = (path: string, grid: Grid): Collector => {
             inputFailure(`the image ${path} is equally saturated everywhere, so there is no tissue to be told from glass: leave it out`)
           )
         : E.right(
-            cellsOf(
+            markedCells(
               grid,
               Uint8Array.from(values, (value) => (value !== undefined && value > threshold ? 1 : 0))
             )
@@ -83,7 +83,7 @@ const colourCollector = (path: string, grid: Grid): Collector => {
 }
 
 /** Cells with a pixel that is other than 0 in a channel: what holds nothing is read as 0. */
-const dataCollector = (path: string, grid: Grid, { channels, elementType }: Samples): Collector => {
+const dataCollector = (path: string, grid: CellGrid, { channels, elementType }: Samples): Collector => {
   const { block, rows, columns } = grid
   const marks = new Uint8Array(rows * columns)
   return {
@@ -97,7 +97,7 @@ const dataCollector = (path: string, grid: Grid, { channels, elementType }: Samp
     },
     cells: () =>
       marks.includes(1)
-        ? E.right(cellsOf(grid, marks))
+        ? E.right(markedCells(grid, marks))
         : E.left(inputFailure(`the image ${path} holds no data anywhere, so no crop can be drawn: leave it out`))
   }
 }
@@ -113,7 +113,7 @@ const collectWhole = (path: string, extent: Extent2, reading: Reading, collector
   )
 
 const findIn = ({ path, header, read }: ImageSource, reading: Reading, onUnread: OnUnread | undefined): Outcome<Cells | undefined> => {
-  const grid = gridOf(header)
+  const grid = finestGrid(header)
   const { samples } = header
   const isColour = samples.channels === 3 && samples.elementType === 'uint8' && samples.bands === undefined
   const collector = isColour ? colourCollector(path, grid) : dataCollector(path, grid, samples)

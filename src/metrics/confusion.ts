@@ -27,7 +27,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
 
 /** Row-major counts [classes, classes] as rows. */
-export const rowsOf = (counts: ArrayLike<number>, classes: number): ConfusionMatrix =>
+export const makeConfusionMatrix = (counts: ArrayLike<number>, classes: number): ConfusionMatrix =>
   Array.from({ length: classes }, (_, row) => Array.from({ length: classes }, (__, column) => counts[row * classes + column]!))
 
 /**

@@ -1,7 +1,7 @@
-import { type LossFunctions, type Node, ignoredLabelOf, labelsOf, lossFunctions, runExpression, targetWeightOf } from '../../staging'
+import { type LossFunctions, type Node, getIgnoredLabel, countLabels, lossFunctions, runExpression, makeTargetWeight } from '../../staging'
 import type { ImageWindow } from '../../native'
 import type { Extent2 } from '../images/resolution'
-import { measureConfusion, rowsOf } from './confusion'
+import { measureConfusion, makeConfusionMatrix } from './confusion'
 import { meanOfKnown } from './mean-of-known'
 import type { Quality } from './quality'
 import { meanIntersectionOverUnion } from './segmentation-scores'
@@ -26,7 +26,7 @@ export interface PixelCounts {
   readonly confusion: Float64Array
   lossSum: number
   lossWeight: number
-  /** Of Dice and Tversky: the mean over classes, summed over images. */
+  /** The loss of Dice and Tversky: the mean over classes, summed over images. */
   overlapLoss: number
   /** Images in which a pixel counts. */
   images: number
@@ -34,22 +34,22 @@ export interface PixelCounts {
 }
 
 /** Finds how a network is measured that ends in a loss of pixels. */
-export const pixelMeasureOf = (loss: Node): PixelMeasure => {
+export const makePixelMeasure = (loss: Node): PixelMeasure => {
   const channels = loss.input[1]
-  const classes = labelsOf(loss)
+  const classes = countLabels(loss)
   const formula = 'loss' in loss.args ? loss.args.loss : 'cross-entropy'
   return {
     channels,
     classes,
-    ignored: ignoredLabelOf(loss) ?? 255,
+    ignored: getIgnoredLabel(loss) ?? 255,
     functions: lossFunctions(formula, channels),
-    weightOf: targetWeightOf(loss, true) ?? (() => 1),
+    weightOf: makeTargetWeight(loss, true) ?? (() => 1),
     areas: classes === 2 ? [1] : Array.from({ length: classes }, (_, index) => index)
   }
 }
 
 /** The channel of a class's own score; a single channel is of the second class. */
-const channelOf = ({ channels }: PixelMeasure, ofClass: number): number => (channels === 1 ? 0 : ofClass)
+const classChannel = ({ channels }: PixelMeasure, ofClass: number): number => (channels === 1 ? 0 : ofClass)
 
 /** Log-odds of a class: of softmax against all others, else its score. */
 const logOdds = ({ functions, channels }: PixelMeasure, inputs: readonly Float64Array[], channel: number, at: number): number => {
@@ -67,7 +67,7 @@ export interface ImageTally {
    * [channels, height, width], `labels` [height, width].
    */
   readonly add: (scores: ArrayLike<number>, labels: ArrayLike<number>, window: Extent2, area: ImageWindow) => void
-  /** What was counted, once all windows were. */
+  /** Returns the counts, once all windows were counted. */
   readonly finish: () => { readonly counts: PixelCounts; readonly scoreCounts: ScoreCounts }
 }
 
@@ -106,7 +106,7 @@ export const tallyImage = (measure: PixelMeasure): ImageTally => {
   const flush = (): void => {
     for (const [place, ofClass] of areas.entries())
       for (let at = 0; at < held; at += 1)
-        countScore(scoreCounts, place, labelled[at] === ofClass, logOdds(measure, inputs, channelOf(measure, ofClass), at))
+        countScore(scoreCounts, place, labelled[at] === ofClass, logOdds(measure, inputs, classChannel(measure, ofClass), at))
     for (let channel = 0; channel < channels; channel += 1) addLoss(channel)
     held = 0
   }
@@ -174,7 +174,7 @@ export const sumCounts = ({ classes }: PixelMeasure, all: readonly PixelCounts[]
 }
 
 /** What counts say; `areas` are those under the curves of the measured classes. */
-export const qualityOf = (
+export const computeQuality = (
   { classes }: PixelMeasure,
   { confusion, lossSum, lossWeight, overlapLoss, images, isFinite }: PixelCounts,
   areas: readonly (number | null)[]
@@ -187,6 +187,6 @@ export const qualityOf = (
     iou: meanIntersectionOverUnion({ counts: confusion, classes }),
     auc: meanOfKnown(areas),
     ...(areas.length > 1 ? { classAuc: areas } : {}),
-    ...measureConfusion(rowsOf(confusion, classes))
+    ...measureConfusion(makeConfusionMatrix(confusion, classes))
   }
 }

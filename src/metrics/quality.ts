@@ -17,18 +17,21 @@ export interface Quality extends Partial<ConfusionMeasures> {
    * all are of one class.
    */
   readonly auc?: number | null
-  /** That of each class, of pixels of three classes or more, and of sets of labels. */
+  /**
+   * The area under the curve of each class, of pixels of three classes or more, and of sets of
+   * labels.
+   */
   readonly classAuc?: readonly (number | null)[]
-  /** Of sets of labels: the mean F1 of the classes that are labelled or predicted. */
+  /** The mean F1 of the classes that are labelled or predicted, of sets of labels. */
   readonly f1?: number | null
-  /** That of each class. */
+  /** The F1 of each class. */
   readonly classF1?: readonly (number | null)[]
-  /** Of values: the mean absolute error, over the values of an image. */
+  /** The mean absolute error over the values of an image. */
   readonly mae?: number | null
-  /** That of each value. */
+  /** The mean absolute error of each value. */
   readonly valueMae?: readonly (number | null)[]
-  /** Of values: the coefficient of determination, R², the mean over the values of an image. */
+  /** The coefficient of determination, R², the mean over the values of an image. */
   readonly r2?: number | null
-  /** That of each value; null where all targets are one. */
+  /** The R² of each value; null where all targets are one. */
   readonly valueR2?: readonly (number | null)[]
 }

@@ -1,4 +1,4 @@
-import { measureConfusion, mostConfused, rowsOf } from './confusion'
+import { measureConfusion, mostConfused, makeConfusionMatrix } from './confusion'
 import { meanOfKnown } from './mean-of-known'
 import type { Quality } from './quality'
 
@@ -9,7 +9,7 @@ interface Scores {
   readonly labels: readonly number[]
 }
 
-const rowOf = ({ values, classes }: Scores, image: number): Float64Array => values.subarray(image * classes, (image + 1) * classes)
+const imageScores = ({ values, classes }: Scores, image: number): Float64Array => values.subarray(image * classes, (image + 1) * classes)
 
 const argmax = (row: Float64Array): number => row.reduce((largest, value, index) => (value > row[largest]! ? index : largest), 0)
 
@@ -48,7 +48,7 @@ export const areaUnderCurve = (values: Float64Array, isPositive: (index: number)
  * where that rounds to 1.
  */
 const logOdds = (scores: Scores, wanted: number): Float64Array =>
-  Float64Array.from(scores.labels, (_, image) => rowOf(scores, image)[wanted]! - logSumExp(rowOf(scores, image), wanted))
+  Float64Array.from(scores.labels, (_, image) => imageScores(scores, image)[wanted]! - logSumExp(imageScores(scores, image), wanted))
 
 const meanAuc = (scores: Scores): number | null => {
   const { classes, labels } = scores
@@ -66,7 +66,7 @@ export const measureQuality = (scores: Scores): Quality => {
   const counts = classes > mostConfused ? undefined : new Float64Array(classes ** 2)
   let [loss, right] = [0, 0]
   for (const [image, label] of labels.entries()) {
-    const row = rowOf(scores, image)
+    const row = imageScores(scores, image)
     const found = argmax(row)
     loss += logSumExp(row) - row[label]!
     if (counts !== undefined) counts[label * classes + found]! += 1
@@ -74,6 +74,6 @@ export const measureQuality = (scores: Scores): Quality => {
   }
   const measured = { loss: loss / labels.length, accuracy: right / labels.length, auc: meanAuc(scores) }
   if (counts === undefined) return measured
-  const { confusion, kappa } = measureConfusion(rowsOf(counts, classes))
+  const { confusion, kappa } = measureConfusion(makeConfusionMatrix(counts, classes))
   return { ...measured, kappa, confusion }
 }

@@ -4,7 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../../dsl'
 import { builtIn, type HeadOptions } from '../../models'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { decodeModel, noModel } from './model-codec'
 
@@ -15,7 +15,7 @@ const loadModule = (name: string): Outcome<Model> =>
     loadDefault(name),
     TE.chainEitherK((exported) =>
       pipe(
-        E.tryCatch(() => decodeModel(exported), reasonOf),
+        E.tryCatch(() => decodeModel(exported), errorReason),
         E.flatten,
         E.mapLeft((fault) => inputFailure(`the default export of ${name} is not a model: ${fault === noModel ? example : fault}`))
       )

@@ -47,7 +47,7 @@ const describeValue = (value: unknown): string => {
 }
 
 const sum = (counts: readonly Counted[]): number => counts.reduce((total, { count }) => total + count, 0)
-const layersOf = (counted: readonly Counted[]): Layers => counted.map(({ layer }) => layer)
+const listLayers = (counted: readonly Counted[]): Layers => counted.map(({ layer }) => layer)
 
 const list = (walk: Walk, place: string, value: unknown): E.Either<string, readonly Counted[]> =>
   Array.isArray(value)
@@ -56,7 +56,7 @@ const list = (walk: Walk, place: string, value: unknown): E.Either<string, reado
 
 type Held = Readonly<Record<string, unknown>>
 
-const nameOf = (place: string, { name }: Held): E.Either<string, string> =>
+const decodeName = (place: string, { name }: Held): E.Either<string, string> =>
   typeof name === 'string' && name !== '' ? E.right(name) : E.left(`${place}: its name is ${formatValue(name)}, not a text`)
 
 /** A layer that holds others, from its arguments. */
@@ -70,14 +70,14 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
   switch (op) {
     case 'seq':
       return pipe(
-        args['name'] === undefined ? E.right({}) : E.map((name) => ({ name }))(nameOf(place, args)),
+        args['name'] === undefined ? E.right({}) : E.map((name) => ({ name }))(decodeName(place, args)),
         E.bindTo('named'),
         E.bind('layers', () => all('layers')),
-        E.map(({ named, layers }) => made(layers, 0, { ...named, layers: layersOf(layers) }))
+        E.map(({ named, layers }) => made(layers, 0, { ...named, layers: listLayers(layers) }))
       )
     case 'named':
       return pipe(
-        nameOf(place, args),
+        decodeName(place, args),
         E.bindTo('name'),
         E.bind('inner', () => layerAt(walk, `${place}.layer`, args['layer'])),
         E.map(({ name, inner }) => made([inner], 0, { name, layer: inner.layer }))
@@ -87,14 +87,14 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
         all('main'),
         E.bindTo('main'),
         E.bind('shortcut', () => all('shortcut')),
-        E.map(({ main, shortcut }) => made([...main, ...shortcut], 1, { main: layersOf(main), shortcut: layersOf(shortcut) }))
+        E.map(({ main, shortcut }) => made([...main, ...shortcut], 1, { main: listLayers(main), shortcut: listLayers(shortcut) }))
       )
     case 'gated':
       return pipe(
         all('main'),
         E.bindTo('main'),
         E.bind('gate', () => all('gate')),
-        E.map(({ main, gate }) => made([...main, ...gate], 1, { main: layersOf(main), gate: layersOf(gate) }))
+        E.map(({ main, gate }) => made([...main, ...gate], 1, { main: listLayers(main), gate: listLayers(gate) }))
       )
     case 'parallel': {
       const { branches } = args
@@ -105,7 +105,7 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
         E.chain((found) =>
           E.traverseArray(([index, one]: [number, unknown]) => list(walk, `${place}.branches[${index}]`, one))([...found.entries()])
         ),
-        E.map((lists) => made(lists.flat(), 1, { branches: lists.map(layersOf) }))
+        E.map((lists) => made(lists.flat(), 1, { branches: lists.map(listLayers) }))
       )
     }
     default:
@@ -174,7 +174,7 @@ export const decodeModel = (value: unknown): E.Either<string, Model> =>
           (counted) => sum(counted) <= maxLayers,
           () => `it has more than ${maxLayers} layers`
         ),
-        E.map((counted) => ({ ...model, layers: layersOf(counted) }))
+        E.map((counted) => ({ ...model, layers: listLayers(counted) }))
       )
     )
   )

@@ -32,7 +32,7 @@ const withOption = (option: string, value: unknown) => (layer: AnyLayer) =>
   knowsOption(layer.op, option) ? { op: layer.op, args: { ...layer.args, [option]: value } as AnyLayer['args'] } : layer
 
 /** The model with every batch normalisation by its running statistics. */
-export const frozenModel = ({ name, layers }: Model): Model => ({
+export const freezeModel = ({ name, layers }: Model): Model => ({
   name,
   layers: mapOps(layers, withOption('frozen', true))
 })

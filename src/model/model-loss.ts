@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import {
   checkpoint,
   classLoss,
-  familyOf,
+  getLossFamily,
   named,
   overlapLoss,
   parseLoss,
@@ -13,11 +13,11 @@ import {
   type LossFamily,
   type Model
 } from '../../dsl'
-import { flatLayers, isLoss, trace, type Op } from '../../dsl/internal'
+import { flatLayers, isDirective, isLoss, trace, type Op } from '../../dsl/internal'
 import { type Failure, inputFailure } from '../failure'
 
 /** The layer that computes a formula of such families from rows [B, N] or from pixels. */
-const layerOf = (loss: string, families: readonly LossFamily[], ofPixels: boolean): AnyLayer =>
+const makeLossLayer = (loss: string, families: readonly LossFamily[], ofPixels: boolean): AnyLayer =>
   families.includes('overlap')
     ? overlapLoss({ loss })
     : families.includes('values') || (!ofPixels && families.includes('binary'))
@@ -29,7 +29,7 @@ const layerOf = (loss: string, families: readonly LossFamily[], ofPixels: boolea
 /** The last layer that computes; directives are none. */
 const lastLayer = ({ layers }: Model): AnyLayer | undefined =>
   flatLayers(layers)
-    .filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
+    .filter(({ op }) => !isDirective(op))
     .at(-1)
 
 /** Tells whether a model has a loss of its own. */
@@ -47,7 +47,7 @@ export const withLoss =
   (model: Model): E.Either<Failure, Model> =>
     pipe(
       parseLoss(formula),
-      E.map((terms) => terms.map(familyOf)),
+      E.map((terms) => terms.map(getLossFamily)),
       E.mapLeft((fault) => `--loss: ${fault}`),
       E.chain((families) => {
         if (endsInLoss(model))
@@ -58,7 +58,7 @@ export const withLoss =
         const shape = made.right.at(-1)?.output ?? input
         // A segment that is asked to be tiled stays as it is written.
         const end = flatLayers(model.layers).some(({ op }) => op === 'tile') ? [checkpoint] : []
-        const layers = [...model.layers, ...end, named('loss', layerOf(formula, families, shape.length === 4))]
+        const layers = [...model.layers, ...end, named('loss', makeLossLayer(formula, families, shape.length === 4))]
         return pipe(
           trace(layers, input),
           E.bimap(

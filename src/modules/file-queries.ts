@@ -3,11 +3,11 @@ import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import * as t from 'io-ts'
 import type { System } from 'typescript'
 
-const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** The questions that can be asked of a path. */
 const answers = {
-  contents: (path: string): string => hashOf(readFileSync(path)),
+  contents: (path: string): string => sha256(readFileSync(path)),
   isFile: (path: string): string => `${statSync(path).isFile()}`,
   isFolder: (path: string): string => `${statSync(path).isDirectory()}`,
   folders: (path: string): string => readdirSync(path).sort().join('/'),
@@ -48,7 +48,7 @@ export const haveSameAnswers = (asked: FileQueries): boolean =>
 const byteOrders: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' }
 
 /** The text of bytes, as the compiler reads it. */
-const textOf = (bytes: Buffer): string => new TextDecoder(byteOrders[bytes.toString('hex', 0, 2)] ?? 'utf-8').decode(bytes)
+const decodeText = (bytes: Buffer): string => new TextDecoder(byteOrders[bytes.toString('hex', 0, 2)] ?? 'utf-8').decode(bytes)
 
 /** The compiler's view of the file system from a folder, which writes down what it is asked. */
 export const recordQueries = (system: System, folder: string): { readonly system: System; readonly asked: FileQueries } => {
@@ -62,8 +62,8 @@ export const recordQueries = (system: System, folder: string): { readonly system
       readFile: (path) => {
         try {
           const bytes = readFileSync(path)
-          asked.contents[path] = hashOf(bytes)
-          return textOf(bytes)
+          asked.contents[path] = sha256(bytes)
+          return decodeText(bytes)
         } catch {
           asked.contents[path] = ''
           return undefined

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { authorCompiler } from './author-compiler'
 import { runModule } from './run-module'
 import { type TypeCheck, isOwn, typeCheck } from './type-check'
@@ -15,7 +15,7 @@ const unwrapDefault = (loaded: unknown): unknown =>
 /**
  * The value that a module exports: its default, or where a CommonJS one has none, module.exports.
  */
-const exportOf = (loaded: unknown): unknown => {
+const defaultExport = (loaded: unknown): unknown => {
   const value = unwrapDefault(loaded)
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? undefined : value
 }
@@ -23,7 +23,7 @@ const exportOf = (loaded: unknown): unknown => {
 /** Returns the reason of what was thrown in a module or, with its place, on reading one. */
 const loadReason = (thrown: unknown): string => {
   const [, fault, place] = /^ParseError: (.*?)\s*\n\s*(.*?)\s*$/.exec(thrown instanceof Error ? thrown.message : '') ?? []
-  return fault === undefined ? reasonOf(thrown) : `${place}: ${fault}`
+  return fault === undefined ? errorReason(thrown) : `${place}: ${fault}`
 }
 
 const loadFailure =
@@ -85,5 +85,5 @@ export const loadDefault = (name: string): Outcome<unknown> =>
     E.tryCatch(() => realpathSync(resolve(name)), loadFailure(name)),
     E.chain((path) => (/\.[cm]?ts$/.test(path) ? checkTypes(name, path) : E.right(path))),
     TE.fromEither,
-    TE.chain((path) => TE.tryCatch(async () => exportOf(await runModule(path)), loadFailure(name)))
+    TE.chain((path) => TE.tryCatch(async () => defaultExport(await runModule(path)), loadFailure(name)))
   )

@@ -21,7 +21,7 @@ const keepTransformed = (library: Loader): Transform => {
 let loader: Loader | undefined
 
 /** Loaded at first use: built-in models need none. */
-const loaderOf = (): Loader => {
+const makeLoader = (): Loader => {
   if (loader !== undefined) return loader
   const { createJiti } = require('jiti') as typeof Library
   const options = { fsCache: false, interopDefault: false } as const
@@ -32,4 +32,4 @@ const loaderOf = (): Loader => {
  * All that a module exports, once it has run: CommonJS or an ECMAScript module, in JavaScript or in
  * TypeScript, whose types are not checked here.
  */
-export const runModule = (path: string): Promise<unknown> => loaderOf().import(path)
+export const runModule = (path: string): Promise<unknown> => makeLoader().import(path)

@@ -35,7 +35,7 @@ export const isOwn = (path: string): boolean => ownFolders.some((folder) => path
 const stateFile = '/state.tsbuildinfo'
 
 /** The name of what the compiler remembers of earlier programs with the same part of Tilefold. */
-const stateOf = ({ compiler }: TypeCheck, options: TypeScript.CompilerOptions, program: TypeScript.Program): Name => {
+const stateName = ({ compiler }: TypeCheck, options: TypeScript.CompilerOptions, program: TypeScript.Program): Name => {
   const own = program.getSourceFiles().flatMap(({ fileName }) => (isOwn(fileName) ? [fileName] : []))
   return ['types', 'state', compiler.version, options, own]
 }
@@ -51,7 +51,7 @@ const inspect = (check: TypeCheck, folder: string): E.Either<TypeErrors, FileQue
   const options = { ...given, composite: false, noEmit: true, incremental: true, tsBuildInfoFile: stateFile }
   const host = typescript.createIncrementalCompilerHost(options, system)
   const program = typescript.createProgram([check.entry, ...(check.declarations ?? [])], options, host)
-  const state = stateOf(check, options, program)
+  const state = stateName(check, options, program)
   const before = typescript.readBuilderProgram(options, {
     ...host,
     readFile: (path) => (path === stateFile ? readCachedText(state, '') : undefined)

@@ -74,7 +74,7 @@ const mix = ({ high, low }: Word): Word => {
   return { high: mixed[0]! >>> 0, low: mixed[1]! >>> 0 }
 }
 
-const wordOf = (integer: number): Word => ({ high: Math.floor(integer / 2 ** 32) >>> 0, low: integer >>> 0 })
+const toWord = (integer: number): Word => ({ high: Math.floor(integer / 2 ** 32) >>> 0, low: integer >>> 0 })
 
 const hash = (name: string): Word =>
   Buffer.from(name, 'utf8').reduce<Word>(
@@ -84,7 +84,7 @@ const hash = (name: string): Word =>
 
 /** The stream of random numbers of (seed, name); `seed` is an integer from 0 to 2^53 - 1. */
 export const randomStream = (seed: number, name: string): RandomStream => {
-  const mixed = mix(add(wordOf(seed), gamma))
+  const mixed = mix(add(toWord(seed), gamma))
   const named = hash(name)
   const key: Word = { high: (mixed.high ^ named.high) >>> 0, low: (mixed.low ^ named.low) >>> 0 }
   const mixedIndex = new Int32Array(2)
@@ -95,7 +95,7 @@ export const randomStream = (seed: number, name: string): RandomStream => {
   }
   return {
     uniform: (index) => {
-      const { high, low } = add(key, multiply(wordOf(index + 1), gamma))
+      const { high, low } = add(key, multiply(toWord(index + 1), gamma))
       return fraction(high, low)
     },
     fillNormal: (target, deviation) => {

@@ -1,13 +1,6 @@
-import {
-  benchOptions,
-  compareOptions,
-  explainOptions,
-  gradientsOptions,
-  planOptions,
-  predictOptions,
-  profileOptions
-} from './command-options'
+import { benchOptions, compareOptions, explainOptions, gradientsOptions, planOptions, profileOptions } from './command-options'
 import type { OptionTable } from '../options/option'
+import { predictOptions } from './predict-options'
 import { chainOptions, offloadOptions, placeOptions } from './research-options'
 import { trainOptions } from './train-options'
 

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { decodeAs } from '../../staging/decoding/decode'
 import { type ClassList, maxNamedClasses, parseClassList } from '../images/class-list'
 import type { DataRules } from '../images/data-rules'
-import { decoderCodec, listOf, text as textCodec } from '../options/codecs'
+import { decoderCodec, boundedList, text as textCodec } from '../options/codecs'
 import { path, textKind } from '../options/kinds'
 import { type DecodedOptions, type Kind, optional } from '../options/option'
 
@@ -13,7 +13,9 @@ export const classNames = (most: number): Kind<readonly string[] | string, Class
   const parseText = (text: string) => parseEntries(text.split(','))
   return {
     codec: decoderCodec('names of classes', (value) =>
-      typeof value === 'string' ? parseText(value) : pipe(decodeAs('list of names', listOf(textCodec, 1))(value), E.chain(parseEntries))
+      typeof value === 'string'
+        ? parseText(value)
+        : pipe(decodeAs('list of names', boundedList(textCodec, 1))(value), E.chain(parseEntries))
     ),
     commandLine: { form: 'text', placeholder: 'list', parse: (text) => E.map(() => text)(parseText(text)) }
   }
@@ -38,7 +40,7 @@ export const dataOptions = {
 }
 
 /** The rules by which data are read that options say; the rest names the option and its part. */
-export const dataRulesOf = (
+export const makeDataRules = (
   { classNames, unannotated, root, suffix }: DecodedOptions<typeof dataOptions>,
-  rest: Pick<DataRules, 'option' | 'part'>
+  rest: Pick<DataRules, 'option' | 'part' | 'skipBad'>
 ): DataRules => ({ ...rest, classes: classNames, unannotated, root, suffix })

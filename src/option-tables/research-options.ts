@@ -19,7 +19,7 @@ export const chainOptions = {
   out: optional(path('file'), 'where the chain goes: *.json')
 }
 
-/** What the command `chain` takes. */
+/** Options of the command `chain`. */
 export interface ChainOptions extends OptionsOf<typeof chainOptions>, ModelOptions {}
 
 const chain: Kind<Chain | string> = textKind(
@@ -47,7 +47,7 @@ export const offloadOptions = {
   slots: optional(whole(1, maxSlots), 'into how many parts dynprog divides the memory', { otherwise: `${defaultSlots}` })
 }
 
-/** What the command `offload` takes. */
+/** Options of the command `offload`. */
 export interface OffloadOptions extends OptionsOf<typeof offloadOptions> {}
 
 const allocatorNames = Object.keys(allocators) as readonly AllocatorName[]
@@ -69,5 +69,5 @@ export const placeOptions = {
   out: optional(path('file'), 'write the rows with a column offset')
 }
 
-/** What the command `place` takes. */
+/** Options of the command `place`. */
 export interface PlaceOptions extends OptionsOf<typeof placeOptions> {}

@@ -5,6 +5,7 @@ import type { Head } from '../../models'
 import type { DeviceName } from '../../native'
 import type { DeviceFile } from '../../staging'
 import type * as ModelCodec from '../model/model-codec'
+import type { Planned } from '../plans/plan-network'
 import type * as DeviceFileCodec from '../plans/device-file'
 import type * as PlanFileCodec from '../plans/plan-file'
 import type { Watching } from '../plans/watching'
@@ -263,3 +264,15 @@ export interface BudgetOptions extends OptionsOf<typeof budgetOptions> {}
 
 /** Options of a setup: what is trained, where, and within how much memory. */
 export interface SetupOptions extends OptionsOf<typeof setupOptions>, OptionsOf<typeof measureOption> {}
+
+/** The option of the library that is told of the plan. */
+export const planWatching = {
+  /** Called once with the plan, before anything runs. */
+  onPlan: fromJavaScript(callback<(planned: Planned) => void>())
+}
+
+/** The option of the library that is told sentences. */
+export const noticeOption = {
+  /** Called with one sentence that the user should see. */
+  onNotice: fromJavaScript(callback<(sentence: string) => void>())
+}

@@ -19,12 +19,12 @@ import {
   callback,
   lazyCodec,
   fromZero,
-  listOf,
+  boundedList,
   oneOf as oneOfCodec,
   positive as positiveCodec,
   whole as wholeCodec
 } from '../options/codecs'
-import { extents, flag, oneOf, path, positive, prefixes, textOrValue, whole, textKind } from '../options/kinds'
+import { extents, flag, flagOrWhole, oneOf, path, positive, prefixes, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
 import { dataOptions } from './data-options'
@@ -102,16 +102,23 @@ export const trainOptions = {
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /**
-   * Whether a crop that cannot be read is drawn anew somewhere else, and an image that cannot be
-   * read left out of the validation; both are counted.
+   * Whether a crop that cannot be read is drawn anew somewhere else, an image that cannot be read
+   * left out of the validation, and one whose mask cannot be read of all; they are counted.
    */
   skipBad: withDefault(
     flag,
-    'draw a crop that cannot be read anew somewhere else, leave such images out of validation, and count them',
+    'draw a crop that cannot be read anew somewhere else, leave such images out of validation and such masks out of the data, and count them',
     false
   ),
-  /** Whether ranks share the rows of each image, in place of micro-batches. */
-  shardRows: withDefault(flag, 'ranks share the rows of each image, in place of micro-batches (docs/ranks.md)', false),
+  /**
+   * Whether ranks share the rows of each image, or groups of how many do; the groups share the
+   * micro-batches of an update.
+   */
+  shardRows: withDefault(
+    flagOrWhole,
+    'all ranks share the rows of each image, or groups of so many, which share the micro-batches (docs/ranks.md)',
+    false
+  ),
   ...networkOption,
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),
@@ -155,7 +162,7 @@ export const trainOptions = {
   ),
   /** 'balanced', one number a class, or their text '1,2.5'. */
   classWeights: optional(
-    textOrValue<ClassWeights>('list', 'balanced, one number a class, or their text', parseClassWeights, listOf(fromZero)),
+    textOrValue<ClassWeights>('list', 'balanced, one number a class, or their text', parseClassWeights, boundedList(fromZero)),
     'balanced (by images, or pixels), or one number a class, such as 1,2.5'
   ),
   /** Images like `data`, or the share of the data (above 0, below 1) that is set aside for it. */

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { linkAbort } from '../tasks/linked-abort'
 
 type Callback = (...given: readonly unknown[]) => unknown
@@ -31,7 +31,7 @@ export const withCallbacks =
       const fail =
         (name: string) =>
         (thrown: unknown): void => {
-          fault ??= `${name} threw an error (${reasonOf(thrown)})`
+          fault ??= `${name} threw an error (${errorReason(thrown)})`
           controller.abort()
         }
       const guarded = callbacks.map(([name, callback]) => {

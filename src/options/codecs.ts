@@ -129,7 +129,7 @@ export const extents = (count: number): t.Type<readonly number[]> =>
   )
 
 /** A list that is not too long. */
-export const listOf = <A>(decoder: t.Decoder<unknown, A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
+export const boundedList = <A>(decoder: t.Decoder<unknown, A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
   const item = decoder as t.Type<A>
   const items = t.readonlyArray(item)
   const fits = (value: unknown): boolean => Array.isArray(value) && value.length >= least && value.length <= most

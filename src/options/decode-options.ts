@@ -5,13 +5,13 @@ import type * as t from 'io-ts'
 import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
 import { checkNode } from '../../native'
-import { type Failure, type Outcome, bugFailure, deviceFailure, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, bugFailure, deviceFailure, inputFailure, errorReason } from '../failure'
 import { printable } from '../text/printable'
 import { withCallbacks } from './callbacks'
 import type { DecodedOptions, OptionTable, OptionsOf } from './option'
 
 /** The codec of a table of options, named like the function that takes them. */
-const codecOf = (name: string, table: OptionTable): t.Type<object> => {
+const makeCodec = (name: string, table: OptionTable): t.Type<object> => {
   const codecs = (isWanted: (presence: string) => boolean): Readonly<Record<string, t.Decoder<unknown, unknown>>> =>
     Object.fromEntries(Object.entries(table).flatMap(([option, { kind, presence }]) => (isWanted(presence) ? [[option, kind.codec]] : [])))
   return strictObject<object>(
@@ -32,7 +32,7 @@ const withCurrentNames = (table: OptionTable, options: object): object => {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [isOld(name) ? names.get(name)! : name, value]))
 }
 
-const fallbacksOf = (table: OptionTable): object =>
+const collectDefaults = (table: OptionTable): object =>
   Object.fromEntries(Object.entries(table).flatMap(([name, { fallback }]) => (fallback === undefined ? [] : [[name, fallback]])))
 
 /** Whole, or one sentence on the first option that is wrong. */
@@ -41,12 +41,12 @@ const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Ei
     E.tryCatch(
       () =>
         typeof options === 'object' && options !== null && !Array.isArray(options)
-          ? decodeAs('options', codecOf(name, table))(withCurrentNames(table, options))
+          ? decodeAs('options', makeCodec(name, table))(withCurrentNames(table, options))
           : E.left(`${name} takes its options as one object, not ${formatValue(options)}`),
-      (thrown) => `the options of ${name} cannot be read: ${reasonOf(thrown)}`
+      (thrown) => `the options of ${name} cannot be read: ${errorReason(thrown)}`
     ),
     E.flatten,
-    E.bimap(inputFailure, (decoded) => ({ ...fallbacksOf(table), ...decoded }))
+    E.bimap(inputFailure, (decoded) => ({ ...collectDefaults(table), ...decoded }))
   )
 
 /**

@@ -22,5 +22,5 @@ export const precisionNames: readonly DevicePrecision[] = [...new Set<DevicePrec
 export const isDeviceName = (value: unknown): value is DeviceName => deviceNames.some((name) => name === value)
 
 /** The devices of this machine that compute in a precision. */
-export const devicesOf = (precision: DevicePrecision): readonly DeviceName[] =>
+export const listDevices = (precision: DevicePrecision): readonly DeviceName[] =>
   deviceNames.filter((name) => (devicePrecisions[name] as readonly DevicePrecision[]).includes(precision))

@@ -9,7 +9,7 @@ import {
   extents as extentsCodec,
   flag as flagCodec,
   fromZero as fromZeroCodec,
-  listOf,
+  boundedList,
   objectOr,
   oneOf as oneOfCodec,
   path as pathCodec,
@@ -37,7 +37,7 @@ export const repeatableKind = <G, D>(
   parse: (text: string) => E.Either<string, G>,
   mayBeEmpty?: true
 ): Kind<readonly G[], readonly D[]> => ({
-  codec: listOf(codec),
+  codec: boundedList(codec),
   commandLine: {
     form: 'text',
     placeholder,
@@ -72,6 +72,25 @@ export const number = (codec: t.Type<number>): Kind<number> => numeric('value', 
 
 /** True or false; on the command line an option without a text, which is true. */
 export const flag: Kind<boolean> = { codec: flagCodec, commandLine: { form: 'flag' } }
+
+const flagOrWholeCodec = predicateCodec<boolean | number>(
+  'true, false or a whole number from 1 upwards',
+  (value) => flagCodec.is(value) || wholeCodec(1).is(value)
+)
+
+/**
+ * True, false, or a whole number from 1 upwards; on the command line an option that may stand
+ * alone.
+ */
+export const flagOrWhole: Kind<boolean | number> = {
+  codec: flagOrWholeCodec,
+  commandLine: {
+    form: 'text',
+    placeholder: 'n',
+    parse: (text) => (wholeCodec(1).is(digits(text)) ? E.right(digits(text)) : E.left(`"${text}" is not ${wholeCodec(1).name}`)),
+    isOptional: true
+  }
+}
 
 /** The path of a file, of a folder, or of either. */
 export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => textKind(placeholder, pathCodec, E.right)

@@ -14,6 +14,8 @@ export type CommandLineForm<Given> =
       readonly choices?: readonly string[]
       /** True if the option may be given again, for a longer list. */
       readonly isRepeatable?: true
+      /** True if the option may stand without its text, and is then true. */
+      readonly isOptional?: true
       /** True if an empty text is a value. */
       readonly mayBeEmpty?: true
     }
@@ -47,7 +49,7 @@ interface Details<Decoded> {
 type Presence = 'required' | 'optional' | 'defaulted'
 
 /** A row of a table of options. */
-export interface Option<Given, Decoded, P extends Presence> extends Details<Decoded> {
+export interface OptionRow<Given, Decoded, P extends Presence> extends Details<Decoded> {
   readonly kind: Kind<Given, Decoded>
   readonly help: string
   readonly presence: P
@@ -58,10 +60,10 @@ export interface Option<Given, Decoded, P extends Presence> extends Details<Deco
 /**
  * Options by their names in JavaScript; the command line writes `hostBudget` as `--host-budget`.
  */
-export type OptionTable = Readonly<Record<string, Option<unknown, unknown, Presence>>>
+export type OptionTable = Readonly<Record<string, OptionRow<unknown, unknown, Presence>>>
 
 /** A row for an option that must be given. */
-export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<D> = {}): Option<G, D, 'required'> => ({
+export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<D> = {}): OptionRow<G, D, 'required'> => ({
   kind,
   help,
   presence: 'required',
@@ -69,13 +71,20 @@ export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<
 })
 
 /** A required value that the command line takes by its place. */
-export const argument = <G, D>(kind: Kind<G, D>, help: string): Option<G, D, 'required'> => ({ ...required(kind, help), isArgument: true })
+export const argument = <G, D>(kind: Kind<G, D>, help: string): OptionRow<G, D, 'required'> => ({
+  ...required(kind, help),
+  isArgument: true
+})
 
 /** A value that the command line takes by its place, as one that may be left out. */
-export const optionalArgument = <G, D>(row: Option<G, D, 'required'>): Option<G, D, 'optional'> => ({ ...row, presence: 'optional' })
+export const optionalArgument = <G, D>(row: OptionRow<G, D, 'required'>): OptionRow<G, D, 'optional'> => ({ ...row, presence: 'optional' })
 
 /** A row for an option that may be left out, and then has no value. */
-export const optional = <G, D>(kind: Kind<G, D>, help: string, details: Omit<Details<D>, 'fallback'> = {}): Option<G, D, 'optional'> => ({
+export const optional = <G, D>(
+  kind: Kind<G, D>,
+  help: string,
+  details: Omit<Details<D>, 'fallback'> = {}
+): OptionRow<G, D, 'optional'> => ({
   kind,
   help,
   presence: 'optional',
@@ -83,7 +92,7 @@ export const optional = <G, D>(kind: Kind<G, D>, help: string, details: Omit<Det
 })
 
 /** A row for an option that has the value `fallback` where it is left out. */
-export const withDefault = <G, D>(kind: Kind<G, D>, help: string, fallback: D, details: Details<D> = {}): Option<G, D, 'defaulted'> => ({
+export const withDefault = <G, D>(kind: Kind<G, D>, help: string, fallback: D, details: Details<D> = {}): OptionRow<G, D, 'defaulted'> => ({
   kind,
   help,
   presence: 'defaulted',
@@ -92,15 +101,15 @@ export const withDefault = <G, D>(kind: Kind<G, D>, help: string, fallback: D, d
 })
 
 /** An option that only JavaScript can give. */
-export const fromJavaScript = <A>(codec: t.Decoder<unknown, A>): Option<A, A, 'optional'> => ({
+export const fromJavaScript = <A>(codec: t.Decoder<unknown, A>): OptionRow<A, A, 'optional'> => ({
   kind: { codec },
   help: '',
   presence: 'optional'
 })
 
-type GivenOf<O> = O extends Option<infer G, infer _, infer _P> ? G : never
-type DecodedOf<O> = O extends Option<infer _, infer D, infer _P> ? D : never
-type PresenceOf<O> = O extends Option<infer _, infer _D, infer P> ? P : never
+type GivenOf<O> = O extends OptionRow<infer G, infer _, infer _P> ? G : never
+type DecodedOf<O> = O extends OptionRow<infer _, infer D, infer _P> ? D : never
+type PresenceOf<O> = O extends OptionRow<infer _, infer _D, infer P> ? P : never
 
 /** The type of the options of a table, as JavaScript gives them. */
 export type OptionsOf<T> = {
@@ -121,6 +130,10 @@ export type DecodedOptions<T> = {
 
 /** The option as the command line writes it: `--host-budget` for `hostBudget`. */
 export const optionFlag = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+/** A text as usage writes it behind its option: `<n>`, or `[n]` where that may stand alone. */
+export const placeholderUsage = ({ placeholder, isOptional }: Extract<CommandLineForm<unknown>, { readonly form: 'text' }>): string =>
+  isOptional ? `[${placeholder}]` : `<${placeholder}>`
 
 /** An argument as usage writes it: `<model>`, or `[model]` where it may be left out. */
 export const argumentUsage = (name: string, { presence }: Pick<OptionTable[string], 'presence'>): string =>

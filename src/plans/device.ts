@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type DeviceChoice, type DeviceError, cpuPrecisionOf, deviceModel, libraryName } from '../../native'
+import { type DeviceChoice, type DeviceError, timedPrecision, deviceModel, libraryName } from '../../native'
 import {
   type DescribedDevice,
   type DevicePrecision,
@@ -20,9 +20,9 @@ import type { RunnableSetup, Setup } from './setup'
 import { readProfile } from './profile-cache'
 
 /** The precisions that a device computes in, its default first. */
-export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[] => {
+export const listPrecisions = (device: Setup['device']): readonly DevicePrecision[] => {
   if (typeof device === 'string') return devicePrecisions[device]
-  if (isProfile(device)) return [cpuPrecisionOf(device.library)]
+  if (isProfile(device)) return [timedPrecision(device.library)]
   return isRecorded(device) ? [device.precision] : ['float32', 'float64']
 }
 
@@ -62,7 +62,7 @@ const modelOfProfile = (measured: Profile, { threads = measured.threads, ...setu
   measured.threads > maxThreads
     ? E.left(inputFailure(`the cpu of this file was measured with ${measured.threads} threads, over the ${maxThreads} that a device takes`))
     : threads === measured.threads
-      ? loadDeviceModel({ ...setup, device: 'cpu', precision: cpuPrecisionOf(measured.library), threads }, measured)
+      ? loadDeviceModel({ ...setup, device: 'cpu', precision: timedPrecision(measured.library), threads }, measured)
       : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))
 
 /**

@@ -6,7 +6,7 @@ import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
 
-/** What a plan would be under another budget. */
+/** The figures of the plan for another budget. */
 export interface OtherBudgetReport {
   readonly budgetBytes: number
   readonly peakDeviceBytes: number

@@ -4,7 +4,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 import { makeFolder } from '../files/make-folder'
 
@@ -26,7 +26,7 @@ export const readKept = <A>(path: string, kept: Kept<A>): E.Either<Failure, A | 
   return pipe(
     E.tryCatch(
       () => JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')) as unknown,
-      (thrown) => keptFailure(path, `cannot be read as JSON (${reasonOf(thrown)})`, kept)
+      (thrown) => keptFailure(path, `cannot be read as JSON (${errorReason(thrown)})`, kept)
     ),
     E.chain((value) => E.mapLeft(() => keptFailure(path, `is not ${kept.name}`, kept))(kept.codec.decode(value)))
   )
@@ -37,7 +37,8 @@ export const writeKept = (path: string, value: object): Outcome<void> =>
   pipe(
     TE.tryCatch(
       () => makeFolder(dirname(path)),
-      (thrown) => inputFailure(`${dirname(path)}: cannot be made (${reasonOf(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
+      (thrown) =>
+        inputFailure(`${dirname(path)}: cannot be made (${errorReason(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
     ),
     TE.chain(() => writeFileAtomic(path, () => [Buffer.from(`${JSON.stringify(value)}\n`)]))
   )

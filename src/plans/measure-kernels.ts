@@ -11,7 +11,7 @@ import type { RunnableSetup } from './setup'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { LongestLaunch } from './wanted-kernels'
 
-/** What measuring kernels came to. */
+/** Results of measuring kernels. */
 export interface Measurements {
   readonly profile: Profile
   /** Path of the file of measured times. */

@@ -11,7 +11,7 @@ const kept = { codec: measuredNetwork, name: 'a measured network', command: 'til
 export const networkPath = (): string => join(cacheFolder(), 'network.json')
 
 /** The rates of what was measured; a failure where larger messages took no longer. */
-export const ratesOf = (measured: MeasuredNetwork): E.Either<Failure, NetworkRates> =>
+export const computeRates = (measured: MeasuredNetwork): E.Either<Failure, NetworkRates> =>
   E.fromNullable(keptFailure(networkPath(), 'larger messages took no longer than small ones', kept))(fitNetwork(measured))
 
 /**
@@ -21,7 +21,7 @@ export const ratesOf = (measured: MeasuredNetwork): E.Either<Failure, NetworkRat
 export const readNetwork = (): E.Either<Failure, NetworkRates | undefined> =>
   pipe(
     readKept(networkPath(), kept),
-    E.chain((found) => (found === undefined ? E.right(undefined) : ratesOf(found)))
+    E.chain((found) => (found === undefined ? E.right(undefined) : computeRates(found)))
   )
 
 export const writeNetwork = (measured: MeasuredNetwork): Outcome<void> => writeKept(networkPath(), measured)

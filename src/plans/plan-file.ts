@@ -7,7 +7,7 @@ import { flow, pipe } from 'fp-ts/function'
 import type { Model, PlanFile } from '../../dsl'
 import { builtIn, type HeadOptions } from '../../models'
 import { type PlanFileForm, type Staged, decodePlanFile, toPlanFile, planFileText } from '../../staging'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { isModule } from '../modules/module-kind'
 import { readJson, readText } from '../files/read-file'
@@ -117,7 +117,7 @@ const moduleForm = (path: string, { name, options, model }: PlannedModel, { grap
   pipe(
     E.tryCatch(
       () => realpathSync(dirname(resolve(path))),
-      (thrown) => inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
+      (thrown) => inputFailure(`${path}: cannot be written (${errorReason(thrown)})`)
     ),
     E.chain((folder) => {
       const form = (from: string, imported: string, expression: string): E.Either<Failure, PlanFileForm> =>

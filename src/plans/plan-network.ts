@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { PlanFile } from '../../dsl'
-import { type MathMode, cpuPrecisionOf, libraryName, mathMode } from '../../native'
+import { type MathMode, timedPrecision, libraryName, mathMode } from '../../native'
 import {
   type Budget,
   type Graph,
@@ -37,7 +37,7 @@ import { eachSecond, type Watching } from './watching'
 /** A network with its plan, and with what the plan was made for. */
 export interface Planned {
   readonly staged: Staged
-  /** What staging was asked. */
+  /** The request that staging answered. */
   readonly request: PlanRequest
   readonly device: Setup['device']
   /** The arithmetic that products are computed in. */
@@ -109,7 +109,7 @@ const describeChange = ({ plan, budget }: Setup, staged: Staged): E.Either<Failu
       )
 
 const guessOfOtherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
-  const library = libraryName({ device: 'cpu', precision: cpuPrecisionOf(profile.library), threads: profile.threads })
+  const library = libraryName({ device: 'cpu', precision: timedPrecision(profile.library), threads: profile.threads })
   if (E.isLeft(library) || library.right === profile.library) return {}
   return { guess: `${deviceFileName(profile)} gave the times alone: layouts and scratch are those of ${library.right} on this machine` }
 }
@@ -133,7 +133,7 @@ const withBandwidth = (device: ProfiledModel, limit: number | undefined): Profil
   return { ...device, linkBytesPerSecond: { toDevice: slower(toDevice), toHost: slower(toHost) } }
 }
 
-/** What machines of a rack have between them. */
+/** Rates of the network that machines of a rack usually have. */
 const usualNetwork: NetworkRates = { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 }
 
 /**

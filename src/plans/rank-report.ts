@@ -11,7 +11,7 @@ import {
   networkNanoseconds
 } from '../../staging'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type Mesh, meshOf, meshText } from './mesh'
+import { type Mesh, makeMesh, meshText } from './mesh'
 
 /** What ranks exchange of one kind in an update. */
 export interface ExchangeReport {
@@ -24,16 +24,19 @@ export interface ExchangeReport {
   readonly milliseconds: number
 }
 
-/** What is predicted of an update on ranks. */
+/** Predicted figures of an update on ranks. */
 export interface RankReport {
   readonly ranks: number
   readonly mesh: Mesh
   readonly network: NetworkRates
   readonly exchanged: readonly ExchangeReport[]
-  /** Of one process with all the memory that it wants, by its fastest kernels. */
+  /**
+   * Milliseconds of a step of one process with all the memory that it wants, by its fastest
+   * kernels.
+   */
   readonly oneRankMs: number
   readonly speedUp: number
-  /** What takes the most time of an update. */
+  /** The part that takes the most time of an update. */
   readonly boundBy: 'computing' | 'what ranks compute twice or alike' | ExchangeReport['what']
   /** By segment, what the rank receives where it ends, forward and backward, in bytes. */
   readonly receivedBytes: readonly number[]
@@ -43,7 +46,7 @@ type NetworkInstruction = Extract<Instruction, { readonly kind: 'allToAll' | 'ex
 
 const isOfNetwork = (one: Instruction): one is NetworkInstruction => one.kind === 'allToAll' || one.kind === 'exchange'
 
-const bytesOf = (one: NetworkInstruction): number =>
+const sentBytes = (one: NetworkInstruction): number =>
   one.kind === 'allToAll' ? (one.ranks - 1) * one.bytes : one.receives.reduce((sum, { bytes }) => sum + bytes, 0)
 
 const addUp = (
@@ -61,7 +64,7 @@ const addUp = (
   return {
     what,
     rounds: all.reduce((sum, { times }) => sum + times, 0),
-    bytes: all.reduce((sum, { one, times }) => sum + times * bytesOf(one), 0),
+    bytes: all.reduce((sum, { one, times }) => sum + times * sentBytes(one), 0),
     milliseconds: all.reduce((sum, { one, times }) => sum + times * (networkNanoseconds(device, one) / 1e6), 0)
   }
 }
@@ -74,7 +77,7 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   const { objective } = graph
   const { network } = device
   if (objective.kind !== 'train' || (objective.shard ?? objective.ranks) === undefined || network === undefined) return undefined
-  const mesh = meshOf(objective)
+  const mesh = makeMesh(objective)
   const ranks = mesh.microBatches * mesh.rows
   const steps = microBatches(objective) / mesh.microBatches
   // Of micro-batches the section `reduce` brings moments too.

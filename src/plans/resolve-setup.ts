@@ -7,13 +7,13 @@ import { type DevicePrecision, type NetworkRates, deviceFileName } from '../../s
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { loadModel } from '../model/load-model'
 import { withLoss } from '../model/model-loss'
-import { deviceNames, devicesOf, isDeviceName } from '../options/devices'
+import { deviceNames, listDevices, isDeviceName } from '../options/devices'
 import { maxElements } from '../options/limits'
 import type { DecodedOptions } from '../options/option'
 import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../option-tables/setup-options'
 import { alternatives } from '../text/alternatives'
 import { present } from '../options/present'
-import { precisionsOf } from './device'
+import { listPrecisions } from './device'
 import { loadDevice } from './device-file'
 import { type LoadedPlan, loadPlan } from './plan-file'
 import { resolvePlacement } from './resolve-placement'
@@ -51,10 +51,10 @@ const croppedInput = ({ input, crop }: SetupChoices, model: Model, plan: PlanFil
 }
 
 const checkPrecision = (device: Setup['device'], precision: DevicePrecision | undefined): E.Either<Failure, void> => {
-  const known = precisionsOf(device)
+  const known = listPrecisions(device)
   if (precision === undefined || known.includes(precision)) return E.right(undefined)
   const name = typeof device === 'string' ? `${device} device` : `described device ${deviceFileName(device)}`
-  const others = devicesOf(precision).join(' or ')
+  const others = listDevices(precision).join(' or ')
   return E.left(inputFailure(`--precision ${precision}: the ${name} computes in ${known.join(' or ')}; take --device ${others}`))
 }
 

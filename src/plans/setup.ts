@@ -10,7 +10,7 @@ export interface Setup {
   readonly input?: readonly number[]
   /** A device of this machine, or one that a file describes, which can be planned for. */
   readonly device: DeviceName | DeviceFile
-  /** Precision, one of `precisionsOf` the device; the first of them where absent. */
+  /** Precision, one of `listPrecisions` of the device; the first of them where absent. */
   readonly precision?: DevicePrecision
   /** `auto` where absent. */
   readonly strategy?: StrategyName

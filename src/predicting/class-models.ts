@@ -15,7 +15,7 @@ import {
 import { type Op, isLoss } from '../../dsl/internal'
 import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { frozenModel } from '../model/model-layers'
+import { freezeModel } from '../model/model-layers'
 import type { Numbers, StepIo } from '../running/step-io'
 import { type WeightSource, readWeights } from '../weights/weights'
 
@@ -26,9 +26,9 @@ interface Holder {
   readonly layers?: Layers
 }
 
-const opOf = (layer: AnyLayer): AnyLayer['op'] => {
+const layerOp = (layer: AnyLayer): AnyLayer['op'] => {
   const { layer: held } = layer.args as Holder
-  return held === undefined ? layer.op : opOf(held)
+  return held === undefined ? layer.op : layerOp(held)
 }
 
 const [lossOp, poolOp, headOp] = [softmaxCrossEntropy.op, globalAvgPool.op, linear({ out: 1 }).op]
@@ -37,9 +37,9 @@ const neutralLayer = dropout({ rate: 0 })
 const neutral: readonly AnyLayer['op'][] = [neutralLayer.op]
 
 /** Another layer in place of the head, under the same name, so that its weights are found. */
-const inPlaceOf = (head: AnyLayer, other: AnyLayer): AnyLayer => {
+const replaceHead = (head: AnyLayer, other: AnyLayer): AnyLayer => {
   const { layer: held } = head.args as Holder
-  return held === undefined ? other : { op: head.op, args: { ...head.args, layer: inPlaceOf(held, other) } as AnyLayer['args'] }
+  return held === undefined ? other : { op: head.op, args: { ...head.args, layer: replaceHead(held, other) } as AnyLayer['args'] }
 }
 
 /** What becomes of the layers before the head, and of it; undefined where that cannot be. */
@@ -47,11 +47,11 @@ type ChangeEnd = (before: Layers, head: AnyLayer) => Layers | undefined
 
 /** Changes the end of a network that ends in a linear layer, in a sequence or not. */
 const changeEnd = (layers: Layers, change: ChangeEnd): Layers | undefined => {
-  const last = layers.findLastIndex((layer) => opOf(layer) !== lossOp)
+  const last = layers.findLastIndex((layer) => layerOp(layer) !== lossOp)
   const end = layers[last]
   if (end === undefined) return undefined
   const { layers: held } = end.args as Holder
-  if (held === undefined) return opOf(end) === headOp ? change(layers.slice(0, last), end) : undefined
+  if (held === undefined) return layerOp(end) === headOp ? change(layers.slice(0, last), end) : undefined
   const inner = changeEnd(held, change)
   return inner && [...layers.slice(0, last), { op: end.op, args: { ...end.args, layers: inner } as AnyLayer['args'] }]
 }
@@ -61,16 +61,16 @@ const changeEnd = (layers: Layers, change: ChangeEnd): Layers | undefined => {
  * was, so that names by number stay.
  */
 const withoutPooling: ChangeEnd = (before, head) => {
-  const pool = before.findLastIndex((layer) => !neutral.includes(opOf(layer)))
-  return pool !== -1 && opOf(before[pool]!) === poolOp
-    ? [...before.with(pool, neutralLayer), inPlaceOf(head, conv2d({ out: 1, k: 1 }))]
+  const pool = before.findLastIndex((layer) => !neutral.includes(layerOp(layer)))
+  return pool !== -1 && layerOp(before[pool]!) === poolOp
+    ? [...before.with(pool, neutralLayer), replaceHead(head, conv2d({ out: 1, k: 1 }))]
     : undefined
 }
 
-const withOneScore: ChangeEnd = (before, head) => [...before, inPlaceOf(head, linear({ out: 1 }))]
+const withOneScore: ChangeEnd = (before, head) => [...before, replaceHead(head, linear({ out: 1 }))]
 
 /** A model of one output, by running statistics, whose loss compares it with a target. */
-const modelOf = (name: string, layers: Layers): Model => ({ name, layers: [...frozenModel({ name, layers }).layers, meanSquaredError] })
+const makeModel = (name: string, layers: Layers): Model => ({ name, layers: [...freezeModel({ name, layers }).layers, meanSquaredError] })
 
 /**
  * The model whose output is the score of one class. Fails for one that does not end in a linear
@@ -80,7 +80,7 @@ export const scoreModel = ({ name, layers }: Model): E.Either<Failure, Model> =>
   pipe(
     changeEnd(layers, withOneScore),
     E.fromNullable(inputFailure(`${name} does not end in a linear layer, of which the score of one class is taken: give another model`)),
-    E.map((changed) => modelOf(name, changed))
+    E.map((changed) => makeModel(name, changed))
   )
 
 /**
@@ -90,7 +90,7 @@ export const scoreModel = ({ name, layers }: Model): E.Either<Failure, Model> =>
  */
 export const activationModel = ({ name, layers }: Model): E.Either<Failure, Model> => {
   const changed = changeEnd(layers, withoutPooling)
-  if (changed !== undefined) return E.right(modelOf(name, changed))
+  if (changed !== undefined) return E.right(makeModel(name, changed))
   const sentence = `${name} does not end in global average pooling and one linear layer, of which cam is made: take --heatmap saliency`
   // What has no saliency either says so.
   return E.chain(() => E.left(inputFailure(sentence)))(scoreModel({ name, layers }))
@@ -102,14 +102,14 @@ const withoutLoss = (layers: Layers): Layers => {
   if (end === undefined) return layers
   const { layers: held } = end.args as Holder
   // A container is no op that could be asked.
-  if (held === undefined) return isLoss(opOf(end) as Op) ? layers.slice(0, -1) : layers
+  if (held === undefined) return isLoss(layerOp(end) as Op) ? layers.slice(0, -1) : layers
   return [...layers.slice(0, -1), { op: end.op, args: { ...end.args, layers: withoutLoss(held) } as AnyLayer['args'] }]
 }
 
 /** The model whose output are the scores of pixels, where it has a loss over pixels at its end. */
-export const pixelScoresModel = ({ name, layers }: Model): Model => modelOf(name, withoutLoss(layers))
+export const pixelScoresModel = ({ name, layers }: Model): Model => makeModel(name, withoutLoss(layers))
 
-/** What the weights of a model are known by. */
+/** The fields by which the weights of a model are known. */
 type Weighted = Pick<Graph, 'model' | 'parameters'>
 
 /** Fills the weights of a model of one class: the file's, and of the head the row of the class. */

@@ -8,7 +8,7 @@ import { overlayRows } from '../results/overlay'
 import { centreCrop } from '../training/batches'
 import type { SeenCrop } from '../images/seen-crop'
 import { cropSource } from './crop-source'
-import { type HeatMapRequest, brightestOf, computeHeatMap } from './heat-map'
+import { type HeatMapRequest, brightestValue, computeHeatMap } from './heat-map'
 import { readInput } from './input'
 import { rowReader } from './normalised-input'
 
@@ -33,7 +33,7 @@ const withHeatMap =
           computeHeatMap({ ...request, setup: withoutPlan(request.setup), of: `${predictedClass}`, input, readRows })
         ),
         TE.chainTaskK((map) => async () => {
-          const drawn = overlayRows({ ...seen, read: () => Promise.resolve(rgb) }, map, brightestOf(map, request.kind))
+          const drawn = overlayRows({ ...seen, read: () => Promise.resolve(rgb) }, map, brightestValue(map, request.kind))
           return { ...seen, heatMap: await drawn.rows(0, seen.height) }
         })
       )

@@ -7,7 +7,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Planned, buildSetupGraph } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
-import { classIndexOf, classNamesOf } from '../results/class-names'
+import { findClassIndex, resolveClassNames } from '../results/class-names'
 import type { HeatMapKind } from '../results/formats'
 import type { HeatMap } from '../results/overlay'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
@@ -15,7 +15,7 @@ import { noUpdate } from '../running/step-parameters'
 import { centreCrop } from '../training/batches'
 import type { WeightSource } from '../weights/weights'
 import { activationModel, scoreModel, weightsOfClass } from './class-models'
-import { type Input, heldBytesOf } from './input'
+import { type Input, windowHostBytes } from './input'
 import { evaluation, planSetup, setupFor } from './plan-images'
 import { type ReadRows, fillNormalised } from './normalised-input'
 
@@ -29,7 +29,7 @@ export interface HeatMapRequest {
   readonly names?: readonly string[] | undefined
   readonly input: Input
   readonly readRows: ReadRows
-  /** What normalises the image. */
+  /** The source of the means and deviations that normalise the image. */
   readonly normalisation: Source
   readonly watching: Watching
   readonly onPlan?: ((planned: Planned) => void) | undefined
@@ -52,7 +52,7 @@ const mostSampled = 1_000_000
  * out, one that 99 of 100 are below. Above 0, so that where nothing speaks for the class nothing is
  * coloured.
  */
-export const brightestOf = ({ values }: HeatMap, kind: HeatMapKind): number => {
+export const brightestValue = ({ values }: HeatMap, kind: HeatMapKind): number => {
   const share = kind === 'cam' ? 1 : 0.99
   const stride = kind === 'cam' ? 1 : Math.max(1, Math.floor(values.length / mostSampled))
   const sampled = Float64Array.from({ length: Math.ceil(values.length / stride) }, (_, index) => values[index * stride]!).sort()
@@ -60,7 +60,7 @@ export const brightestOf = ({ values }: HeatMap, kind: HeatMapKind): number => {
 }
 
 /** The last feature map weighted by the head, at its own extent. */
-const activationOf = (
+const computeActivation = (
   { input, watching: { signal } }: HeatMapRequest,
   planned: Planned,
   network: RunningNetwork
@@ -88,7 +88,7 @@ const largestOfChannels = (gradient: Float32Array | Float64Array, pixels: number
 }
 
 /** The derivative of the score by each pixel, from (score − target)². */
-const saliencyOf = (
+const computeSaliency = (
   { input: { height, width }, readRows, normalisation, watching: { signal } }: HeatMapRequest,
   network: RunningNetwork
 ): Outcome<readonly [HeatMap, number]> =>
@@ -123,9 +123,9 @@ const runOfClass = (request: HeatMapRequest, scoring: Graph, classIndex: number)
       const state = weightsOfClass(weights, scoring, planned.staged.graph, classIndex)
       return withNetwork({ planned, device: setup.device, state, seed: 0 }, (network) =>
         pipe(
-          isActivation ? activationOf(request, planned, network) : saliencyOf(request, network),
+          isActivation ? computeActivation(request, planned, network) : computeSaliency(request, network),
           TE.map(([map, milliseconds]): ComputedHeatMap => {
-            const held = isActivation ? heldBytesOf(input) : undefined
+            const held = isActivation ? windowHostBytes(input) : undefined
             return {
               ...map,
               classIndex,
@@ -166,8 +166,8 @@ export const computeHeatMap = (request: HeatMapRequest): Outcome<ComputedHeatMap
     TE.bind('classIndex', ({ scoring }) =>
       TE.fromEither(
         pipe(
-          classNamesOf(names, scoring.nodes.at(-1)!.input[1]),
-          E.chain((all) => classIndexOf('--class', of, all))
+          resolveClassNames(names, scoring.nodes.at(-1)!.input[1]),
+          E.chain((all) => findClassIndex('--class', of, all))
         )
       )
     ),

@@ -37,6 +37,12 @@ export const sourceFor = (
   pipe(
     givenNormalisation(options, channels),
     E.chain((given): E.Either<Failure, Source> => {
+      if (given === undefined && trained?.elementType !== undefined && trained.elementType !== elementType)
+        return E.left(
+          inputFailure(
+            `the image ${path} has values of ${elementType}, but the weights were trained on ${trained.elementType}: convert it, or give --mean and --deviation`
+          )
+        )
       const normalisation = given ?? trained
       if (normalisation !== undefined) return E.right({ kind: 'image', mean: normalisation.mean, deviation: normalisation.deviation })
       return header.samples.bands === undefined

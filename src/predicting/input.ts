@@ -17,4 +17,4 @@ export const readInput = ({ path, header, channels, elementType, read }: ImageSo
     : TE.right({ pixels: readPixels(header, read), height: header.height, width: header.width, channels, elementType })
 
 /** Bytes of host memory of the windows that are read; undefined of what is decoded whole. */
-export const heldBytesOf = ({ pixels }: Input): number | undefined => ('readWindow' in pixels ? heldBytes : undefined)
+export const windowHostBytes = ({ pixels }: Input): number | undefined => ('readWindow' in pixels ? heldBytes : undefined)

@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 import { type Row, readCsvRows } from '../files/csv'
 import { imageExtensions, isHidden, isImage } from '../images/image-names'
 import { wholeImages } from '../images/slide-parts'
@@ -15,7 +15,7 @@ export interface ListedImage {
   readonly name: string
 }
 
-const listed = (folder: string, path: string): ListedImage => {
+const makeListedImage = (folder: string, path: string): ListedImage => {
   const name = relative(folder, path)
   return { path, name: name.startsWith('..') || isAbsolute(name) ? basename(path) : name }
 }
@@ -53,21 +53,21 @@ export const listImages = (path: string): Outcome<readonly ListedImage[]> =>
   pipe(
     TE.tryCatch(
       async () => (await stat(path)).isDirectory(),
-      (thrown) => inputFailure(`${path}: cannot be read (${reasonOf(thrown)}); give a folder of images, or a CSV file of their paths`)
+      (thrown) => inputFailure(`${path}: cannot be read (${errorReason(thrown)}); give a folder of images, or a CSV file of their paths`)
     ),
     TE.chain((isFolder) =>
       isFolder
         ? pipe(
             TE.tryCatch(
               () => imagesOfFolder(path),
-              (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)
+              (thrown) => inputFailure(`the folder ${path} cannot be read: ${errorReason(thrown)}`)
             ),
-            TE.map((images) => images.map((image) => listed(path, image)))
+            TE.map((images) => images.map((image) => makeListedImage(path, image)))
           )
         : pipe(
             readCsvRows(path, 'list of images', 'a CSV file with a column path'),
             TE.chainEitherK((rows) => E.mapLeft(inputFailure)(pathsOfCsv(path, rows))),
-            TE.map((images) => images.map((image) => listed(dirname(path), image)))
+            TE.map((images) => images.map((image) => makeListedImage(dirname(path), image)))
           )
     ),
     TE.filterOrElse(

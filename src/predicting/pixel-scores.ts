@@ -3,12 +3,12 @@ import { type Failure } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { partBytes } from '../running/step-io'
 import type { Outputs } from './outputs'
-import { type Prediction, notFinite } from './prediction'
+import { type PredictionResult, notFinite } from './prediction'
 
 /** Scores of classes before softmax, [classes, height, width], which may lie in a file. */
 export interface PixelScores extends Extent2 {
   readonly classes: number
-  /** Those of one class, [rows, width] from row `top` on. */
+  /** The scores of one class, [rows, width] from row `top` on. */
   readonly rows: (classIndex: number, top: number, rows: number) => Float32Array | Float64Array
   /** Takes what was read of them out of memory. */
   readonly leave: () => void
@@ -20,7 +20,7 @@ export interface PixelScores extends Extent2 {
 const bytesAtOnce = 2 ** 22
 
 /** What `pixelScoresModel` makes of an image. */
-export const pixelScoresOf = ({ entries, io }: Outputs): PixelScores => {
+export const makePixelScores = ({ entries, io }: Outputs): PixelScores => {
   const { shape, type } = entries.find(({ name }) => name === 'scores')!
   const [, classes, height, width] = shape as readonly [number, number, number, number]
   const parts = io.parts('scores')
@@ -50,7 +50,14 @@ export const pixelScoresOf = ({ entries, io }: Outputs): PixelScores => {
 }
 
 /** How many pixels have their highest score for each class, once all are known to be finite. */
-export const countClasses = ({ classes, height, width, rows, leave, mostRows }: PixelScores): E.Either<Failure, Prediction> => {
+export const countPredictedClasses = ({
+  classes,
+  height,
+  width,
+  rows,
+  leave,
+  mostRows
+}: PixelScores): E.Either<Failure, PredictionResult> => {
   // A single score tells class 1 from class 0.
   const counted = new Array<number>(Math.max(2, classes)).fill(0)
   let wrong = 0

@@ -5,7 +5,7 @@ import type { Model, PlanFile } from '../../dsl'
 import { type Graph, type Objective, type Source, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
-import { frozenModel } from '../model/model-layers'
+import { freezeModel } from '../model/model-layers'
 import { measureFirst } from '../plans/measure-first'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
@@ -30,7 +30,7 @@ const planOfForward = ({ swapSchedule: _, ...decisions }: PlanFile): PlanFile =>
  * model as it is trained.
  */
 const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
-  plan === undefined || plan.objective === objectiveText(evaluation) ? frozenModel(model) : model
+  plan === undefined || plan.objective === objectiveText(evaluation) ? freezeModel(model) : model
 
 /** The setup at an image's extent, its model as it is evaluated. */
 export const setupFor = (setup: RunnableSetup, { height, width, channels }: Omit<Input, 'pixels'>): RunnableSetup => ({

@@ -6,11 +6,11 @@ import { largest } from '../numbers/extremes'
 import type { Planned } from '../plans/plan-network'
 import { noClass } from '../results/colours'
 import { findPixelLoss } from '../running/pixel-loss'
-import { type ScoreKind, formulaOf, scoreKindOf, scoreKindOfFormula } from '../running/score-kind'
+import { type ScoreKind, getLossFormula, getScoreKind, scoreKindOfFormula } from '../running/score-kind'
 import type { Outputs } from './outputs'
 
 /** What a model says of an image: its scores, or how many of its pixels are of each class. */
-export type Prediction =
+export type PredictionResult =
   | {
       /** One score a class, before softmax. */
       readonly scores: readonly number[]
@@ -46,7 +46,7 @@ export const predictedKind = ({ model, nodes }: Graph, trained: string | undefin
     return E.left(inputFailure(`${model} makes values of pixels, which predict is not for: it is for classes, and for values of images`))
   if (hasTarget(loss, 'pixel-labels') && classes > noClass)
     return E.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
-  const scores = trained === undefined || formulaOf(loss) !== undefined ? scoreKindOf(loss) : scoreKindOfFormula(trained, classes)
+  const scores = trained === undefined || getLossFormula(loss) !== undefined ? getScoreKind(loss) : scoreKindOfFormula(trained, classes)
   if (hasTarget(loss, 'pixel-labels') && scores === 'value')
     return E.left(inputFailure(`the loss ${trained} is of values, and ${model} makes a score a class for each pixel: give another --loss`))
   return E.right({ of: hasTarget(loss, 'pixel-labels') ? 'pixels' : 'image', classes, scores })
@@ -56,7 +56,7 @@ export const predictedKind = ({ model, nodes }: Graph, trained: string | undefin
 export const notFinite = (what: string): E.Either<Failure, never> =>
   E.left({ code: 'loss', message: `${what} not finite: look at the weights, or compute in float32` })
 
-const scoresOf = ({ io }: Outputs, kind: ScoreKind): E.Either<Failure, Prediction> => {
+const readScores = ({ io }: Outputs, kind: ScoreKind): E.Either<Failure, PredictionResult> => {
   const scores = Array.from(io.view('scores'))
   const wrong = scores.findIndex((score) => !Number.isFinite(score))
   if (wrong !== -1) return notFinite(`the ${kind === 'value' ? 'value' : 'score of class'} ${wrong} is ${scores[wrong]}, which is`)
@@ -72,11 +72,11 @@ const scoresOf = ({ io }: Outputs, kind: ScoreKind): E.Either<Failure, Predictio
 const countedAtOnce = 2 ** 24
 
 /** What was predicted of an image, once it is known to be finite. */
-export const predictionOf =
+export const makePrediction =
   (kind: ScoreKind) =>
-  ({ height, width }: Extent2, planned: Planned, outputs: Outputs): E.Either<Failure, Prediction> => {
+  ({ height, width }: Extent2, planned: Planned, outputs: Outputs): E.Either<Failure, PredictionResult> => {
     const loss = findPixelLoss(planned)
-    if (loss === undefined) return scoresOf(outputs, kind)
+    if (loss === undefined) return readScores(outputs, kind)
     const counted = new Array<number>(noClass + 1).fill(0)
     for (const part of outputs.io.parts('classes'))
       for (let from = 0; from < part.length; from += countedAtOnce) {

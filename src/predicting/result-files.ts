@@ -2,10 +2,10 @@ import { dirname, extname, join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { makeFolder } from '../files/make-folder'
-import { type ResultFormat, formatOf } from '../results/formats'
+import { type ResultFormat, parseResultFormat } from '../results/formats'
 import type { ListedImage } from './listed-images'
 import type { PredictedKind } from './prediction'
 
@@ -22,7 +22,7 @@ export interface Wanted {
 const isTable = (path: string): boolean => extname(path).toLowerCase() === '.csv'
 
 /** The files of one image, which are known before it is predicted. */
-export const resultFilesOf = ({ out, isList, formats }: Wanted, { name }: ListedImage): readonly string[] => {
+export const listResultFiles = ({ out, isList, formats }: Wanted, { name }: ListedImage): readonly string[] => {
   if (out === undefined || isTable(out)) return []
   const stem = name.slice(0, name.length - extname(name).length)
   return isList ? formats.map((format) => join(out, `${stem}.${format}`)) : [out]
@@ -34,7 +34,7 @@ export const checkResultPaths = ({ out, isList }: Wanted, files: readonly string
   if (isTable(out)) return checkWritable(out)
   if (!isList)
     return pipe(
-      TE.fromEither(formatOf(out)),
+      TE.fromEither(parseResultFormat(out)),
       TE.chain(() => checkWritable(out))
     )
   const folders = [...new Set(files.map((file) => dirname(file)))]
@@ -43,7 +43,7 @@ export const checkResultPaths = ({ out, isList }: Wanted, files: readonly string
       async () => {
         for (const folder of folders) await makeFolder(folder)
       },
-      (thrown) => inputFailure(`--out ${out}: no folder can be made there (${reasonOf(thrown)})`)
+      (thrown) => inputFailure(`--out ${out}: no folder can be made there (${errorReason(thrown)})`)
     ),
     TE.chain(() => TE.traverseSeqArray(checkWritable)(files)),
     TE.map(() => undefined)

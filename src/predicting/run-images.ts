@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
-import { placedAt } from '../images/crop-placement'
+import { placeUnflippedCrop } from '../images/crop-placement'
 import type { Extent2 } from '../images/resolution'
 import type { Reading } from '../images/samples'
 import type { Planned } from '../plans/plan-network'
@@ -15,13 +15,13 @@ import { type WindowSpan, windowSpans } from '../running/window-spans'
 import { type Input, readInput } from './input'
 import { type JoinedOutputs, joinWindows } from './join-windows'
 import type { Outputs } from './outputs'
-import type { Prediction } from './prediction'
+import type { PredictionResult } from './prediction'
 
 /** An image whose prediction is there, on a network that still holds it. */
 export interface PredictedImage<S> {
   readonly image: S
   readonly input: Input
-  readonly prediction: Prediction
+  readonly prediction: PredictionResult
   readonly milliseconds: number
   /** Tiles that were not computed, since the one before served. */
   readonly repeatedTiles: number
@@ -35,7 +35,7 @@ interface ImageRun<S> extends Pick<NetworkOptions, 'device' | 'weights'> {
   readonly images: readonly S[]
   readonly reading: Reading
   /** What was predicted, once it is known to be finite. */
-  readonly predictionOf: (extent: Extent2, planned: Planned, outputs: Outputs) => E.Either<Failure, Prediction>
+  readonly predictionOf: (extent: Extent2, planned: Planned, outputs: Outputs) => E.Either<Failure, PredictionResult>
   readonly signal?: AbortSignal | undefined
   /** Takes what it needs before the next image. */
   readonly onPredicted: (predicted: PredictedImage<S>) => Outcome<unknown>
@@ -55,7 +55,7 @@ const runWindow = <S>(
   input: Input,
   { start: top }: WindowSpan,
   { start: left }: WindowSpan
-): Outcome<number> => withAbort(signal, network, network.step(noUpdate, [{ ...input, ...placedAt(top, left) }]))
+): Outcome<number> => withAbort(signal, network, network.step(noUpdate, [{ ...input, ...placeUnflippedCrop(top, left) }]))
 
 /** An image's outputs, and milliseconds of its steps. */
 interface Computed {

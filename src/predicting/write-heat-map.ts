@@ -7,7 +7,7 @@ import type { Reading } from '../images/samples'
 import { groundTags, writeGroundFiles } from '../results/ground-files'
 import { type HeatMap, overlayRows } from '../results/overlay'
 import { writePicture } from '../results/write-overlay'
-import { type ComputedHeatMap, type HeatMapRequest, brightestOf, computeHeatMap } from './heat-map'
+import { type ComputedHeatMap, type HeatMapRequest, brightestValue, computeHeatMap } from './heat-map'
 import { readInput } from './input'
 import { rowReader } from './normalised-input'
 
@@ -20,7 +20,7 @@ export interface HeatMapReport extends Pick<HeatMapRequest, 'kind'> {
   readonly highest: number
 }
 
-const extremesOf = ({ values }: HeatMap): readonly [lowest: number, highest: number] => {
+const findExtremes = ({ values }: HeatMap): readonly [lowest: number, highest: number] => {
   let [lowest, highest] = [Infinity, -Infinity]
   for (let index = 0; index < values.length; index += 1) {
     lowest = Math.min(lowest, values[index]!)
@@ -52,7 +52,7 @@ export const writeHeatMap = (
     TE.bind('readRows', () => rowReader(source, reading)),
     TE.bind('map', ({ input, readRows }) => computeHeatMap({ ...request, input, readRows })),
     TE.chain(({ map, readRows }) => {
-      const [lowest, highest] = extremesOf(map)
+      const [lowest, highest] = findExtremes(map)
       const read = async (top: number, rows: number): Promise<Uint8Array> => {
         const given = await readRows(top, rows)()
         if (E.isLeft(given)) throw new Error(given.left.message)
@@ -61,7 +61,7 @@ export const writeHeatMap = (
       return pipe(
         writePicture(
           path,
-          overlayRows({ height, width, read: ({ top, height: rows }) => read(top, rows) }, map, brightestOf(map, request.kind)),
+          overlayRows({ height, width, read: ({ top, height: rows }) => read(top, rows) }, map, brightestValue(map, request.kind)),
           {
             micronsPerPixel: view.micronsPerPixel,
             ...(ground && { ground: groundTags(ground) })

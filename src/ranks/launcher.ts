@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import type { MpiKind } from '../../native'
 import { type Failure, inputFailure } from '../failure'
 
-/** What started this process among others. */
+/** The program that started this process among others. */
 export interface Launcher {
   readonly kind: MpiKind
   /** Whose library it needs, in words. */

@@ -15,10 +15,10 @@ const messages = [
   { bytes: 2 ** 24, times: 5 }
 ] as const
 
-const medianOf = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
+const upperMedian = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
 
 /** From each rank to the next, and twice as far each time, so that ranks of all machines meet. */
-const distancesOf = (size: number): readonly number[] => Array.from({ length: Math.ceil(Math.log2(size)) }, (_, power) => 2 ** power)
+const listDistances = (size: number): readonly number[] => Array.from({ length: Math.ceil(Math.log2(size)) }, (_, power) => 2 ** power)
 
 /**
  * Measures the network between ranks, of which there are two at least: messages of several sizes,
@@ -34,10 +34,10 @@ export const measureNetwork =
     for (const message of messages) {
       const own: number[] = []
       let failure: Failure | undefined
-      for (const distance of distancesOf(ranks.size)) {
+      for (const distance of listDistances(ranks.size)) {
         const timed = await ranks.network.timeExchanges({ ...message, distance })()
         if (E.isLeft(timed)) failure ??= deviceFailure(timed.left)
-        else own.push(medianOf(timed.right) / 1e6)
+        else own.push(upperMedian(timed.right) / 1e6)
       }
       const all = await allGatherNumbers(ranks, failure === undefined ? E.right(own) : E.left(failure))
       if (E.isLeft(all)) return all

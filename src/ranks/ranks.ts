@@ -43,7 +43,7 @@ export const encodeJson = (value: unknown): Uint8Array => encoder.encode(JSON.st
 export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes))
 
 /** A message: whether the rank fails, and what it gives or why it does. */
-const messageOf = (given: E.Either<Failure, Uint8Array>): Uint8Array => {
+const encodeMessage = (given: E.Either<Failure, Uint8Array>): Uint8Array => {
   const body = E.isRight(given) ? given.right : encodeJson({ code: given.left.code, message: given.left.message })
   const message = new Uint8Array(1 + body.length)
   message[0] = E.isRight(given) ? 1 : 0
@@ -51,16 +51,16 @@ const messageOf = (given: E.Either<Failure, Uint8Array>): Uint8Array => {
   return message
 }
 
-const failureOf = (body: Uint8Array): Failure => {
+const decodeFailure = (body: Uint8Array): Failure => {
   const value = decodeJson(body)
   if (!told.is(value)) throw new Error('a rank told a failure that is none')
   return { code: codes.find((code) => code === value.code) ?? 'bug', message: value.message }
 }
 
 /** The first failure of any; it names the rank, unless that is the first one. */
-const resultOf = (messages: readonly Uint8Array[]): E.Either<Failure, readonly Uint8Array[]> => {
+const decodeResult = (messages: readonly Uint8Array[]): E.Either<Failure, readonly Uint8Array[]> => {
   const bodies = messages.map((message) => message.subarray(1))
-  const failures = messages.map((message, rank) => (message[0] === 1 ? undefined : failureOf(bodies[rank]!)))
+  const failures = messages.map((message, rank) => (message[0] === 1 ? undefined : decodeFailure(bodies[rank]!)))
   const first = failures.findIndex((failure) => failure !== undefined)
   if (first === -1) return E.right(bodies)
   const failure = failures[first]!
@@ -87,10 +87,10 @@ export const createRanks = (network: Network, mostWait?: number): Ranks => {
     network,
     allGather: (given) =>
       pipe(
-        network.gather(messageOf(given)),
+        network.gather(encodeMessage(given)),
         TE.mapLeft(deviceFailure),
         TE.chainEitherK((messages) => {
-          const result = resultOf(messages)
+          const result = decodeResult(messages)
           areAgreed = E.isLeft(result)
           // What a rank fails with itself says more than messages do.
           return E.isLeft(result) && E.isLeft(given) ? E.left({ ...given.left, ...result.left }) : result

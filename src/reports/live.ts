@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 import { reportPage } from './page'
 import type { Report } from './report'
 
@@ -18,7 +18,7 @@ const listen = (server: Server, port: number): Outcome<number> =>
         server.once('error', reject)
         server.listen(port, address, () => resolve((server.address() as AddressInfo).port))
       }),
-    (thrown) => inputFailure(`--live ${port}: cannot be served (${reasonOf(thrown)}); give another port, or 0 for any that is free`)
+    (thrown) => inputFailure(`--live ${port}: cannot be served (${errorReason(thrown)}); give another port, or 0 for any that is free`)
   )
 
 /** A page that is served while something runs. */

@@ -33,7 +33,7 @@ const uPlot = (): { readonly script: string; readonly style: string; readonly li
 const embeddedJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c')
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (one) => escapes[one]!)
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (one) => escapes[one]!)
 
 /** Asks for nothing, and nothing can be asked: the policy refuses every request. */
 const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -48,7 +48,7 @@ export const reportPage = (report: Report): string => {
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escaped(report.title)}</title>
+<title>${escapeHtml(report.title)}</title>
 <style>${style}</style>
 <style>${ofPage('page.css')}</style>
 </head>

@@ -17,7 +17,7 @@ import { formatBytes, formatMilliseconds, percent } from '../text/format'
 import { bindingPart } from './binding-part'
 import { networkPart } from './network-part'
 import { type LiveBytes, type Report, emptyReport } from './report'
-import { liveBytesOf, stepPart } from './step-part'
+import { sampleLiveBytes, stepPart } from './step-part'
 
 /** What is live in a step of strategy plain; undefined where the device cannot run it. */
 const plainLive = (
@@ -26,7 +26,7 @@ const plainLive = (
 ): LiveBytes | undefined =>
   pipe(
     stageEach(graph, request)({ strategy: 'plain', budget: { fractionOfPlain: 1 } }),
-    E.map(({ program }) => liveBytesOf(program.buffers, stepTimeline(program, request.device).lifetimes)),
+    E.map(({ program }) => sampleLiveBytes(program.buffers, stepTimeline(program, request.device).lifetimes)),
     E.getOrElse((): LiveBytes | undefined => undefined)
   )
 
@@ -49,7 +49,7 @@ const facts = ({ strategy, device, budget, predicted }: PredictedPlan): Report['
   ]
 }
 
-const pageOf = (staged: Staged, timeline: StepTimeline, request: PlanRequest): Report => {
+const makePage = (staged: Staged, timeline: StepTimeline, request: PlanRequest): Report => {
   const { sourceGraph, graph, plan, predicted, program } = staged
   const input = graph.input.join(' × ')
   return {
@@ -66,7 +66,7 @@ const pageOf = (staged: Staged, timeline: StepTimeline, request: PlanRequest): R
 /** The page of a plan. */
 export const planPage = ({ staged, request }: Pick<Planned, 'staged' | 'request'>): Report => {
   const timeline = stepTimeline(staged.program, request.device)
-  return { ...pageOf(staged, timeline, request), binding: bindingPart(staged.program, timeline) }
+  return { ...makePage(staged, timeline, request), binding: bindingPart(staged.program, timeline) }
 }
 
 /** The step in the budget that is recommended. */
@@ -88,7 +88,7 @@ const recommendedPart = (
 export const explanationPage = (explanation: Explanation, program: Program, request: PlanRequest): Report => {
   const timeline = stepTimeline(program, request.device)
   const { larger, smaller, ...report } = explanationReport(explanation)
-  const page = pageOf({ ...explanation, program }, timeline, request)
+  const page = makePage({ ...explanation, program }, timeline, request)
   const row = ({ budgetBytes, predictedStepMs, differenceMs }: OtherBudgetReport): Report['budgets'][number] => ({
     budgetBytes,
     milliseconds: predictedStepMs,

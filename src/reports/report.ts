@@ -29,7 +29,7 @@ const step = exact({
   nanoseconds: t.number,
   /** What begins within the same so many nanoseconds is drawn as one; 0 where all is drawn. */
   joinedNanoseconds: t.number,
-  /** Of the arena's addresses; with pages mapped to them, more than its memory. */
+  /** Bytes of the arena's addresses; with pages mapped to them, more than its memory. */
   addressBytes: t.number,
   peakBytes: t.number,
   budgetBytes: t.union([t.number, t.null]),
@@ -41,9 +41,9 @@ const step = exact({
   lifetimes,
   spans,
   live: liveBytes,
-  /** Of strategy plain; null where the device cannot run it. */
+  /** Live bytes of strategy plain; null where the device cannot run it. */
   plainLive: t.union([liveBytes, t.null]),
-  /** Of the host pool; empty where nothing goes there. */
+  /** Live bytes of the host pool; empty where nothing goes there. */
   hostLive: liveBytes
 })
 
@@ -64,7 +64,7 @@ const segment = exact({
   text: t.string,
   tiles: t.string,
   backward: t.string,
-  /** Of how many images at once. */
+  /** Number of tiles along the batch. */
   batches: t.number,
   height: tilesAlong,
   width: tilesAlong
@@ -87,7 +87,7 @@ const network = exact({ input: numbers, layers: t.readonlyArray(layer), segments
 /** What is in memory at the peak, largest first. */
 const peakPart = exact({ what: t.string, layer: t.string, bytes: t.number })
 
-/** What binds the budget. */
+/** Whatever binds the budget: sentences, and parts of the peak. */
 const binding = exact({ sentences: texts, peak: t.readonlyArray(peakPart) })
 
 /** The steps that other budgets would give, from small to large. */
@@ -127,7 +127,7 @@ const crop = exact({
   rgb: t.string,
   target: t.union([t.string, t.null]),
   predicted: t.union([t.string, t.null]),
-  /** What is said of it in words. */
+  /** The notice in words. */
   text: t.string,
   /** The picture under a heat map, and whose. */
   heatMap: t.union([exact({ rgb: t.string, text: t.string }), t.null])
@@ -136,7 +136,7 @@ const crop = exact({
 /** All that a page draws: data of its own, which knows nothing of how they came about. */
 export const reportCodec = exact({
   title: t.string,
-  /** What was asked, as a line under the title. */
+  /** The request, as a line under the title. */
   subtitle: t.string,
   facts: t.readonlyArray(fact),
   binding: t.union([binding, t.null]),

@@ -10,9 +10,9 @@ export interface RanSteps {
   readonly stepMs: readonly number[]
   /** Bytes of the device's memory that were touched. */
   readonly peakDeviceBytes: number
-  /** Of an update; pixels that it reads count once. */
+  /** Images of an update; pixels that it reads count once. */
   readonly images: number
-  /** Of each step and after each validation; absent where nothing is learned. */
+  /** Crops of each step and after each validation; absent where nothing is learned. */
   readonly crops?: readonly SeenCrop[]
   readonly learned?: {
     readonly loss: readonly number[]

@@ -1,5 +1,5 @@
 import type { BufferSpan, EngineSpan, PredictedPlan, Program, StepTimeline } from '../../staging'
-import { engines, enginesOf } from '../../staging/program/program'
+import { engines, programEngines } from '../../staging/program/program'
 import { bufferKinds } from '../../staging/program/program-buffer'
 import { type JoinedSpans, joinSpans } from './join-spans'
 import type { LiveBytes, StepPart } from './report'
@@ -21,7 +21,7 @@ const textTable = () => {
 /** Points of a curve of live bytes; where there are more, each keeps the most of several. */
 const maxPoints = 4000
 
-const thinned = ({ time, bytes }: LiveBytes, most: number): LiveBytes => {
+const thinOut = ({ time, bytes }: LiveBytes, most: number): LiveBytes => {
   const each = Math.ceil(time.length / most)
   if (each <= 1) return { time, bytes }
   const groups = Array.from({ length: Math.ceil(time.length / each) }, (_, group) => group * each)
@@ -29,7 +29,7 @@ const thinned = ({ time, bytes }: LiveBytes, most: number): LiveBytes => {
 }
 
 /** Bytes that are live from time to time, in at most so many points. */
-export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly BufferSpan[], most = maxPoints): LiveBytes => {
+export const sampleLiveBytes = (buffers: Program['buffers'], lifetimes: readonly BufferSpan[], most = maxPoints): LiveBytes => {
   const changes = new Map<number, number>()
   const change = (time: number, bytes: number): void => void changes.set(time, (changes.get(time) ?? 0) + bytes)
   for (const { buffer, from, to } of lifetimes) {
@@ -38,20 +38,20 @@ export const liveBytesOf = (buffers: Program['buffers'], lifetimes: readonly Buf
   }
   const time = [...changes.keys()].sort((a, b) => a - b)
   let live = 0
-  return thinned({ time, bytes: time.map((one) => (live += changes.get(one)!)) }, most)
+  return thinOut({ time, bytes: time.map((one) => (live += changes.get(one)!)) }, most)
 }
 
 /** Spans, and lifetimes, that a page draws. */
 const maxSpans = 20_000
 
-const endOf = (spans: readonly { readonly to: number }[]): number => spans.reduce((last, { to }) => Math.max(last, to), 0)
+const latestEnd = (spans: readonly { readonly to: number }[]): number => spans.reduce((last, { to }) => Math.max(last, to), 0)
 
 const drawnLifetimes = (lifetimes: readonly BufferSpan[]): JoinedSpans<BufferSpan> =>
   joinSpans(
     lifetimes,
     maxSpans,
     ({ buffer }) => buffer,
-    (near) => ({ ...near[0], to: endOf(near) })
+    (near) => ({ ...near[0], to: latestEnd(near) })
   )
 
 /** What takes the most of their time. */
@@ -68,7 +68,7 @@ const drawnSpans = (spans: readonly EngineSpan[]): JoinedSpans<EngineSpan> =>
     maxSpans,
     ({ engine }) => engines.indexOf(engine),
     (near) => ({
-      ...{ engine: near[0].engine, from: near[0].from, to: endOf(near), what: mostly(near) },
+      ...{ engine: near[0].engine, from: near[0].from, to: latestEnd(near), what: mostly(near) },
       times: near.reduce((sum, { times }) => sum + times, 0)
     })
   )
@@ -98,7 +98,7 @@ export const stepPart = (
     peakBytes: program.peakBytes,
     budgetBytes: budget ?? null,
     plainPeakBytes: predicted.plainPeakBytes,
-    engines: enginesOf(program),
+    engines: programEngines(program),
     kinds: bufferKinds,
     buffers: {
       name: buffers.map(({ name }) => place(name)),
@@ -115,9 +115,9 @@ export const stepPart = (
       text: spans.map((span) => place(spanText(span))),
       times: spans.map(({ times }) => times)
     },
-    live: liveBytesOf(buffers, lifetimes),
+    live: sampleLiveBytes(buffers, lifetimes),
     plainLive: plainLive ?? null,
-    hostLive: liveBytesOf(hostBuffers, hostLifetimes),
+    hostLive: sampleLiveBytes(hostBuffers, hostLifetimes),
     texts: texts()
   }
 }

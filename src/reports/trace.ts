@@ -1,6 +1,6 @@
 import type { Program, SectionSpan, StepTimeline } from '../../staging'
-import { enginesOf } from '../../staging/program/program'
-import { liveBytesOf } from './step-part'
+import { programEngines } from '../../staging/program/program'
+import { sampleLiveBytes } from './step-part'
 
 /**
  * An event of the Trace Event Format, which Perfetto and chrome://tracing open: X is a span, C a
@@ -20,7 +20,7 @@ type TraceEvent =
   | { readonly ph: 'C'; readonly pid: 1; readonly ts: number; readonly name: string; readonly args: Readonly<Record<string, number>> }
   | { readonly ph: 'M'; readonly pid: 1; readonly tid: number; readonly name: string; readonly args: Readonly<Record<string, string>> }
 
-const nameOf = (name: 'process_name' | 'thread_name', tid: number, text: string): TraceEvent => ({
+const nameEvent = (name: 'process_name' | 'thread_name', tid: number, text: string): TraceEvent => ({
   ...{ ph: 'M', pid: 1, tid, name },
   args: { name: text }
 })
@@ -29,7 +29,7 @@ const nameOf = (name: 'process_name' | 'thread_name', tid: number, text: string)
 const maxPoints = 20_000
 
 const counters = (name: string, buffers: Program['buffers'], lifetimes: StepTimeline['lifetimes']): readonly TraceEvent[] => {
-  const { time, bytes } = liveBytesOf(buffers, lifetimes, maxPoints)
+  const { time, bytes } = sampleLiveBytes(buffers, lifetimes, maxPoints)
   return time.map((one, index) => ({ ph: 'C', pid: 1, ts: one / 1e3, name, args: { bytes: bytes[index]! } }))
 }
 
@@ -37,13 +37,13 @@ const counters = (name: string, buffers: Program['buffers'], lifetimes: StepTime
  * Microseconds of a span that ends at `end`, so that no sum of the two in floating point lies after
  * it: a viewer would take what begins there for a part of the span.
  */
-const durationOf = (start: number, end: number): number => {
+const traceDuration = (start: number, end: number): number => {
   const duration = end - start
   return start + duration > end ? duration * (1 - Number.EPSILON) - Number.EPSILON * end : duration
 }
 
 const span = (tid: number, { from, to }: Pick<SectionSpan, 'from' | 'to'>, name: string, cat: string, args: object): TraceEvent => ({
-  ...{ ph: 'X', pid: 1, tid, ts: from / 1e3, dur: durationOf(from / 1e3, to / 1e3), name, cat, args }
+  ...{ ph: 'X', pid: 1, tid, ts: from / 1e3, dur: traceDuration(from / 1e3, to / 1e3), name, cat, args }
 })
 
 /**
@@ -57,11 +57,11 @@ export const traceEvents = (
   sections: readonly SectionSpan[] = []
 ): readonly TraceEvent[] => {
   const { buffers, hostBuffers } = program
-  const engines = enginesOf(program)
+  const engines = programEngines(program)
   return [
-    nameOf('process_name', 0, title),
-    ...engines.map((engine, index) => nameOf('thread_name', index + 1, engine)),
-    ...(sections.length === 0 ? [] : [nameOf('thread_name', engines.length + 1, 'sections')]),
+    nameEvent('process_name', 0, title),
+    ...engines.map((engine, index) => nameEvent('thread_name', index + 1, engine)),
+    ...(sections.length === 0 ? [] : [nameEvent('thread_name', engines.length + 1, 'sections')]),
     ...sections.map((one) => span(engines.length + 1, one, `${one.section} ${one.number + 1}`, 'section', {})),
     ...timeline.spans.map((one): TraceEvent => {
       const { engine, what, buffer, times } = one

@@ -4,7 +4,7 @@ import type { Outcome } from '../failure'
 import type { ImageHeader } from '../images/image-header'
 import { writeMask } from '../images/masks'
 import { palette } from './colours'
-import { type ResultFormat, formatOf } from './formats'
+import { type ResultFormat, parseResultFormat } from './formats'
 import { writeGeoJson } from './write-geojson'
 import { groundTags, writeGroundFiles } from './ground-files'
 import { rowsOfParts } from './pixel-rows'
@@ -49,7 +49,7 @@ const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOpt
 export const writeClasses = (path: string, options: ClassMapOptions): Outcome<void> => {
   const { ground } = options.header
   return pipe(
-    TE.fromEither(formatOf(path)),
+    TE.fromEither(parseResultFormat(path)),
     TE.chain((format) => writers[format](path, options)),
     TE.chain(() => (ground === undefined ? TE.right(undefined) : writeGroundFiles(path, ground, options.onNotice)))
   )

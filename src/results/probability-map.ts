@@ -3,14 +3,10 @@ import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import type { ImageHeader } from '../images/image-header'
 import type { Extent2 } from '../images/resolution'
+import type { ProbabilityType } from './formats'
 import { groundTags, writeGroundFiles } from './ground-files'
 import type { ValueRows } from './pixel-rows'
 import { writePyramid } from './tiff-pyramid'
-
-/** What probabilities are stored as: from 0 to 1, or from 0 to 255, rounded. */
-export const probabilityTypes = ['float32', 'uint8'] as const
-/** The type of an element of a map of probabilities: from 0 to 1, or from 0 to 255. */
-export type ProbabilityType = (typeof probabilityTypes)[number]
 
 /** Scores of classes before softmax or sigmoid, by rows of one class. */
 interface Scores extends Extent2 {

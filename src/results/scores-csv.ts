@@ -12,7 +12,7 @@ interface PredictedScores {
 }
 
 /** The scores of classes as probabilities of sum 1: softmax. */
-export const probabilitiesOf = (scores: readonly number[]): readonly number[] => {
+export const softmax = (scores: readonly number[]): readonly number[] => {
   const highest = scores.reduce((most, score) => Math.max(most, score), -Infinity)
   const powers = scores.map((score) => Math.exp(score - highest))
   const sum = powers.reduce((total, power) => total + power, 0)
@@ -20,7 +20,7 @@ export const probabilitiesOf = (scores: readonly number[]): readonly number[] =>
 }
 
 /** A score as the probability of its class by itself. */
-export const sigmoidOf = (score: number): number => 1 / (1 + Math.exp(-score))
+export const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score))
 
 const writeCsv = (path: string, rows: readonly (readonly string[])[]): Outcome<void> =>
   writeFileAtomic(path, () => [Buffer.from(stringify([...rows]))])
@@ -35,11 +35,11 @@ const columns = (names: readonly string[]): readonly string[] => names.map((name
  * semicolons, and the same; or `path,value`, of several a column `value:NAME` each. The latter two
  * are columns of data files.
  */
-export const writeTableOf: Readonly<Record<'softmax' | 'sigmoid' | 'value', WriteTable>> = {
+export const tableWriters: Readonly<Record<'softmax' | 'sigmoid' | 'value', WriteTable>> = {
   softmax: (path, names, images) =>
     writeCsv(path, [
       ['path', 'class', ...columns(names)],
-      ...images.map((image) => [image.path, names[image.class!]!, ...probabilitiesOf(image.scores!).map(String)])
+      ...images.map((image) => [image.path, names[image.class!]!, ...softmax(image.scores!).map(String)])
     ]),
   sigmoid: (path, names, images) =>
     writeCsv(path, [
@@ -47,7 +47,7 @@ export const writeTableOf: Readonly<Record<'softmax' | 'sigmoid' | 'value', Writ
       ...images.map((image) => [
         image.path,
         image.classes!.map((one) => names[one]!).join(';'),
-        ...image.scores!.map((one) => `${sigmoidOf(one)}`)
+        ...image.scores!.map((one) => `${sigmoid(one)}`)
       ])
     ]),
   value: (path, names, images) =>

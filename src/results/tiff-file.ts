@@ -17,7 +17,7 @@ export const tag = (number: number, type: TiffTag['type'], ...values: readonly n
 export const textTag = (number: number, text: string): TiffTag => ({ tag: number, type: 'ascii', values: text })
 
 /** What a rational is over: numerators have 32 bits. */
-const denominatorOf = (value: number): number => (value > 4000 ? 1000 : 1_000_000)
+const chooseDenominator = (value: number): number => (value > 4000 ? 1000 : 1_000_000)
 
 const valueBytes = ({ type, values }: TiffTag): Buffer => {
   if (typeof values === 'string') return Buffer.from(`${values}\0`, 'utf8')
@@ -29,8 +29,8 @@ const valueBytes = ({ type, values }: TiffTag): Buffer => {
     else if (type === 'double') bytes.writeDoubleLE(value, at)
     else if (type === 'long8') bytes.writeBigUInt64LE(BigInt(value), at)
     else {
-      bytes.writeUInt32LE(Math.round(value * denominatorOf(value)), at)
-      bytes.writeUInt32LE(denominatorOf(value), at + 4)
+      bytes.writeUInt32LE(Math.round(value * chooseDenominator(value)), at)
+      bytes.writeUInt32LE(chooseDenominator(value), at + 4)
     }
   })
   return bytes

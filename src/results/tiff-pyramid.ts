@@ -36,7 +36,7 @@ interface Content {
   readonly isFloat: boolean
 }
 
-const contentOf = (rows: PixelRows | ValueRows): Content =>
+const makeContent = (rows: PixelRows | ValueRows): Content =>
   'elementType' in rows
     ? { of: 'values', samples: rows.samples, isFloat: rows.elementType === 'float32' }
     : { of: rows.samples === 1 ? 'classes' : 'picture', samples: rows.samples, isFloat: false }
@@ -44,9 +44,9 @@ const contentOf = (rows: PixelRows | ValueRows): Content =>
 const newElements = ({ isFloat }: Content, count: number): Elements => (isFloat ? new Float32Array(count) : new Uint8Array(count))
 
 /** Half the extents, down to one tile. */
-const levelsOf = ({ height, width }: Extent2): readonly Extent2[] => {
+const listLevels = ({ height, width }: Extent2): readonly Extent2[] => {
   const smaller = { height: Math.ceil(height / 2), width: Math.ceil(width / 2) }
-  return height <= tileExtent && width <= tileExtent ? [{ height, width }] : [{ height, width }, ...levelsOf(smaller)]
+  return height <= tileExtent && width <= tileExtent ? [{ height, width }] : [{ height, width }, ...listLevels(smaller)]
 }
 
 /**
@@ -165,7 +165,7 @@ const photometric = { grey: 1, palette: 3, colours: 6 } as const
 const compression = { deflate: 8, jpeg: 7 } as const
 const centimetre = 3
 
-const tagsOf = (level: number, extent: Extent2, content: Content, written: LevelWriter, options: PyramidOptions): readonly TiffTag[] => {
+const makeTags = (level: number, extent: Extent2, content: Content, written: LevelWriter, options: PyramidOptions): readonly TiffTag[] => {
   const { of, samples, isFloat } = content
   const { palette, micronsPerPixel, ground = [] } = options
   const perCentimetre = micronsPerPixel === undefined ? undefined : 1e4 / (micronsPerPixel * 2 ** level)
@@ -208,14 +208,14 @@ export const writePyramid = (path: string, pixels: PixelRows | ValueRows, option
     const file = await open(temporary, 'w')
     try {
       const writer = createTiffWriter(file)
-      const extents = levelsOf(pixels)
-      const content = contentOf(pixels)
+      const extents = listLevels(pixels)
+      const content = makeContent(pixels)
       const levels: LevelWriter[] = []
       for (const extent of [...extents].reverse()) levels.unshift(createLevel(writer, extent, content, levels[0]))
       const atOnce = Math.min(tileBand, pixels.mostRows ?? tileBand)
       for (let top = 0; top < pixels.height; top += atOnce)
         await levels[0]!.push(await pixels.rows(top, Math.min(atOnce, pixels.height - top)))
-      await writer.finish(levels.map((level, index) => tagsOf(index, extents[index]!, content, level, options)))
+      await writer.finish(levels.map((level, index) => makeTags(index, extents[index]!, content, level, options)))
     } finally {
       await file.close()
     }

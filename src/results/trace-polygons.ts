@@ -28,7 +28,7 @@ interface Run {
 const toRight = 1
 const toBelow = 2
 
-const rootOf = (component: Component): Component => {
+const findRoot = (component: Component): Component => {
   let root = component
   while (root.parent !== undefined) root = root.parent
   for (let one = component; one.parent !== undefined;) {
@@ -41,7 +41,7 @@ const rootOf = (component: Component): Component => {
 
 /** The smaller one's corners go to the larger one's. */
 const join = (one: Component, other: Component): void => {
-  const [a, b] = [rootOf(one), rootOf(other)]
+  const [a, b] = [findRoot(one), findRoot(other)]
   if (a === b) return
   const [large, small] = a.corners.length >= b.corners.length ? [a, b] : [b, a]
   for (const number of small.corners) large.corners.push(number)
@@ -51,7 +51,7 @@ const join = (one: Component, other: Component): void => {
 }
 
 /** The runs of a row, joined with those above that they touch. */
-const runsOf = (row: Uint8Array, above: readonly Run[], y: number): readonly Run[] => {
+const findRuns = (row: Uint8Array, above: readonly Run[], y: number): readonly Run[] => {
   const runs: Run[] = []
   let next = 0
   for (let from = 0; from < row.length;) {
@@ -63,10 +63,10 @@ const runsOf = (row: Uint8Array, above: readonly Run[], y: number): readonly Run
     for (let index = next; index < above.length && above[index]!.from < to; index += 1) {
       const touching = above[index]!
       if (touching.value !== value) continue
-      if (component === undefined) component = rootOf(touching.component)
+      if (component === undefined) component = findRoot(touching.component)
       else join(component, touching.component)
     }
-    component = component === undefined ? { value, corners: [], lastRow: y } : rootOf(component)
+    component = component === undefined ? { value, corners: [], lastRow: y } : findRoot(component)
     component.lastRow = y
     runs.push({ from, to, value, component })
     from = to
@@ -94,7 +94,7 @@ const addCorners = (above: readonly Run[], below: readonly Run[], y: number): vo
       if (run === undefined || four.findIndex((other) => other?.value === run.value) < index) return
       const [a, b, c, d] = four.map((other) => other?.value === run.value) as [boolean, boolean, boolean, boolean]
       const corner = (at: Run, right: boolean, under: boolean): void =>
-        void rootOf(at.component).corners.push(x, y, (right ? toRight : 0) | (under ? toBelow : 0))
+        void findRoot(at.component).corners.push(x, y, (right ? toRight : 0) | (under ? toBelow : 0))
       if (a && d && !b && !c) {
         corner(upLeft!, false, false)
         corner(downRight!, true, true)
@@ -129,7 +129,7 @@ const doubledArea = (ring: TracedPolygon['rings'][number]): number =>
  * The rings of a component's border, closed; outer rings turn one way, holes the other (RFC 7946).
  * Where two of its pixels touch by a corner alone, a hole touches the border there.
  */
-const ringsOf = (corners: readonly number[]): TracedPolygon['rings'] => {
+const traceRings = (corners: readonly number[]): TracedPolygon['rings'] => {
   const x = (corner: number): number => corners[3 * corner]!
   const y = (corner: number): number => corners[3 * corner + 1]!
   const goes = (corner: number, way: number): number => ((corners[3 * corner + 2]! & way) === 0 ? 0 : 1)
@@ -173,18 +173,18 @@ export const tracePolygons = async (
   let above: readonly Run[] = []
   const close = async (y: number): Promise<void> => {
     for (const { component } of above) {
-      const root = rootOf(component)
+      const root = findRoot(component)
       if (root.lastRow >= y || root.corners.length === 0) continue
       const { corners, value } = root
       root.corners = []
-      if (value !== without) await onPolygon({ value, rings: ringsOf(corners) })
+      if (value !== without) await onPolygon({ value, rings: traceRings(corners) })
     }
   }
   for (let top = 0; top < pixels.height; top += rowsAtOnce) {
     const count = Math.min(rowsAtOnce, pixels.height - top)
     const band = await pixels.rows(top, count)
     for (let row = 0; row < count; row += 1) {
-      const below = runsOf(band.subarray(row * pixels.width, (row + 1) * pixels.width), above, top + row)
+      const below = findRuns(band.subarray(row * pixels.width, (row + 1) * pixels.width), above, top + row)
       addCorners(above, below, top + row)
       await close(top + row)
       above = below

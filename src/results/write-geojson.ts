@@ -17,7 +17,7 @@ interface GeoJsonOptions {
 const round = (value: number): number => Math.round(value * 1000) / 1000
 
 /** A polygon as QuPath takes it: an annotation with a class. */
-const featureOf = ({ value, rings }: TracedPolygon, { names, scale: [across, down] }: GeoJsonOptions): string =>
+const featureText = ({ value, rings }: TracedPolygon, { names, scale: [across, down] }: GeoJsonOptions): string =>
   JSON.stringify({
     type: 'Feature',
     geometry: { type: 'Polygon', coordinates: rings.map((ring) => ring.map(([x, y]) => [round(x * across), round(y * down)])) },
@@ -37,7 +37,7 @@ export const writeGeoJson = (path: string, pixels: PixelRows, options: GeoJsonOp
       let waiting = '{"type":"FeatureCollection","features":['
       let separator = '\n'
       const take = async (polygon: TracedPolygon): Promise<void> => {
-        waiting += `${separator}${featureOf(polygon, options)}`
+        waiting += `${separator}${featureText(polygon, options)}`
         separator = ',\n'
         if (waiting.length < bufferedLength) return
         await file.writeFile(waiting)

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { setNormaliser, weightOfTargets } from './normaliser'
-import { hasTarget, ignoredLabelOf, labelsOf } from '../../staging'
+import { hasTarget, getIgnoredLabel, countLabels } from '../../staging'
 import type { Planned } from '../plans/plan-network'
 import { type TensorFile, readTensor } from '../weights/safetensors'
 import type { RunningNetwork } from './running-network'
@@ -49,22 +49,22 @@ const fillLabels = (file: TensorFile, { count, classes, ignored }: Labels, targe
 const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
   const loss = planned.staged.graph.nodes.at(-1)!
   const target = network.io.view('target')
-  const ignored = ignoredLabelOf(loss)
-  const labels = { count: target.length, classes: labelsOf(loss), ...(ignored === undefined ? {} : { ignored }) }
+  const ignored = getIgnoredLabel(loss)
+  const labels = { count: target.length, classes: countLabels(loss), ...(ignored === undefined ? {} : { ignored }) }
   return pipe(
     hasTarget(loss, 'values') ? readTensor(file, 'target', target) : fillLabels(file, labels, target),
     TE.map(() => setNormaliser(loss, weightOfTargets(loss, target), network.io))
   )
 }
 
-const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program.step.stepIo.find(({ name }) => name === 'target')!.shape
+const targetShape = ({ staged }: Planned): readonly number[] => staged.program.step.stepIo.find(({ name }) => name === 'target')!.shape
 
 /**
  * Fills a step's input and target from a file, whose target must be of the shape that the network
  * needs.
  */
 export const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
-  const wanted = targetShapeOf(planned)
+  const wanted = targetShape(planned)
   const isLabels = !hasTarget(planned.staged.graph.nodes.at(-1)!, 'values')
   return pipe(
     TE.fromEither(batchShape(file, 'target')),

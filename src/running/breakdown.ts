@@ -25,7 +25,7 @@ const algorithmName = (algorithm: number): string => {
   return turned >= 0 ? `cuDNN's forward ${turned}` : `cuDNN's ${algorithm - cudnnAlgorithm(0)}`
 }
 
-const nameOf = (kernel: Kernel): string => {
+const kernelGroupName = (kernel: Kernel): string => {
   if (!isConvolution(kernel)) return kernel.kind
   const rectifies = kernel.kind === 'convolutionForward' && kernel.slope !== 1
   return `${kernel.kind}, ${algorithmName(kernel.algorithm)}${rectifies ? ', rectified' : ''}`
@@ -48,7 +48,7 @@ export const computeBreakdown = (
     const launches = microSteps * (step.get(index) ?? 0) + (update?.get(index) ?? 0)
     if (launches === 0) return
     const beside = loading.has(index)
-    const name = `${nameOf(kernel)}${beside ? ', beside computing' : ''}`
+    const name = `${kernelGroupName(kernel)}${beside ? ', beside computing' : ''}`
     const row = rows.get(name) ?? { kernel: name, beside, launches: 0, measuredMs: 0, predictedMs: 0 }
     rows.set(name, {
       ...row,

@@ -1,4 +1,4 @@
-import { type Node, targetWeightOf } from '../../staging'
+import { type Node, makeTargetWeight } from '../../staging'
 import type { StepIo } from './step-io'
 
 /**
@@ -6,7 +6,7 @@ import type { StepIo } from './step-io'
  * alike; undefined where it is not.
  */
 export const weightOfTargets = (loss: Node, targets: ArrayLike<number>, isEvaluated = false): number | undefined => {
-  const weightOf = targetWeightOf(loss, isEvaluated)
+  const weightOf = makeTargetWeight(loss, isEvaluated)
   if (weightOf === undefined) return undefined
   let sum = 0
   for (let index = 0; index < targets.length; index += 1) sum += weightOf(targets[index]!)

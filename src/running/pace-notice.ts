@@ -1,7 +1,7 @@
 import type { Planned } from '../plans/plan-network'
 import { formatMilliseconds } from '../text/format'
 
-/** What is predicted of a step, and by what. */
+/** The predicted time of a step, and the source of the prediction. */
 interface Timed extends Pick<Planned, 'device' | 'timeShares'> {
   readonly staged: { readonly predicted: Pick<Planned['staged']['predicted'], 'stepMilliseconds'> }
 }
@@ -15,7 +15,7 @@ const most = 1.3
 /** Steps that take less are not the profile's alone: starting them takes time, too. */
 const leastMilliseconds = 20
 
-const medianOf = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!
+const lowerMedian = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!
 
 /** Whether a sentence on the pace is due after so many of all steps: once, when it can be told. */
 export const isPaceDue = (done: number, steps: number): boolean => done === Math.min(countedSteps.most, steps) && done >= countedSteps.least
@@ -29,7 +29,7 @@ export const paceNotice = ({ device, staged, timeShares }: Timed, stepMillisecon
   const predicted = staged.predicted.stepMilliseconds
   const counted = stepMilliseconds.slice(1, countedSteps.most)
   if (counted.length < countedSteps.least - 1 || typeof device !== 'string' || timeShares.roofline > 0.2) return undefined
-  const measured = medianOf(counted)
+  const measured = lowerMedian(counted)
   const ratio = measured / predicted
   if (predicted < leastMilliseconds || (ratio < most && ratio > 1 / most)) return undefined
   const how = ratio > 1 ? 'slower than when it was measured, or something else uses it' : 'faster than when it was measured'

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { type Graph, hasTarget, ignoredLabelOf, labelsOf } from '../../staging'
+import { type Graph, hasTarget, getIgnoredLabel, countLabels } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { extentText } from '../images/resolution'
 import type { Planned } from '../plans/plan-network'
@@ -15,7 +15,7 @@ export interface PixelLoss {
 export const findPixelLoss = ({ staged }: Pick<Planned, 'staged'>): PixelLoss | undefined => {
   const loss = staged.graph.nodes.at(-1)
   if (loss === undefined || !hasTarget(loss, 'pixel-labels')) return undefined
-  return { classes: labelsOf(loss), ignored: ignoredLabelOf(loss) }
+  return { classes: countLabels(loss), ignored: getIgnoredLabel(loss) }
 }
 
 /** Fails where a network of masks has not a score of each pixel. */

@@ -6,7 +6,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import type { Planned } from '../plans/plan-network'
 import { partBytes } from './step-io'
-import { type ReceptiveFields, windowExtent } from './window-spans'
+import { type ReceptiveFields, chooseWindowExtent } from './window-spans'
 
 /** Windows of one extent, by which a network runs over images. */
 export interface PlannedWindows {
@@ -57,7 +57,7 @@ export const planWindow = ({ planAt }: Pick<WindowedNetwork, 'planAt'>, window: 
   )
 
 /** The least or the largest sides of some images; windows of the least lie within each. */
-const sidesOf = (extents: readonly Extent2[], choose: (a: number, b: number) => number): Extent2 => ({
+const combineSides = (extents: readonly Extent2[], choose: (a: number, b: number) => number): Extent2 => ({
   height: extents.map(({ height }) => height).reduce((a, b) => choose(a, b)),
   width: extents.map(({ width }) => width).reduce((a, b) => choose(a, b))
 })
@@ -72,13 +72,13 @@ export const planWindows = (
   fields: ReceptiveFields,
   whole?: Failure
 ): Outcome<PlannedWindows> => {
-  const [least, largest] = [sidesOf(extents, Math.min), sidesOf(extents, Math.max)]
+  const [least, largest] = [combineSides(extents, Math.min), combineSides(extents, Math.max)]
   const { stride: high } = fields.H
   const { stride: wide } = fields.W
   const refuse = (reason: Failure): Outcome<never> => TE.left(network.refuse(least, reason))
   const attempt = (parts: { readonly height: number; readonly width: number }, last: Failure): Outcome<PlannedWindows> => {
-    const height = windowExtent(least.height, parts.height, fields.H, largest.height)
-    const width = windowExtent(least.width, parts.width, fields.W, largest.width)
+    const height = chooseWindowExtent(least.height, parts.height, fields.H, largest.height)
+    const width = chooseWindowExtent(least.width, parts.width, fields.W, largest.width)
     if (height === undefined || width === undefined || height < high || width < wide) return refuse(last)
     const window = { height, width }
     const next = height >= width ? { ...parts, height: 2 * parts.height } : { ...parts, width: 2 * parts.width }

@@ -40,7 +40,7 @@ function* loadedParts(code: Code, kernels: Program['kernels'], tile: readonly nu
 }
 
 /** So many places from one on, cut after `step` of them, at its multiples. */
-const spansOf = (from: number, count: number, step: number): readonly (readonly [from: number, count: number])[] => {
+const splitSpan = (from: number, count: number, step: number): readonly (readonly [from: number, count: number])[] => {
   const spans: (readonly [number, number])[] = []
   for (let at = from; at < from + count;) {
     const end = Math.min(from + count, (Math.floor(at / step) + 1) * step)
@@ -61,8 +61,8 @@ const splitPart = (part: ImageWindow, tile: Extent2, mostPixels: number): readon
       : tiles > 0
         ? [tile.height, tiles * tile.width]
         : [Math.max(1, Math.floor(most / tile.width)), Math.min(tile.width, most)]
-  return spansOf(part.top, part.height, rows).flatMap(([top, height]) =>
-    spansOf(part.left, part.width, columns).map(([left, width]) => ({ top, left, height, width }))
+  return splitSpan(part.top, part.height, rows).flatMap(([top, height]) =>
+    splitSpan(part.left, part.width, columns).map(([left, width]) => ({ top, left, height, width }))
   )
 }
 
@@ -76,7 +76,7 @@ export interface WindowOfImage extends ImageWindow {
 export interface LoadingSection {
   readonly code: Code
   readonly kernels: Program['kernels']
-  /** Of the crops. */
+  /** The extent of the crops. */
   readonly extent: Extent2
   /** Whether a device takes each crop whole, one after the other, before it runs the section. */
   readonly takesWhole: boolean

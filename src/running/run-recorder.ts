@@ -10,7 +10,7 @@ export interface RunRecorder {
 /** More make a file that no viewer opens with ease. */
 const [maxRuns, maxTimestamps] = [8, 400_000]
 
-const lengthOf = ({ timestamps }: SectionRun): number => timestamps.reduce((sum, { length }) => sum + length, 0)
+const countTimestamps = ({ timestamps }: SectionRun): number => timestamps.reduce((sum, { length }) => sum + length, 0)
 
 /** Keeps at most 8 sections, and as few more than 200,000 launches as whole sections are. */
 export const createRunRecorder = (): RunRecorder => {
@@ -18,7 +18,8 @@ export const createRunRecorder = (): RunRecorder => {
   return {
     add: (run) => {
       runs.push(run)
-      while (runs.length > maxRuns || (runs.length > 1 && runs.reduce((sum, one) => sum + lengthOf(one), 0) > maxTimestamps)) runs.shift()
+      while (runs.length > maxRuns || (runs.length > 1 && runs.reduce((sum, one) => sum + countTimestamps(one), 0) > maxTimestamps))
+        runs.shift()
     },
     runs: () => runs
   }

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { familyOf, parseLoss } from '../../dsl'
+import { getLossFamily, parseLoss } from '../../dsl'
 import { type Node, hasTarget, lossFunctions } from '../../staging'
 
 /**
@@ -11,18 +11,18 @@ export type ScoreKind = 'softmax' | 'sigmoid' | 'value'
 /** What scores are by a formula, which must be valid, of so many channels. */
 export const scoreKindOfFormula = (formula: string, channels: number): ScoreKind => {
   const parsed = parseLoss(formula)
-  const families = E.isRight(parsed) ? parsed.right.map(familyOf) : []
+  const families = E.isRight(parsed) ? parsed.right.map(getLossFamily) : []
   if (families.includes('binary')) return 'sigmoid'
   if (families.includes('values')) return 'value'
   return lossFunctions(formula, channels).softmax ? 'softmax' : 'sigmoid'
 }
 
 /** The formula of a loss; undefined of the cross-entropy that a model without one gets. */
-export const formulaOf = (loss: Node): string | undefined =>
+export const getLossFormula = (loss: Node): string | undefined =>
   'loss' in loss.args ? loss.args.loss : hasTarget(loss, 'values') ? 'mean-squared-error' : undefined
 
 /** What the scores are of a network that ends in this loss. */
-export const scoreKindOf = (loss: Node): ScoreKind => {
-  const formula = formulaOf(loss)
+export const getScoreKind = (loss: Node): ScoreKind => {
+  const formula = getLossFormula(loss)
   return formula === undefined ? 'softmax' : scoreKindOfFormula(formula, loss.input[1])
 }

@@ -28,7 +28,7 @@ export const copyTensors = (entries: readonly StepIoEntry[], from: Pick<StepIo, 
 
 const elementCount = ({ shape }: StepIoEntry): number => shape.reduce((product, extent) => product * extent, 1)
 
-const viewOf = (buffer: ArrayBuffer, byteOffset: number, entry: StepIoEntry): Numbers => {
+const makeView = (buffer: ArrayBuffer, byteOffset: number, entry: StepIoEntry): Numbers => {
   const elements = elementCount(entry)
   switch (entry.type) {
     case 'uint8':
@@ -75,10 +75,10 @@ export function createStepIo(section: Section, disk?: DiskBuffer): StepIo {
     buffer: memory ?? disk!.exchange,
     view: (name) => {
       const entry = entryOf(name)
-      if (memory !== undefined) return viewOf(memory, entry.offset, entry)
+      if (memory !== undefined) return makeView(memory, entry.offset, entry)
       const [first, ...others] = parts(name)
       if (first === undefined || others.length > 0) throw new Error(`${name} is more than one view holds`)
-      return viewOf(first.buffer as ArrayBuffer, first.byteOffset, entry)
+      return makeView(first.buffer as ArrayBuffer, first.byteOffset, entry)
     },
     parts,
     leaveToFile: () => disk?.leaveToFile()

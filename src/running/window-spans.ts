@@ -45,7 +45,7 @@ export const windowSpans = (length: number, extent: number, field: ReceptiveFiel
  * what lies before and after; undefined where they would be no smaller than their surroundings. One
  * or two may be all of the side, but for what is over. They cover sides of up to `longest` too.
  */
-export const windowExtent = (
+export const chooseWindowExtent = (
   length: number,
   parts: number,
   { stride, before, after }: ReceptiveField,

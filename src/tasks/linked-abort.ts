@@ -4,7 +4,7 @@ const followers = new WeakMap<AbortSignal, Set<AbortController>>()
  * Returns the controllers that follow a signal, which has one listener however many runs it stops:
  * Node warns of more than ten.
  */
-const followersOf = (signal: AbortSignal): Set<AbortController> => {
+const getFollowers = (signal: AbortSignal): Set<AbortController> => {
   const known = followers.get(signal)
   if (known !== undefined) return known
   const controllers = new Set<AbortController>()
@@ -18,7 +18,7 @@ export const linkAbort = (signal: AbortSignal | undefined): { readonly controlle
   const controller = new AbortController()
   if (signal === undefined) return { controller, leave: () => undefined }
   if (signal.aborted) controller.abort()
-  const controllers = followersOf(signal)
+  const controllers = getFollowers(signal)
   controllers.add(controller)
   return { controller, leave: () => void controllers.delete(controller) }
 }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
 import sharp from 'sharp'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 import { palette } from '../results/colours'
 import type { SeenCrop } from '../images/seen-crop'
 
@@ -45,6 +45,6 @@ export const cropPictures = (crops: readonly SeenCrop[]): Outcome<readonly Pictu
             .toBuffer()
         }))
       ),
-    (thrown) => inputFailure(`pictures of the validated crops cannot be encoded (${reasonOf(thrown)})`)
+    (thrown) => inputFailure(`pictures of the validated crops cannot be encoded (${errorReason(thrown)})`)
   )
 }

@@ -9,7 +9,7 @@ const message = (fields: Fields): protobuf.IType => ({
 })
 
 /** A message of which one of some fields is there: it is written where it is 0 too. */
-const withOneOf = (name: string, oneof: readonly string[], fields: Fields): protobuf.IType => ({
+const withOneof = (name: string, oneof: readonly string[], fields: Fields): protobuf.IType => ({
   ...message(fields),
   oneofs: { [name]: { oneof: [...oneof] } }
 })
@@ -37,7 +37,7 @@ const root = protobuf.Root.fromJSON({
     }),
     SessionLog: message({ status: ['int32', 1] }),
     Summary: message({ value: ['Value', 1, 'repeated'] }),
-    Value: withOneOf('value', ['simpleValue', 'image', 'tensor'], {
+    Value: withOneof('value', ['simpleValue', 'image', 'tensor'], {
       tag: ['string', 1],
       simpleValue: ['float', 2],
       image: ['Image', 4],
@@ -51,7 +51,7 @@ const root = protobuf.Root.fromJSON({
     HparamsPluginData: message({ sessionStartInfo: ['SessionStartInfo', 3], sessionEndInfo: ['SessionEndInfo', 4] }),
     SessionStartInfo: withMap({ startTimeSecs: ['double', 5] }, 'hparams', 'Hparam', 1),
     SessionEndInfo: message({ status: ['int32', 1], endTimeSecs: ['double', 2] }),
-    Hparam: withOneOf('kind', ['numberValue', 'stringValue'], { numberValue: ['double', 2], stringValue: ['string', 3] }),
+    Hparam: withOneof('kind', ['numberValue', 'stringValue'], { numberValue: ['double', 2], stringValue: ['string', 3] }),
     GraphDef: message({ node: ['NodeDef', 1, 'repeated'], versions: ['Versions', 4] }),
     Versions: message({ producer: ['int32', 1] }),
     NodeDef: withMap({ name: ['string', 1], op: ['string', 2], input: ['string', 3, 'repeated'] }, 'attr', 'AttrValue', 5),

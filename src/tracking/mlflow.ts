@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import type { Ending, Tracker } from '../training/tracker'
 import { type Scalar, type TrackedRun, scalarsOfStep, scalarsOfValidation } from './tracked-run'
 
@@ -27,7 +27,7 @@ interface Server {
 }
 
 /** Credentials of the URL, or of the variables that MLflow's own clients read. */
-const serverOf = (given: string): Server => {
+const parseServer = (given: string): Server => {
   const { MLFLOW_TRACKING_TOKEN: token, MLFLOW_TRACKING_USERNAME: user = '', MLFLOW_TRACKING_PASSWORD: password = '' } = process.env
   const url = new URL(given)
   const [name, secret] = url.username === '' ? [user, password] : [url.username, url.password].map((part) => decodeURIComponent(part))
@@ -38,7 +38,7 @@ const serverOf = (given: string): Server => {
 }
 
 /** Calls of MLflow's REST interface, version 2.0; each answer is decoded. */
-const callsOf = ({ url, headers }: Server): Call => {
+const makeCall = ({ url, headers }: Server): Call => {
   const failed = (reason: string): Failure => inputFailure(`--mlflow ${url}: ${reason}`)
   return (path, codec, body) =>
     pipe(
@@ -61,8 +61,8 @@ const callsOf = ({ url, headers }: Server): Call => {
         (thrown) =>
           failed(
             thrown instanceof Error && thrown.cause instanceof Error
-              ? `${reasonOf(thrown.cause)}; give the address of a server that answers`
-              : reasonOf(thrown)
+              ? `${errorReason(thrown.cause)}; give the address of a server that answers`
+              : errorReason(thrown)
           )
       ),
       TE.chainEitherK((answer) =>
@@ -116,7 +116,7 @@ const createSender = (call: Call, runId: string, notify: (sentence: string) => v
   }
 }
 
-const experimentOf = (call: Call): Outcome<string> =>
+const findOrCreateExperiment = (call: Call): Outcome<string> =>
   pipe(
     call(`experiments/get-by-name?experiment_name=${experimentName}`, experimentAnswer),
     TE.map(({ experiment }) => experiment.experiment_id),
@@ -134,9 +134,9 @@ const experimentOf = (call: Call): Outcome<string> =>
  * where the server does not answer; if it fails later, that is said once, and the training goes on.
  */
 export const openMlflow = (url: string, { graph, hyperParameters }: TrackedRun, notify: (sentence: string) => void): Outcome<Tracker> => {
-  const call = callsOf(serverOf(url))
+  const call = makeCall(parseServer(url))
   return pipe(
-    experimentOf(call),
+    findOrCreateExperiment(call),
     TE.chain((id) => call('runs/create', runAnswer, { experiment_id: id, run_name: graph.model, start_time: Date.now() })),
     TE.map(({ run }) => run.info.run_id),
     TE.chainFirst((runId) => {

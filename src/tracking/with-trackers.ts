@@ -46,7 +46,7 @@ const openTrackers = (prepared: PreparedTraining): Outcome<readonly Tracker[]> =
   }
 }
 
-const endingOf = (outcome: E.Either<Failure, unknown>): Ending =>
+const toEnding = (outcome: E.Either<Failure, unknown>): Ending =>
   E.isRight(outcome) ? 'finished' : outcome.left.code === 'interrupted' ? 'interrupted' : 'failed'
 
 /** Lets TensorBoard and MLflow follow what runs, where asked to, and tells them its end. */
@@ -59,7 +59,7 @@ export const withTrackers = <A>(prepared: PreparedTraining, use: (tracker: Track
       let ending: Ending = 'failed'
       try {
         const outcome = await use(tracker)()
-        ending = endingOf(outcome)
+        ending = toEnding(outcome)
         return outcome
       } finally {
         await tracker.close(ending)

@@ -6,23 +6,17 @@ import { type Failure, type Outcome, deviceFailure, inputFailure } from '../fail
 import { extentText } from '../images/resolution'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { programHash } from './plan-rows'
+import { sharesRows } from './launched-mesh'
 import type { PreparedTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
 
 /** All that must be the same on all ranks, by its name in a sentence. */
-const choicesOf = ({
-  request: { options },
-  planned,
-  fingerprint,
-  rates,
-  steps,
-  validationGroups
-}: PreparedTraining): E.Either<Failure, object> =>
+const listChoices = ({ request, planned, fingerprint, rates, steps, validationGroups }: PreparedTraining): E.Either<Failure, object> =>
   pipe(
     versions(),
     E.bimap(deviceFailure, ({ library, version, instructionSet }) => {
       const { staged, device, math, threads } = planned
-      const { validateEvery, earlyStop, bestBy } = options
+      const { validateEvery, earlyStop, bestBy } = request.options
       const named = Object.fromEntries(
         Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(
           ([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value]
@@ -33,7 +27,7 @@ const choicesOf = ({
         library: `${library} ${version}`,
         instructions: instructionSet,
         ...named,
-        ...(options.shardRows ? {} : { 'program of hash': programHash(staged.program) }),
+        ...(sharesRows(request) ? {} : { 'program of hash': programHash(staged.program) }),
         'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
       }
     })
@@ -65,7 +59,7 @@ interface Told {
 export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Outcome<PreparedTraining> => {
   const told = pipe(
     prepared,
-    E.chain((found) => E.map((choices: object) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(choicesOf(found)))
+    E.chain((found) => E.map((choices: object) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(listChoices(found)))
   )
   return pipe(
     ranks.allGather(told),

@@ -1,14 +1,14 @@
 import { type Node, isNormalised, uncountedTarget } from '../../staging'
 import { ignoredLabel } from '../images/class-list'
 import type { LabelKind } from '../images/labels'
-import { measureConfusion, rowsOf } from '../metrics/confusion'
+import { measureConfusion, makeConfusionMatrix } from '../metrics/confusion'
 import { measureLabelSets } from '../metrics/label-sets'
 import type { Quality } from '../metrics/quality'
 import { measureQuality } from '../metrics/scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../metrics/segmentation-scores'
 import { measureValues } from '../metrics/values'
 import { weightOfTargets } from '../running/normaliser'
-import { scoreKindOf } from '../running/score-kind'
+import { getScoreKind } from '../running/score-kind'
 import type { StepIo } from '../running/step-io'
 import type { Batch } from './batches'
 
@@ -29,7 +29,10 @@ export interface Tally {
 interface LossTally {
   /** Hands the target over, of rows that are there. */
   readonly before: (io: StepIo, batch: Batch, rows: number) => void
-  /** Of the batch that ran: the sum of its losses, its weight, the loss of overlaps, and images. */
+  /**
+   * Measures the batch that ran: the sum of its losses, its weight, the loss of overlaps, and
+   * images.
+   */
   readonly measure: (io: StepIo) => readonly number[]
   readonly add: (measured: readonly number[]) => void
   readonly mean: () => number
@@ -81,7 +84,7 @@ interface RowTally {
   readonly measure: (scores: Float64Array, targets: Float64Array) => Omit<Quality, 'loss'> & Partial<Pick<Quality, 'loss'>>
 }
 
-const meanSquaredErrorOf = (values: Float64Array, targets: Float64Array): number =>
+const meanSquaredError = (values: Float64Array, targets: Float64Array): number =>
   values.reduce((sum, value, index) => sum + (value - targets[index]!) ** 2, 0) / values.length
 
 /** By kind of labels; a loss is measured here of networks that hand none out. */
@@ -93,14 +96,14 @@ const rowTallies = (loss: Node, classes: number): Readonly<Record<Exclude<LabelK
     'class-set': {
       ...{ scores: classes, targets: classes },
       measure: (values, targets) => ({
-        loss: meanSquaredErrorOf(values, targets),
+        loss: meanSquaredError(values, targets),
         // A probability of 1/2: what a sigmoid has at 0.
-        ...measureLabelSets({ values, targets, classes, threshold: scoreKindOf(loss) === 'sigmoid' ? 0 : 0.5 })
+        ...measureLabelSets({ values, targets, classes, threshold: getScoreKind(loss) === 'sigmoid' ? 0 : 0.5 })
       })
     },
     values: {
       ...{ scores: count, targets: count },
-      measure: (predicted, targets) => ({ loss: meanSquaredErrorOf(predicted, targets), ...measureValues({ predicted, targets, count }) })
+      measure: (predicted, targets) => ({ loss: meanSquaredError(predicted, targets), ...measureValues({ predicted, targets, count }) })
     }
   }
 }
@@ -167,7 +170,7 @@ const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
             loss: isFinite ? losses.mean() : NaN,
             accuracy: right / counted,
             iou: meanIntersectionOverUnion(confusion),
-            ...measureConfusion(rowsOf(confusion.counts, classes))
+            ...measureConfusion(makeConfusionMatrix(confusion.counts, classes))
           }
   }
 }

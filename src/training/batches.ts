@@ -3,15 +3,15 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Cells, cornerInCells } from '../images/cells'
-import { type CropPlacement, extentInImage, placedAt } from '../images/crop-placement'
-import { isMask, kindOf, labelNumbers } from '../images/labels'
+import { type CropPlacement, extentInImage, placeUnflippedCrop } from '../images/crop-placement'
+import { isMask, getLabelKind, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
 import type { Failure, Outcome } from '../failure'
 import { type Draw, cropCorner, createSampler, drawReplacement } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
 import type { CropRegions } from './crop-regions'
-import type { ImageLoader, Place } from './image-loader'
+import type { ImageLoader, PlaceCrop } from './image-loader'
 import { readThrough } from './read-through'
 import { type StainChange, type StainJitter, createStainDraws, jitterStains } from './stain-jitter'
 
@@ -29,9 +29,9 @@ export interface Batch {
 export interface Batches {
   /** Images and labels of a micro-step, as a function of the seed and its number alone. */
   readonly load: (microStep: number) => Outcome<Batch>
-  /** Its examples, a row each. */
+  /** The examples of a micro-batch, a row each. */
   readonly examples: (microStep: number) => Outcome<readonly Example[]>
-  /** Its labels, without its images. */
+  /** The labels of a micro-batch, without its images. */
   readonly target: (microStep: number) => Outcome<Batch['target']>
   /** Where crops that cannot be read are drawn anew. */
   readonly redraws?: Redraws
@@ -60,7 +60,7 @@ export interface SkippedDraw {
 
 interface BatchOptions {
   readonly dataset: Dataset
-  /** What the model tells apart. */
+  /** Number of classes that the model tells apart. */
   readonly classes: number
   readonly seed: number
   readonly batch: number
@@ -78,10 +78,10 @@ interface BatchOptions {
 /** One row of a batch: an example, and where its crop lies. */
 interface PlacedExample {
   readonly example: Example
-  readonly place: Place
+  readonly place: PlaceCrop
 }
 
-const hasFractions = (rows: readonly PlacedExample[]): boolean => rows.some(({ example }) => kindOf(example.label) === 'values')
+const hasFractions = (rows: readonly PlacedExample[]): boolean => rows.some(({ example }) => getLabelKind(example.label) === 'values')
 
 /** The labels of the crops of some examples. */
 const loadTarget = (rows: readonly PlacedExample[], loader: ImageLoader, classes: number): Outcome<Batch['target']> =>
@@ -108,7 +108,7 @@ interface Row extends PlacedExample {
   readonly stains?: StainChange
 }
 
-const cornerOf = (draw: Draw, cells: Cells | undefined, image: Extent2, crop: Extent2): ReturnType<typeof cropCorner> =>
+const drawCorner = (draw: Draw, cells: Cells | undefined, image: Extent2, crop: Extent2): ReturnType<typeof cropCorner> =>
   cells === undefined ? cropCorner(draw, image, crop) : cornerInCells(cells, draw, image, crop)
 
 /**
@@ -134,7 +134,7 @@ const createRows = ({ dataset: { examples }, crop, ...options }: BatchOptions) =
       const cells = options.regions.cellsOf(example, draw.inClass)
       return {
         example,
-        place: (image) => ({ ...cornerOf(draw, cells, image, across), flipHorizontal, flipVertical, quarterTurns }),
+        place: (image) => ({ ...drawCorner(draw, cells, image, across), flipHorizontal, flipVertical, quarterTurns }),
         augmentation: augmented[row]!,
         ...(stains && { stains: stains[row]! })
       }
@@ -243,7 +243,7 @@ export const createBatches = (options: BatchOptions): Batches => {
 export const centreCrop =
   (crop: Extent2) =>
   (image: Extent2): CropPlacement =>
-    placedAt(Math.floor((image.height - crop.height) / 2), Math.floor((image.width - crop.width) / 2))
+    placeUnflippedCrop(Math.floor((image.height - crop.height) / 2), Math.floor((image.width - crop.width) / 2))
 
 /** The middles of images, with their labels. */
 export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader, classes: number): Outcome<Batch> => {

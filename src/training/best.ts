@@ -5,7 +5,7 @@ import type { ValidateOn } from './validate-on'
 /** A validation after `step` steps. */
 export interface Validation extends Quality {
   readonly step: number
-  /** Of masks: whether whole images were validated, or their middle crops. */
+  /** Whether whole images were validated or their middle crops, where labels are masks. */
   readonly validatedOn?: ValidateOn
 }
 
@@ -28,7 +28,7 @@ export type BestBy = (typeof bestMeasures)[number]
  * The measures that there are of labels of a kind; of masks, areas under curves are of whole images
  * alone.
  */
-export const measuresOf: Readonly<Record<LabelKind, readonly BestBy[]>> = {
+export const measuresByKind: Readonly<Record<LabelKind, readonly BestBy[]>> = {
   class: ['loss', 'accuracy', 'auc', 'kappa'],
   'class-set': ['loss', 'accuracy', 'auc', 'f1'],
   values: ['loss', 'mae', 'r2'],

@@ -14,7 +14,7 @@ import type { Split } from './validation-split'
 type Files = Pick<TrainOptions, 'save' | 'best' | 'perImage' | 'metrics' | 'report' | 'trace' | 'state' | 'signal'>
 
 /** The places that one training alone may write to. */
-export const claimedOutputs = ({ save, best, perImage, metrics, report, trace, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
+export const listClaimedOutputs = ({ save, best, perImage, metrics, report, trace, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
   ...namedPaths('--save', save),
   ...namedPaths('--best', best),
   ...namedPaths('--per-image', perImage),
@@ -26,7 +26,7 @@ export const claimedOutputs = ({ save, best, perImage, metrics, report, trace, s
 
 /** The files that a training writes, its locks included. */
 export const outputPaths = async (files: Omit<Files, 'signal'>): Promise<readonly NamedPath[]> => {
-  const claimed = claimedOutputs(files)
+  const claimed = listClaimedOutputs(files)
   return [...claimed, ...(await findLocks(claimed))]
 }
 
@@ -35,7 +35,7 @@ const datasetsIn = ({ training, validation }: Split): readonly (readonly [option
   ...(validation === undefined ? [] : [['--validation', validation] as const])
 ]
 
-const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
+const listFiles = (option: string, { examples }: Dataset): readonly NamedPath[] =>
   examples.flatMap(({ path, label, tissue }) => [
     { name: `an image of ${option},`, path },
     ...(tissue === undefined ? [] : [{ name: `a mask of tissue of ${option},`, path: tissue }]),
@@ -57,14 +57,14 @@ const checkFolders =
   (files: Files, split: Split): Outcome<void> =>
   async () => {
     const { state, metrics } = files
-    for (const { name, path } of claimedOutputs(files))
+    for (const { name, path } of listClaimedOutputs(files))
       if (metrics !== undefined && (await isAside(path, metrics)))
         return E.left(inputFailure(`${name} ${path} is named as metrics that --metrics ${metrics} sets aside: name another file`))
     if (state === undefined) return E.right(undefined)
     for (const [, { source, names }] of datasetsIn(split))
       if (source !== undefined && names !== undefined && (await isInside(state, source)))
         return E.left(inputFailure(`--state ${state} lies in ${source}, where each folder is a class: name another place`))
-    for (const { name, path } of claimedOutputs(files))
+    for (const { name, path } of listClaimedOutputs(files))
       if (isStateName(basename(path)) && (await isInside(dirname(path), state)))
         return E.left(inputFailure(`${name} ${path} is named as the states in --state ${state} are: name another file`))
     return E.right(undefined)
@@ -77,7 +77,7 @@ export const checkWrittenFiles = (files: Files, split: Split): Outcome<void> =>
   pipe(
     TE.fromTask(() => outputPaths(files)),
     TE.chain((writes) =>
-      checkPaths({ reads: datasetsIn(split).flatMap(([option, dataset]) => filesOf(option, dataset)), writes }, files.signal)
+      checkPaths({ reads: datasetsIn(split).flatMap(([option, dataset]) => listFiles(option, dataset)), writes }, files.signal)
     ),
     TE.chain(() => checkFolders(files, split))
   )

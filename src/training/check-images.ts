@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, collectFailures } from '../failure'
 import { type SeenImage, imageNotices } from '../images/image-notices'
-import { decodeImage, upscaledExtent } from '../images/decode-image'
+import { decodeImage, computeUpscaledExtent } from '../images/decode-image'
 import { readHeader } from '../images/image-header'
 import { type ImageSource, openImage } from '../images/image-source'
 import type { ReadWindow } from '../images/image-windows'
@@ -21,7 +21,7 @@ const decodedAtOnce = 2
 const checkHeader = (path: string, least: Extent2, reading: Reading): Outcome<SeenImage> =>
   pipe(
     readHeader(path, reading),
-    TE.chainFirstEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
+    TE.chainFirstEitherK((header) => computeUpscaledExtent(`the image ${path}`, header, least)),
     TE.map((header) => ({ path, header }))
   )
 

@@ -5,7 +5,7 @@ import { type Failure, inputFailure } from '../failure'
 import type { ClassWeights } from '../options/class-weights'
 
 /** Images, or pixels, of each class. */
-export const countClasses = ({ examples }: Dataset, classes: number): readonly number[] => {
+export const countLabelsByClass = ({ examples }: Dataset, classes: number): readonly number[] => {
   const counts = new Array<number>(classes).fill(0)
   for (const { label } of examples)
     if (typeof label === 'number') counts[label]! += 1
@@ -36,7 +36,7 @@ export const weighsRows = (dataset: Dataset, classWeights: ClassWeights | undefi
   labelKind(dataset) !== 'mask' && (classWeights !== undefined || dataset.examples.some(({ weight }) => weight !== undefined))
 
 /** Weights of the row's class and of its own; 1 where neither is given. */
-const weightOf = (classWeights: readonly number[] | undefined, { label, weight = 1 }: Pick<Example, 'label' | 'weight'>): number =>
+const exampleWeight = (classWeights: readonly number[] | undefined, { label, weight = 1 }: Pick<Example, 'label' | 'weight'>): number =>
   weight * (classWeights === undefined || typeof label !== 'number' ? 1 : (classWeights[label] ?? 0))
 
 /**
@@ -47,7 +47,7 @@ export const rowWeights = (
   classWeights: readonly number[] | undefined,
   rows: readonly Pick<Example, 'label' | 'weight'>[]
 ): readonly number[] => {
-  const ofRows = rows.map((row) => weightOf(classWeights, row))
+  const ofRows = rows.map((row) => exampleWeight(classWeights, row))
   const sum = ofRows.reduce((total, weight) => total + weight, 0)
   return ofRows.map((weight) => (sum === 0 ? 0 : (weight * rows.length) / sum))
 }

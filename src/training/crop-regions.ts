@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
 import type { Cells } from '../images/cells'
 import { ignoredLabel } from '../images/class-list'
-import { type Dataset, type Example, labelKind, largestLabelOf } from '../images/dataset'
+import { type Dataset, type Example, labelKind, largestLabel } from '../images/dataset'
 import { isMask } from '../images/labels'
 import { findMarkedCells, findMaskCells } from '../images/mask-cells'
 import type { Mask } from '../images/masks'
@@ -44,7 +44,7 @@ const isIn = ({ label }: Example, wanted: number): boolean => {
   return 'classes' in label && label.classes.includes(wanted)
 }
 
-const byClassOf = ({ examples }: Dataset, classes: number): readonly (readonly number[])[] =>
+const groupByClass = ({ examples }: Dataset, classes: number): readonly (readonly number[])[] =>
   Array.from({ length: classes }, (_, wanted) => examples.flatMap((example, index) => (isIn(example, wanted) ? [index] : [])))
 
 /** Refuses rules that say nothing of such data, or contradict each other. */
@@ -58,9 +58,9 @@ const checkRules = ({ tissue, annotated, balanced }: CropRules, training: Datase
       `${tissue ? '--tissue' : 'the column tissue'} and --${annotated ? 'annotated' : 'balanced'} both say where crops of masks lie: give one of them`
     )
   if (balanced && kind === 'values') return fail('--balanced is for data with classes, which --data has not: leave it out')
-  if (balanced && training.examples.every(({ label }) => largestLabelOf(label) < 0))
+  if (balanced && training.examples.every(({ label }) => largestLabel(label) < 0))
     return fail('--balanced: no training image has a class: leave it out, or label some')
-  const empty = annotated ? training.examples.find(({ label }) => largestLabelOf(label) < 0) : undefined
+  const empty = annotated ? training.examples.find(({ label }) => largestLabel(label) < 0) : undefined
   return empty === undefined
     ? E.right(undefined)
     : fail(`${empty.origin}: --annotated finds no pixel that counts in the mask of ${empty.path}: leave the row out, or label some`)
@@ -154,7 +154,7 @@ export const findCropRegions = (
   reading: Reading = finest,
   watching: Watching = {}
 ): Outcome<CropRegions> => {
-  const byClass = rules.balanced ? { byClass: byClassOf(training, classes) } : {}
+  const byClass = rules.balanced ? { byClass: groupByClass(training, classes) } : {}
   const groups = rules.balanced ? Array.from({ length: classes }, (_, value) => [value]) : [counted]
   const isMasked = labelKind(training) === 'mask' && (rules.balanced || rules.annotated)
   return pipe(

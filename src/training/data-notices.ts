@@ -1,5 +1,5 @@
 import { ignoredLabel } from '../images/class-list'
-import { type Dataset, imageLabels, labelKind, masksOf } from '../images/dataset'
+import { type Dataset, imageLabels, labelKind, listMasks } from '../images/dataset'
 import type { Mask } from '../images/masks'
 import type { Split } from './validation-split'
 
@@ -51,7 +51,7 @@ const datasetNotices = (name: 'training' | 'validation', dataset: Dataset | unde
   return [
     ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
     ...(name === 'validation' ? weightNotices(dataset) : []),
-    ...(name === 'training' && labelKind(dataset) === 'mask' ? maskNotices(masksOf(dataset)) : []),
+    ...(name === 'training' && labelKind(dataset) === 'mask' ? maskNotices(listMasks(dataset)) : []),
     ...(labels === undefined ? [] : labelNotices(name, labels)),
     ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : classNotices(dataset.names, labels))
   ]

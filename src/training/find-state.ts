@@ -16,7 +16,7 @@ interface ResumeRequest {
 
 const words: Readonly<Record<string, string>> = { model: 'the model', layers: 'the hash of the layers', group: '--param-group' }
 
-const optionOf = (name: string): string => words[name] ?? `--${name}`
+const optionText = (name: string): string => words[name] ?? `--${name}`
 
 const checkFingerprint =
   ({ folder, fingerprint, earlierFingerprint, notice }: ResumeRequest) =>
@@ -30,7 +30,7 @@ const checkFingerprint =
     const [name, was, is] = first
     return TE.left(
       inputFailure(
-        `${folder}: ${optionOf(name)} was ${was} in the training that it holds and is ${is} now: give the same, or another folder`
+        `${folder}: ${optionText(name)} was ${was} in the training that it holds and is ${is} now: give the same, or another folder`
       )
     )
   }

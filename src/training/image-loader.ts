@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image, ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type DecodedImage, upscaledExtent } from '../images/decode-image'
+import { type DecodedImage, computeUpscaledExtent } from '../images/decode-image'
 import type { Example } from '../images/dataset'
 import { type CropPlacement, extentInImage } from '../images/crop-placement'
 import { annotationCache, imageCache, maskCache } from '../images/image-cache'
@@ -22,13 +22,13 @@ import { heldBytes } from '../running/read-ahead'
 import { cropMask } from './crop-mask'
 
 /** Where the crop of an image of some extent lies. */
-export type Place = (image: Extent2) => CropPlacement
+export type PlaceCrop = (image: Extent2) => CropPlacement
 
 /** Images and masks, each at least as large as the network's input, as steps take them. */
 export interface ImageLoader {
-  readonly image: (example: Example, place: Place) => Outcome<Image>
+  readonly image: (example: Example, place: PlaceCrop) => Outcome<Image>
   /** The classes of the crop, flipped and turned as its image is. */
-  readonly classes: (example: Example, mask: Mask, place: Place) => Outcome<Uint8Array>
+  readonly classes: (example: Example, mask: Mask, place: PlaceCrop) => Outcome<Uint8Array>
   /** A loader of these images in crops of another size, one at a time. */
   readonly inCropsOf: (crop: Extent2) => ImageLoader
 }
@@ -80,7 +80,7 @@ const checkLevels =
       : E.left(changedFailure(`the image ${path}`, label))
 
 /** What succeeds is kept; what fails may be tried again. */
-const memoised = <A>(find: (path: string) => Outcome<A>): ((path: string) => Outcome<A>) => {
+const memoize = <A>(find: (path: string) => Outcome<A>): ((path: string) => Outcome<A>) => {
   const found = new Map<string, A>()
   return (path) => async () => {
     const known = found.get(path)
@@ -103,15 +103,15 @@ interface SeenImage {
 export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes: each }: ImageLoaderOptions): ImageLoader => {
   const least = minExtent(crop, rotate)
   const [wholeImage, wholeMask, polygons] = [imageCache(least, undefined, resolution), maskCache(least), annotationCache()]
-  const opened = memoised((path) => openImage(path, resolution))
-  const openedMask = memoised((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
+  const opened = memoize((path) => openImage(path, resolution))
+  const openedMask = memoize((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
   const seen = (example: Example): Outcome<SeenImage> =>
     pipe(
       opened(example.path),
       TE.chainEitherK(checkLevels(example)),
       TE.chainEitherK(({ header, read }) =>
         pipe(
-          upscaledExtent(`the image ${example.path}`, header, least),
+          computeUpscaledExtent(`the image ${example.path}`, header, least),
           E.filterOrElse(
             (extent) => extent === header || header.samples.bands === undefined,
             () =>
@@ -154,7 +154,7 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
 
   const checkedMask = (mask: Mask): Outcome<ClassMap> =>
     pipe(
-      TE.fromEither(upscaledExtent(`the mask ${mask.path}`, mask, least)),
+      TE.fromEither(computeUpscaledExtent(`the mask ${mask.path}`, mask, least)),
       TE.chain((wanted) => TE.chainEitherK(checkSize(`the mask ${mask.path}`, mask, wanted))(wholeMask(mask.path)))
     )
 

@@ -1,21 +1,23 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { PixelType } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { SeenImage } from '../images/image-notices'
-import { type Normalisation, givenNormalisation } from '../images/normalisation'
+import { type ChannelStatistics, givenNormalisation } from '../images/normalisation'
 import { pixelBytes } from '../images/samples'
 import { tellOnce } from '../images/unread'
 import type { TrainedChannels } from '../weights/channel-metadata'
 import { type Measured, measureNormalisation } from './measure-normalisation'
 import type { TrainingRequest } from './request'
 
-/** What the network sees in its channels. */
+/** The samples that the network sees in its channels. */
 export interface InputChannels {
   /** Absent of RGB of 8 bits that nothing else is said of: ImageNet's. */
-  readonly normalisation?: Normalisation
+  readonly normalisation?: ChannelStatistics
   /** Bytes of a pixel as it reaches the device. */
   readonly pixelBytes: number
+  readonly elementType: PixelType
 }
 
 /** All images must have values of one type, which one mean and deviation hold for. */
@@ -44,7 +46,7 @@ export const findInputChannels = (
   channels: number
 ): Outcome<InputChannels> => {
   const [{ header }] = seen as readonly [SeenImage]
-  const bytes = { pixelBytes: Math.max(...seen.map((one) => pixelBytes(one.header.samples))) }
+  const stored = { pixelBytes: Math.max(...seen.map((one) => pixelBytes(one.header.samples))), elementType: header.samples.elementType }
   const isColours = header.samples.bands === undefined
   return pipe(
     TE.fromEither(checkAlike(seen)),
@@ -55,14 +57,14 @@ export const findInputChannels = (
     ),
     TE.chainEitherK(() => givenNormalisation(options, channels)),
     TE.chain((given): Outcome<InputChannels> => {
-      if (given !== undefined) return TE.right({ normalisation: given, ...bytes })
-      if (isColours) return TE.right(bytes)
+      if (given !== undefined) return TE.right({ normalisation: given, ...stored })
+      if (isColours) return TE.right(stored)
       return TE.map(({ mean, deviation, isNew, path }: Measured): InputChannels => {
         if (isNew)
           notify(
             `the channels have means ${text(mean)} and deviations ${text(deviation)}, measured${path === undefined ? '' : ` and kept in ${path}`}`
           )
-        return { normalisation: { mean, deviation }, ...bytes }
+        return { normalisation: { mean, deviation }, ...stored }
       })(
         measureNormalisation(
           training,
@@ -76,7 +78,7 @@ export const findInputChannels = (
   )
 }
 
-/** What files of weights say, so that predictions read images alike. */
+/** How the channels were normalised; undefined of RGB of 8 bits by ImageNet's numbers. */
 export const trainedChannels = (
   { resolution: { bands } }: TrainingRequest,
   { normalisation }: InputChannels

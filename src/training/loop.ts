@@ -1,12 +1,13 @@
 import * as E from 'fp-ts/Either'
-import { type Failure, type Outcome, interruptedFailure, reasonOf } from '../failure'
+import { type Failure, type Outcome, interruptedFailure, errorReason } from '../failure'
 import { learningRate } from './learning-rate'
 import { present } from '../options/present'
 import { isPaceDue } from '../running/pace-notice'
 import type { RunningNetwork } from '../running/running-network'
-import { type Ranks, failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
+import { failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
+import { getMicroBatchShare } from './launched-mesh'
 import type { BestBy } from './best'
 import type { Tracker } from './tracker'
 import type { StateWriter } from './state-writer'
@@ -31,12 +32,15 @@ export interface TrainingRun {
   /** Times through the data after so many steps. */
   readonly epochs: (steps: number) => number
   readonly weights: LossWeights
-  /** Of ranks that draw crops anew: agrees on them before an update (`agreeOnDraws`). */
+  /**
+   * Agrees with the other ranks on crops before an update, where ranks draw crops anew
+   * (`agreeOnDraws`).
+   */
   readonly agreeOnDraws: ((microSteps: readonly number[]) => Outcome<boolean>) | undefined
   readonly validate: Outcome<Quality> | undefined
   /** A sentence on the pace of the steps of this run so far, where there is one to say. */
   readonly paceOf: (stepMilliseconds: readonly number[]) => string | undefined
-  /** What is validated of images with masks. */
+  /** The part of images with masks that is validated. */
   readonly validatedOn: ValidateOn | undefined
   readonly metrics: MetricsFile | undefined
   /** Whoever else follows it. */
@@ -75,26 +79,19 @@ interface Updates {
 }
 
 /**
- * Which micro-batches of an update a rank runs: every so manyth; all, its part of each, where
- * ranks share rows.
- */
-export const shareOf = ({ options, ranks }: TrainingRequest): Pick<Ranks, 'rank' | 'size'> =>
-  ranks === undefined || options.shardRows ? { rank: 0, size: 1 } : ranks
-
-/**
  * Runs update after update; the next micro-batch is decoded while the current one runs. Of ranks
- * each runs every so manyth micro-batch, and losses are added in the order of micro-batches; of
- * ranks that share rows each runs all of them, and losses are added in the order of rows.
+ * each runs every so manyth micro-batch, or its rows of it, and losses are added in the order of
+ * micro-batches, and of rows within one.
  */
 const createUpdates = (training: TrainingRun): Updates => {
   const { request, network, batches, steps, weights, record, agreeOnDraws } = training
   const { options, ranks } = request
   const { seed, clipNorm, accumulate } = options
-  const { rank, size } = shareOf(request)
+  const { first, every } = getMicroBatchShare(request)
   // Ranks end together: what each was asked is told to all in the end of a step.
   const signal = ranks === undefined ? options.signal : undefined
   let [isBetweenSteps, isStopped] = [true, false]
-  let next = batches.load(record.loss.length * accumulate + rank)()
+  let next = batches.load(record.loss.length * accumulate + first)()
   /** Its loss, milliseconds, and 1 where this rank was asked to stop. */
   const runMicroBatch = async (
     step: number,
@@ -112,7 +109,7 @@ const createUpdates = (training: TrainingRun): Updates => {
     weighted.right(index, network.io)
     isBetweenSteps = false
     const running = network.step({ learningRate: rate, seed, step: microStep }, images)()
-    if (microStep + size < steps * accumulate) next = batches.load(microStep + size)()
+    if (microStep + every < steps * accumulate) next = batches.load(microStep + every)()
     return E.map((milliseconds: number) => [network.io.view('loss')[0]!, milliseconds, options.signal?.aborted ? 1 : 0])(await running)
   }
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
@@ -120,10 +117,10 @@ const createUpdates = (training: TrainingRun): Updates => {
     const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
     const agreed = agreeOnDraws === undefined ? E.right(false) : await agreeOnDraws(microSteps)()
     if (E.isLeft(agreed)) return agreed
-    if (agreed.right) next = batches.load(step * accumulate + rank)()
+    if (agreed.right) next = batches.load(step * accumulate + first)()
     const weighted = await unlessAborted(signal, weights(microSteps)())
     let [loss, milliseconds] = [0, 0]
-    for (let index = rank; index < accumulate; index += size) {
+    for (let index = first; index < accumulate; index += every) {
       const ran = await runMicroBatch(step, rate, index, weighted)
       const all = await allGatherNumbers(ranks, ran)
       if (E.isLeft(all)) return all
@@ -246,6 +243,7 @@ export interface TrainedRecord extends TrainingRecord {
   readonly repeatedTiles?: number
   /** Images that could not be read and were left out of validations, where that was asked for. */
   readonly skippedImages?: readonly string[]
+  readonly skippedMasks?: readonly string[]
   /** What it started from, where a weights file was read. */
   readonly weights?: StartingWeights
 }
@@ -270,7 +268,7 @@ export const runUpdates =
       const finished = await stateWriter.finish(record)()
       return E.isLeft(finished) ? keepAfter(finished.left) : E.right({ ...record, peakDeviceBytes: ran.right })
     } catch (thrown) {
-      await keepAfter({ code: 'bug', message: reasonOf(thrown) })
+      await keepAfter({ code: 'bug', message: errorReason(thrown) })
       throw thrown
     }
   }

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { ignoredLabel } from '../images/class-list'
 import { type Dataset, labelKind } from '../images/dataset'
-import { upscaledExtent } from '../images/decode-image'
+import { computeUpscaledExtent } from '../images/decode-image'
 import type { SeenImage } from '../images/image-notices'
 import { isMask } from '../images/labels'
 import type { Extent2 } from '../images/resolution'
@@ -43,13 +43,13 @@ interface Trained {
   readonly pixelBytes: number
 }
 
-const imagesOf = ({ examples }: Dataset, { seen, least }: Trained): E.Either<Failure, readonly ValidatedImage[]> => {
+const listImages = ({ examples }: Dataset, { seen, least }: Trained): E.Either<Failure, readonly ValidatedImage[]> => {
   const headers = new Map(seen.map(({ path, header }) => [path, header]))
   return pipe(
     examples.map((example, place) => ({ example, place })),
     E.traverseArray(({ example, place }) =>
       pipe(
-        upscaledExtent(`the image ${example.path}`, headers.get(example.path)!, least),
+        computeUpscaledExtent(`the image ${example.path}`, headers.get(example.path)!, least),
         E.map(({ height, width }) => ({ example, place, extent: { height, width } }))
       )
     )
@@ -73,7 +73,7 @@ const planWholeImages = (
   const { validateOn, perImage, bestBy } = options
   const { planned, built } = trained
   return pipe(
-    TE.fromEither(imagesOf(validation, trained)),
+    TE.fromEither(listImages(validation, trained)),
     TE.chain((images) =>
       planValidation({
         setup,

@@ -11,7 +11,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { randomStream } from '../numbers/random'
 import { type DecodedImage, decodeImage } from '../images/decode-image'
 import { type ImageSource, openImage } from '../images/image-source'
-import type { Normalisation } from '../images/normalisation'
+import type { ChannelStatistics } from '../images/normalisation'
 import { type Reading, asElements } from '../images/samples'
 import { type OnUnread, unlessUnread } from '../images/unread'
 
@@ -25,12 +25,12 @@ interface Sums {
 }
 
 /** Values of uint8 count from 0 to 1, as kernels load them. */
-const scaleOf = ({ elementType }: ImageSource): number => (elementType === 'uint8' ? 1 / 255 : 1)
+const pixelScale = ({ elementType }: ImageSource): number => (elementType === 'uint8' ? 1 / 255 : 1)
 
 /** Pixels of which every channel is 0, as what holds nothing is read, are left out. */
 const addPixels = (sums: Sums, source: ImageSource, bytes: Uint8Array): void => {
   const { channels } = source
-  const [elements, scale] = [asElements(source.elementType, bytes), scaleOf(source)]
+  const [elements, scale] = [asElements(source.elementType, bytes), pixelScale(source)]
   for (let pixel = 0; pixel < elements.length; pixel += channels) {
     let isNothing = source.header.samples.noData !== undefined
     for (let channel = 0; isNothing && channel < channels; channel += 1) isNothing = elements[pixel + channel] === 0
@@ -81,14 +81,19 @@ const addImage = (sums: Sums, path: string, reading: Reading, onUnread: OnUnread
     })
   )
 
-const measure = (paths: readonly string[], reading: Reading, channels: number, onUnread: OnUnread | undefined): Outcome<Normalisation> => {
+const measure = (
+  paths: readonly string[],
+  reading: Reading,
+  channels: number,
+  onUnread: OnUnread | undefined
+): Outcome<ChannelStatistics> => {
   const sums: Sums = { count: 0, sum: new Float64Array(channels), squares: new Float64Array(channels) }
   const step = Math.max(1, paths.length / mostImages)
   const chosen = Array.from({ length: Math.min(paths.length, mostImages) }, (_, index) => paths[Math.floor(index * step)]!)
   return pipe(
     chosen,
     TE.traverseSeqArray((path) => addImage(sums, path, reading, onUnread)),
-    TE.chainEitherK((): E.Either<Failure, Normalisation> => {
+    TE.chainEitherK((): E.Either<Failure, ChannelStatistics> => {
       const mean = Array.from(sums.sum, (sum) => sum / sums.count)
       const deviation = Array.from(sums.squares, (squares, channel) => Math.sqrt(Math.max(0, squares / sums.count - mean[channel]! ** 2)))
       const flat = deviation.findIndex((value) => !(value > 0) || !Number.isFinite(value))
@@ -106,7 +111,7 @@ const measure = (paths: readonly string[], reading: Reading, channels: number, o
 const keptCodec = t.readonly(t.type({ key: t.string, mean: t.readonlyArray(t.number), deviation: t.readonlyArray(t.number) }))
 
 /** What the numbers depend on: how images are read, and the files, told apart by size and time. */
-const keyOf = async (paths: readonly string[], reading: Reading): Promise<string> => {
+const makeCacheKey = async (paths: readonly string[], reading: Reading): Promise<string> => {
   const found = await Promise.all(paths.map((path) => stat(path)))
   const files = paths.map((path, index) => `${basename(path)} ${found[index]!.size} ${found[index]!.mtimeMs}`)
   return createHash('sha256')
@@ -114,7 +119,7 @@ const keyOf = async (paths: readonly string[], reading: Reading): Promise<string
     .digest('hex')
 }
 
-const readKept = async (path: string, key: string, channels: number): Promise<Normalisation | undefined> => {
+const readKept = async (path: string, key: string, channels: number): Promise<ChannelStatistics | undefined> => {
   const text = await readFile(path, 'utf8').catch(() => '{}')
   const decoded = keptCodec.decode(E.toUnion(E.tryCatch((): unknown => JSON.parse(text), String)))
   if (E.isLeft(decoded) || decoded.right.key !== key) return undefined
@@ -123,7 +128,7 @@ const readKept = async (path: string, key: string, channels: number): Promise<No
 }
 
 /** Mean and deviation of each channel, and where they are kept. */
-export interface Measured extends Normalisation {
+export interface Measured extends ChannelStatistics {
   /** Whether it was measured now, rather than kept from before. */
   readonly isNew: boolean
   /** The file that keeps it; absent where it could not be written. */
@@ -146,7 +151,7 @@ export const measureNormalisation = (
   const file = source === undefined ? undefined : `${source.replace(/\/+$/, '')}.normalisation.json`
   return pipe(
     TE.tryCatch(
-      () => keyOf(paths, reading),
+      () => makeCacheKey(paths, reading),
       (thrown) => inputFailure(String(thrown))
     ),
     TE.bindTo('key'),

@@ -41,7 +41,7 @@ const Line = t.union([
 
 type Line = t.TypeOf<typeof Line>
 
-const lineOf = (text: string): Line | undefined => {
+const parseLine = (text: string): Line | undefined => {
   try {
     const value: unknown = JSON.parse(text)
     return Line.is(value) ? value : undefined
@@ -70,7 +70,7 @@ interface Kept {
 const findKept = (text: string, { steps, loss }: MetricsOptions): Kept | undefined => {
   const texts = text.split('\n')
   const torn = texts.pop()!
-  const lines = texts.map(lineOf)
+  const lines = texts.map(parseLine)
   if (texts.length === 0 ? !isTorn(torn) : lines[0] === undefined) return undefined
   const isOfThis = (line: Line | undefined): boolean =>
     line !== undefined && line.step <= steps && ('validation' in line || loss === undefined || loss[line.step - 1] === line.loss)

@@ -3,13 +3,13 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { decodePlanFile, toPlanFile } from '../../staging'
 import { type Outcome, inputFailure } from '../failure'
+import { onMesh } from '../plans/mesh'
 import { type SetupGraph, planNetwork } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planAlone } from './prepare'
-import { withTraining } from './training-objective'
 
 /** A training whose micro-batches so many ranks share. */
-const sharedBy = (built: SetupGraph, ranks: number): SetupGraph => withTraining(built, { ranks })
+const sharedBy = (built: SetupGraph, microBatches: number): SetupGraph => onMesh(built, { microBatches, rows: 1 }, 0)
 
 /**
  * The first rank plans, as for one rank, so that the plan is the same however many there are; all

@@ -3,17 +3,17 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { PlanFile } from '../../dsl'
-import { type Program, type Shard, checkObjective, decodePlanFile, toPlanFile, verifyRanks } from '../../staging'
+import { type Program, checkObjective, decodePlanFile, toPlanFile, verifyRanks } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
+import { type Mesh, onMesh } from '../plans/mesh'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planAlone } from './prepare'
-import { withTraining } from './training-objective'
 
-/** The plan of one rank of those that share rows, under a budget. */
-const planFor = (built: SetupGraph, shard: Shard, plan: PlanFile | undefined): E.Either<Failure, Planned> =>
-  planNetwork(withTraining({ ...built, setup: { ...built.setup, ...(plan && { plan }) } }, { shard }))
+/** The plan of the rank at an index of those that share rows, by a file. */
+const planFor = (built: SetupGraph, mesh: Mesh, index: number, plan: PlanFile): E.Either<Failure, Planned> =>
+  planNetwork(onMesh({ ...built, setup: { ...built.setup, plan } }, mesh, index))
 
 /** A short hash of a Program, which is the same where the Program is. */
 export const programHash = ({ kernels, buffers, ...program }: Program): string =>
@@ -38,17 +38,17 @@ interface Misfit {
   readonly failure: Failure
 }
 
-/** The Programs that ranks get of a plan, by rank. */
-const programsOf = (built: SetupGraph, count: number, file: PlanFile): E.Either<Misfit, readonly Program[]> =>
+/** The Programs that the ranks of a group get of a plan; all groups have the same. */
+const makePrograms = (built: SetupGraph, mesh: Mesh, file: PlanFile): E.Either<Misfit, readonly Program[]> =>
   E.traverseArray((rank: number) =>
     pipe(
-      planFor(built, { count, index: rank }, { ...file, budget: null }),
+      planFor(built, mesh, rank, { ...file, budget: null }),
       E.bimap(
         (failure): Misfit => ({ rank, failure }),
         ({ staged }) => staged.program
       )
     )
-  )(Array.from({ length: count }, (_, rank) => rank))
+  )(Array.from({ length: mesh.rows }, (_, rank) => rank))
 
 const proveTogether = (programs: readonly Program[]): E.Either<Failure, void> =>
   pipe(
@@ -76,25 +76,26 @@ const misfitFailure = ({ setup, graph }: SetupGraph, count: number, index: numbe
  */
 const planForAll = (
   built: SetupGraph,
-  count: number,
+  mesh: Mesh,
   options: DecodedTrainOptions,
   index: number,
   tried: readonly number[] = []
 ): Outcome<PlanOfRows> => {
-  const ofRank = withTraining(built, { shard: { count, index } })
+  const ofGroups = onMesh(built, mesh, index)
   return pipe(
-    TE.fromEither(E.mapLeft(stagingFailure)(checkObjective(ofRank.graph, ofRank.objective))),
-    TE.chain(() => planAlone(ofRank, options)),
+    TE.fromEither(E.mapLeft(stagingFailure)(checkObjective(ofGroups.graph, ofGroups.objective))),
+    // As for one group, so that the plan is the same however many there are.
+    TE.chain(() => planAlone(onMesh(built, { ...mesh, microBatches: 1 }, index), options)),
     TE.map(({ staged }) => toPlanFile(staged)),
     TE.chain((file) =>
       pipe(
-        programsOf(built, count, file),
+        makePrograms(built, mesh, file),
         E.match(
           (misfit) => {
             const isTried = built.setup.plan !== undefined || [...tried, index].includes(misfit.rank)
             return misfit.failure.code !== 'budget' || isTried
-              ? TE.left(misfitFailure(built, count, index, misfit))
-              : planForAll(built, count, options, misfit.rank, [...tried, index])
+              ? TE.left(misfitFailure(built, mesh.rows, index, misfit))
+              : planForAll(built, mesh, options, misfit.rank, [...tried, index])
           },
           (programs) =>
             pipe(
@@ -116,11 +117,12 @@ const planForAll = (
  * either side: earlier ranks have no fewer rows. All run what it found, each on its rows.
  */
 export const planRows =
-  ({ rank, size: count, allGather }: Ranks): PlanTraining =>
+  ({ rank, allGather }: Ranks, mesh: Mesh): PlanTraining =>
   (built, options) =>
   async () => {
+    const index = rank % mesh.rows
     const own: Outcome<Uint8Array> =
-      rank === 0 ? pipe(planForAll(built, count, options, (count - 1) >> 1), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
+      rank === 0 ? pipe(planForAll(built, mesh, options, (mesh.rows - 1) >> 1), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
     return pipe(
       allGather(await own()),
       TE.map(([told]) => decodeJson(told!) as PlanOfRows),
@@ -128,9 +130,9 @@ export const planRows =
         pipe(
           decodePlanFile(file),
           E.mapLeft(inputFailure),
-          E.chain(({ plan }) => planFor(built, { count, index: rank }, plan)),
+          E.chain(({ plan }) => planFor(built, mesh, index, plan)),
           E.filterOrElse(
-            ({ staged }) => programHash(staged.program) === hashes[rank],
+            ({ staged }) => programHash(staged.program) === hashes[index],
             () => inputFailure(`rank ${rank} makes another Program of the plan than rank 0 does: start all ranks with the same build`)
           ),
           // The same on all ranks, so that they validate by the same plan.

@@ -8,7 +8,7 @@ import { type Node, type Source, buildGraph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { Example } from '../images/dataset'
 import { type Extent2, extentText } from '../images/resolution'
-import { frozenModel, mapOps } from '../model/model-layers'
+import { freezeModel, mapOps } from '../model/model-layers'
 import { buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
@@ -27,7 +27,7 @@ export interface ValidationGroup extends PlannedWindows {
   readonly images: readonly ValidatedImage[]
 }
 
-/** What whole images are evaluated with. */
+/** The setup, memory and images of an evaluation of whole images. */
 export interface ValidationRequest {
   readonly setup: RunnableSetup
   /** Bytes of the training's arena, within which they are evaluated. */
@@ -51,7 +51,7 @@ const isLossLayer = ({ op }: Pick<AnyLayer, 'op'>): boolean => isLoss(op as Op)
 const scoringModel = ({ name, layers }: Model): Model => {
   const ends = flatLayers(layers).some(isLossLayer)
   const compared = mapOps(layers, (layer) => (isLossLayer(layer) ? meanSquaredError : layer))
-  return frozenModel({ name, layers: ends ? compared : [...compared, meanSquaredError] })
+  return freezeModel({ name, layers: ends ? compared : [...compared, meanSquaredError] })
 }
 
 const setupFor = ({ setup, arenaBytes, input }: ValidationRequest, { height, width }: Extent2): RunnableSetup => {

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { hasTarget, labelsOf, type Graph, type Node, withClassWeights } from '../../staging'
+import { hasTarget, countLabels, type Graph, type Node, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { ignoredLabel } from '../images/class-list'
-import { type Dataset, checkLabels, labelKind, masksOf } from '../images/dataset'
+import { type Dataset, checkLabels, labelKind, listMasks } from '../images/dataset'
 import { type LabelKind, labelNames } from '../images/labels'
 import { largestClass } from '../images/masks'
 import type { Extent2 } from '../images/resolution'
@@ -17,15 +17,16 @@ import { measureFirst } from '../plans/measure-first'
 import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
-import { measuresOf } from './best'
+import { measuresByKind } from './best'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { mostChannels } from '../images/samples'
 import { tellOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
-import { countClasses, resolveClassWeights, weighsRows } from './class-weights'
+import { countLabelsByClass, resolveClassWeights, weighsRows } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices } from './data-notices'
+import { sharesRows } from './launched-mesh'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { TrainingObjective } from './training-objective'
 import type { TrainingRequest } from './request'
@@ -38,7 +39,7 @@ import { type Split, splitForValidation } from './validation-split'
 import { type MaskValidation, checkValidateOn, planMaskValidation, tellUncompared } from './mask-validation'
 
 /** What a model must end in for labels of a kind, and whether it does. */
-const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): readonly [wanted: string, isThere: boolean] => {
+const requiredEnd = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): readonly [wanted: string, isThere: boolean] => {
   const [, channels, height, width] = loss.input
   switch (kind) {
     case 'mask':
@@ -61,19 +62,19 @@ const endOf = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): r
  * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
  * of images.
  */
-const classesOf = (graph: Graph, { training }: Split): E.Either<Failure, number> => {
+const countLossClasses = (graph: Graph, { training }: Split): E.Either<Failure, number> => {
   const { nodes, input, model } = graph
   const loss = nodes.at(-1)!
-  const [wanted, isThere] = endOf(labelKind(training), loss, training)
+  const [wanted, isThere] = requiredEnd(labelKind(training), loss, training)
   if (!isThere) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] <= mostChannels
-    ? E.map(() => labelsOf(loss))(checkScoreExtent(graph))
+    ? E.map(() => countLabels(loss))(checkScoreExtent(graph))
     : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }
 
-/** What a training goes on from. */
+/** The state from which a training goes on. */
 export interface Resumed {
-  /** Of the steps before. */
+  /** The record of the steps before. */
   readonly record: TrainingRecord
   /** Fills the I/O buffer of the Program's `restore`. */
   readonly restore: (io: StepIo) => Outcome<void>
@@ -86,8 +87,8 @@ export interface PreparedTraining extends Split, MaskValidation {
   readonly request: TrainingRequest
   readonly planned: Planned
   /**
-   * Of ranks that share rows: by what each evaluates middle crops whole, within the memory of the
-   * training; absent where there are none.
+   * The plan by which each of the ranks that share rows evaluates middle crops whole, within the
+   * memory of the training; absent where there are none.
    */
   readonly cropEvaluation?: Planned
   readonly channels: InputChannels
@@ -106,18 +107,18 @@ export interface PreparedTraining extends Split, MaskValidation {
 /** Rows of an update. */
 export const rowsOfUpdate = ({ staged }: Planned, { options }: TrainingRequest): number => staged.program.input[0] * options.accumulate
 
-const stepsOf = ({ options: { steps, epochs = 1 } }: TrainingRequest, training: Dataset, rows: number): E.Either<Failure, number> => {
+const countSteps = ({ options: { steps, epochs = 1 } }: TrainingRequest, training: Dataset, rows: number): E.Either<Failure, number> => {
   const wanted = steps ?? Math.ceil((epochs * training.examples.length) / rows)
   return wanted <= maxSteps
     ? E.right(wanted)
     : E.left(inputFailure(`--epochs ${epochs} are ${wanted} steps, over the ${maxSteps} that a training may have: give fewer`))
 }
 
-const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Split): TrainingObjective => ({
-  ...objective,
-  ...(weighsRows(training, options.classWeights) ? { rowWeights: true as const } : {}),
+const objectiveFor = (request: TrainingRequest, { training }: Split): TrainingObjective => ({
+  ...request.objective,
+  ...(weighsRows(training, request.options.classWeights) ? { rowWeights: true as const } : {}),
   // Ranks that share rows validate by a plan of its own.
-  ...(options.validation === undefined || options.shardRows ? {} : { evaluate: true as const })
+  ...(request.options.validation === undefined || sharesRows(request) ? {} : { evaluate: true as const })
 })
 
 /** Images as they are normalised. */
@@ -125,7 +126,7 @@ const normalisedBy = (built: SetupGraph, { normalisation }: InputChannels): Setu
   normalisation === undefined ? built : { ...built, source: { kind: 'image', ...normalisation } }
 
 /** The class weights of pixels are a part of the graph. */
-const weighted = (built: SetupGraph, { training }: Split, weights: readonly number[] | undefined): SetupGraph =>
+const weightRows = (built: SetupGraph, { training }: Split, weights: readonly number[] | undefined): SetupGraph =>
   weights === undefined || labelKind(training) !== 'mask' ? built : { ...built, graph: withClassWeights(built.graph, weights) }
 
 const findState = (
@@ -153,14 +154,14 @@ export const planAlone: PlanTraining = (built, options) =>
 /** Refuses a measure of the best that such data do not have. */
 const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { training }: Split): E.Either<Failure, void> => {
   const kind = labelKind(training) ?? 'class'
-  const measured = measuresOf[kind].filter((measure) => !(kind === 'mask' && validateOn === 'crop' && measure === 'auc'))
+  const measured = measuresByKind[kind].filter((measure) => !(kind === 'mask' && validateOn === 'crop' && measure === 'auc'))
   if (bestBy === undefined || measured.includes(bestBy)) return E.right(undefined)
   return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
 }
 
 /** Refuses masks of which nothing could be measured. */
 const checkCounted = ({ validation }: Split): E.Either<Failure, void> => {
-  const masks = validation === undefined ? [] : masksOf(validation)
+  const masks = validation === undefined ? [] : listMasks(validation)
   return masks.length === 0 || masks.some((mask) => largestClass(mask) >= 0)
     ? E.right(undefined)
     : E.left(
@@ -173,7 +174,7 @@ const checkCounted = ({ validation }: Split): E.Either<Failure, void> => {
 /** The size of the crop that a step sees of each image. */
 export const cropExtent = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
 
-const cropBytesOf = (seen: readonly SeenImage[], { staged }: Planned, { pixelBytes }: InputChannels): number | undefined =>
+const countCropBytes = (seen: readonly SeenImage[], { staged }: Planned, { pixelBytes }: InputChannels): number | undefined =>
   seen.some(({ header }) => header.view.level.tile !== undefined)
     ? cropCacheBytes({ crop: cropExtent(staged.program), batch: staged.program.input[0], pixelBytes })
     : undefined
@@ -229,7 +230,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       )
     ),
     TE.bind('unweighted', ({ split }) => TE.fromEither(buildSetupGraph(setup, objectiveFor(asked, split), imageSource))),
-    TE.bind('classes', ({ unweighted, split }) => TE.fromEither(classesOf(unweighted.graph, split))),
+    TE.bind('classes', ({ unweighted, split }) => TE.fromEither(countLossClasses(unweighted.graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
     ),
@@ -237,7 +238,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       TE.fromEither(
         options.classWeights === undefined
           ? E.right(undefined)
-          : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
+          : resolveClassWeights(options.classWeights, countLabelsByClass(split.training, classes))
       )
     ),
     TE.bind('looked', ({ split, unweighted }) => lookAtImages(asked, split, unweighted.graph)),
@@ -253,7 +254,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       if (tissueShare !== undefined) notify(`${Math.round(100 * tissueShare)} % of the training images is tissue${unread}`)
     }),
     TE.let('built', ({ split, unweighted, looked: { channels }, classWeights }) =>
-      weighted(normalisedBy(unweighted, channels), split, classWeights)
+      weightRows(normalisedBy(unweighted, channels), split, classWeights)
     ),
     TE.bind('planned', ({ built }) => plan(built, options)),
     TE.bind('masks', ({ built, planned, split, looked: { request, seen, channels } }) => {
@@ -262,13 +263,13 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
     }),
     TE.bind('evaluation', ({ built, planned, masks, split: { validation } }) =>
       TE.fromEither(
-        options.shardRows && validation !== undefined && masks.validationGroups === undefined
+        sharesRows(asked) && validation !== undefined && masks.validationGroups === undefined
           ? planCropEvaluation(built, planned)
           : E.right(undefined)
       )
     ),
     TE.bind('steps', ({ looked: { request }, planned, split }) =>
-      TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))
+      TE.fromEither(countSteps(request, split.training, rowsOfUpdate(planned, request)))
     ),
     TE.let('fingerprint', ({ looked: { request, channels }, planned, split }) =>
       resumeFingerprint(request, planned, split, trainedChannels(request, channels))
@@ -285,7 +286,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       ...{ request, channels },
       ...split,
       ...prepared,
-      ...present({ cropBytes: cropBytesOf(seen, prepared.planned, channels), cropEvaluation: evaluation }),
+      ...present({ cropBytes: countCropBytes(seen, prepared.planned, channels), cropEvaluation: evaluation }),
       ...masks
     }))
   )

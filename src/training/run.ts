@@ -17,11 +17,14 @@ import { type UnreadCrop, agreeOnDraws } from './agree-on-draws'
 import { type Batches, createBatches } from './batches'
 import { weighsRows } from './class-weights'
 import { createImageLoader } from './image-loader'
+import { getMicroBatchShare } from './launched-mesh'
 import { trainedChannels } from './input-channels'
 import { channelMetadata } from '../weights/channel-metadata'
+import { classMetadata } from '../weights/class-metadata'
 import { lossMetadata } from '../weights/loss-metadata'
-import { formulaOf } from '../running/score-kind'
-import { type TrainedRecord, type TrainingRun, runUpdates, shareOf } from './loop'
+import type { Metadata } from '../weights/safetensors'
+import { getLossFormula } from '../running/score-kind'
+import { type TrainedRecord, type TrainingRun, runUpdates } from './loop'
 import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
@@ -33,7 +36,7 @@ import type { Quality } from '../metrics/quality'
 import type { Evaluating, ValidationRun } from './validation'
 import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
-import { pixelMeasureOf } from '../metrics/pixel-tally'
+import { makePixelMeasure } from '../metrics/pixel-tally'
 import { busiestMilliseconds, validateImages } from './validate-images'
 
 type BatchChoices = Omit<Parameters<typeof createBatches>[0], 'onSkipped'>
@@ -49,10 +52,10 @@ const createAgreedBatches = (
   if (ranks === undefined) return { batches: createBatches({ ...choices, onSkipped }), agreeOnDraws: undefined }
   const unread: UnreadCrop[] = []
   const batches = createBatches({ ...choices, onSkipped: ({ message }, image, draw) => void unread.push({ ...draw, image, message }) })
-  const { rank, size } = shareOf(request)
+  const { first, every } = getMicroBatchShare(request)
   const agreement = {
     ranks,
-    isOwn: (index: number) => index % size === rank,
+    isOwn: (index: number) => index % every === first,
     takeUnread: () => unread.splice(0),
     onUnread: ({ message, image }: UnreadCrop) => onSkipped(inputFailure(message), image)
   }
@@ -66,19 +69,34 @@ const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batch
   return weighsRows(training, classWeights) ? bothLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
+/** The names of all that the network scores; undefined where some of it has none. */
+const findClassNames = ({ planned, training: { names } }: PreparedTraining): readonly string[] | undefined =>
+  names?.length === planned.staged.graph.nodes.at(-1)!.input[1] ? names : undefined
+
+/** What files of weights say, so that predictions read images alike and name what they find. */
+const describeWeights = (prepared: PreparedTraining): Metadata => {
+  const channels = trainedChannels(prepared.request, prepared.channels)
+  return {
+    ...channelMetadata(channels && { ...channels, elementType: prepared.channels.elementType }),
+    ...classMetadata(findClassNames(prepared)),
+    ...lossMetadata(getLossFormula(prepared.planned.staged.graph.nodes.at(-1)!))
+  }
+}
+
 /** What could not be read and was passed over, where that is asked for. */
 interface Skipped {
   readonly onSkipped?: (failure: Failure, image: string) => void
   readonly onSkippedImage?: ((failure: Failure, image: string) => void) | undefined
   /** Crops that were drawn anew, and images that were left out of validations. */
-  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages'>
+  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages' | 'skippedMasks'>
 }
 
 /** Counts what is passed over, and tells of each file once. */
-const countSkipped = ({ options: { skipBad }, notify }: TrainingRequest): Skipped => {
+const countSkipped = ({ options: { skipBad }, notify, dataset, validation }: TrainingRequest): Skipped => {
   if (!skipBad) return { counts: () => ({}) }
   const told = new Set<string>()
   const left = new Set<string>()
+  const masks = [dataset, validation].flatMap((data) => (typeof data === 'object' ? (data.skippedMasks ?? []) : []))
   let skipped = 0
   return {
     onSkipped: ({ message }, image) => {
@@ -90,7 +108,12 @@ const countSkipped = ({ options: { skipBad }, notify }: TrainingRequest): Skippe
       if (!left.has(image)) notify(`${message}; ${image} is left out of validation`)
       left.add(image)
     },
-    counts: () => ({ skippedCrops: skipped, skippedCropsOf: [...told], skippedImages: [...left] })
+    counts: () => ({
+      skippedCrops: skipped,
+      skippedCropsOf: [...told],
+      skippedImages: [...left],
+      ...(masks.length > 0 && { skippedMasks: masks })
+    })
   }
 }
 
@@ -104,7 +127,7 @@ const inTraining = (network: RunningNetwork, { staged: { program } }: Planned): 
  * Evaluates by a Program of its own, in the place of the network that is trained, whose weights it
  * takes.
  */
-const insteadOf = (
+const runInPlace = (
   training: RunningNetwork,
   planned: Planned,
   device: DeviceName,
@@ -122,7 +145,7 @@ const insteadOf = (
 }
 
 /** The measures of the validation set after the steps so far; absent where there is none. */
-const validationOf = (
+const measureValidation = (
   { request, planned, validation, validationGroups, cropEvaluation, classes }: PreparedTraining,
   running: Pick<ValidationRun, 'loader' | 'batch' | 'crop' | 'onCrops'> & Pick<Evaluating, 'network'> & Pick<Skipped, 'onSkippedImage'>
 ): Outcome<Quality> | undefined => {
@@ -135,13 +158,13 @@ const validationOf = (
       validateReadable({ ...running, evaluating, loss, dataset: validation, classes, signal, ranks }, running.onSkippedImage)
     return cropEvaluation === undefined
       ? validated(() => inTraining(running.network, planned))
-      : insteadOf(running.network, cropEvaluation, request.setup.device, validated)
+      : runInPlace(running.network, cropEvaluation, request.setup.device, validated)
   }
   return pipe(
     validateImages({
       ...running,
       groups: validationGroups,
-      measure: pixelMeasureOf(loss),
+      measure: makePixelMeasure(loss),
       device: request.setup.device,
       // Ranks end together, after a step.
       signal: ranks === undefined ? signal : undefined,
@@ -189,7 +212,7 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       agreeOnDraws: agree,
-      validate: validationOf(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
+      validate: measureValidation(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
       // Of ranks each step waits for the slowest.
       paceOf: (stepMs) => (request.ranks === undefined ? paceNotice(planned, stepMs) : undefined),
       validatedOn: prepared.validatedOn,
@@ -202,10 +225,7 @@ const trainOn =
         fingerprint,
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0,
-        metadata: {
-          ...channelMetadata(trainedChannels(request, prepared.channels)),
-          ...lossMetadata(formulaOf(planned.staged.graph.nodes.at(-1)!))
-        }
+        metadata: describeWeights(prepared)
       }),
       record
     })

@@ -88,8 +88,8 @@ export const cropCorner = (draw: Draw, image: Extent2, crop: Extent2): { readonl
 })
 
 /**
- * Another draw for a row whose crop cannot be read: any example, of its class where it was drawn
- * for one, and any corner, flipped as the first.
+ * Draws again for a row whose crop cannot be read: any example, of its class where it was drawn for
+ * one, and any corner, flipped as the first.
  */
 export const drawReplacement = (
   { seed, examples, balanced }: Omit<SamplingOptions, 'batch' | 'flip'>,

@@ -1,42 +1,42 @@
 import type { Node } from '../../staging'
 import type { LabelKind } from '../images/labels'
 import type { SeenCrop } from '../images/seen-crop'
-import { scoreKindOf } from '../running/score-kind'
+import { getScoreKind } from '../running/score-kind'
 
 /** What a network says of an image of a batch, beside what is true of it. */
 export type Answer = (targets: ArrayLike<number>, scores: ArrayLike<number>, row: number) => Pick<SeenCrop, 'text' | 'predictedClass'>
 
-const rowOf = (numbers: ArrayLike<number>, row: number, length: number): readonly number[] =>
+const rowAt = (numbers: ArrayLike<number>, row: number, length: number): readonly number[] =>
   Array.from({ length }, (_, index) => numbers[row * length + index]!)
 
 /** The class with the highest score, and in words beside the truth with its probability. */
 const answerOfClass =
   (classes: number): Answer =>
   (labels, scores, row) => {
-    const own = rowOf(scores, row, classes)
+    const own = rowAt(scores, row, classes)
     const highest = Math.max(...own)
     const probability = 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0)
     const predictedClass = own.indexOf(highest)
     return { text: `class ${labels[row]!}; predicted ${predictedClass}, probability ${probability.toFixed(2)}`, predictedClass }
   }
 
-const listOf = (items: readonly string[]): string => (items.length === 0 ? 'none' : items.join(', '))
+const listText = (items: readonly string[]): string => (items.length === 0 ? 'none' : items.join(', '))
 
 /** Classes whose probability is over 1/2, and in words beside those that are there. */
 const answerOfSet =
   (classes: number, isLogit: boolean): Answer =>
   (targets, scores, row) => {
-    const probabilities = rowOf(scores, row, classes).map((score) => (isLogit ? 1 / (1 + Math.exp(-score)) : score))
-    const labelled = rowOf(targets, row, classes).flatMap((target, one) => (target === 1 ? [`${one}`] : []))
+    const probabilities = rowAt(scores, row, classes).map((score) => (isLogit ? 1 / (1 + Math.exp(-score)) : score))
+    const labelled = rowAt(targets, row, classes).flatMap((target, one) => (target === 1 ? [`${one}`] : []))
     const predicted = probabilities.flatMap((probability, one) => (probability > 0.5 ? [`${one} (${probability.toFixed(2)})`] : []))
-    return { text: `classes ${listOf(labelled)}; predicted ${listOf(predicted)}` }
+    return { text: `classes ${listText(labelled)}; predicted ${listText(predicted)}` }
   }
 
 const answerOfValues =
   (count: number): Answer =>
   (targets, scores, row) => {
     const text = (numbers: ArrayLike<number>): string =>
-      rowOf(numbers, row, count)
+      rowAt(numbers, row, count)
         .map((value) => (Number.isNaN(value) ? 'unknown' : `${Number(value.toPrecision(4))}`))
         .join(', ')
     return { text: `${count === 1 ? 'value' : 'values'} ${text(targets)}; predicted ${text(scores)}` }
@@ -46,9 +46,9 @@ const answerOfValues =
  * How answers of a network that ends in this loss are told of images with labels of one kind: of
  * classes by softmax, of sets of them by sigmoid where the loss is a binary one.
  */
-export const answerOf = (kind: Exclude<LabelKind, 'mask'>, loss: Node, classes: number): Answer => {
+export const makeAnswer = (kind: Exclude<LabelKind, 'mask'>, loss: Node, classes: number): Answer => {
   if (kind === 'class') return answerOfClass(classes)
-  if (kind === 'class-set') return answerOfSet(classes, scoreKindOf(loss) === 'sigmoid')
+  if (kind === 'class-set') return answerOfSet(classes, getScoreKind(loss) === 'sigmoid')
   const [, channels, height, width] = loss.input
   return answerOfValues(channels * height * width)
 }

@@ -9,7 +9,7 @@ import type { Answer } from './seen-answers'
 const [maxCrops, maxExtent] = [4, 192]
 
 /** The rows, or columns, of an extent that a small picture of it has. */
-const sampled = (extent: number, longest: number): readonly number[] => {
+const samplePositions = (extent: number, longest: number): readonly number[] => {
   const each = Math.max(1, longest / maxExtent)
   return Array.from({ length: Math.max(1, Math.floor(extent / each)) }, (_, index) => Math.floor((index + 0.5) * each))
 }
@@ -17,7 +17,7 @@ const sampled = (extent: number, longest: number): readonly number[] => {
 type Thumbnail = Pick<SeenCrop, 'height' | 'width' | 'rgb'>
 
 /** Rows of an image from `top` on, for a while: in memory, or read by window. */
-const rowsOf = async (image: Image, top: number, height: number): Promise<Uint8Array | undefined> => {
+const readRows = async (image: Image, top: number, height: number): Promise<Uint8Array | undefined> => {
   const { pixels, width, channels } = image
   if (pixels instanceof Uint8Array) return pixels.subarray(top * width * channels, (top + height) * width * channels)
   if (!('readWindow' in pixels)) return undefined
@@ -29,14 +29,14 @@ const rowsOf = async (image: Image, top: number, height: number): Promise<Uint8A
 }
 
 /** A small picture of what is seen of an image; undefined of what is not 8-bit RGB in reach. */
-const thumbnailOf = async (image: Image, height: number, width: number): Promise<Thumbnail | undefined> => {
+const makeThumbnail = async (image: Image, height: number, width: number): Promise<Thumbnail | undefined> => {
   const { channels, cropTop, cropLeft, elementType = 'uint8' } = image
   if (channels !== 3 || elementType !== 'uint8') return undefined
   const longest = Math.max(height, width)
-  const [rows, columns] = [sampled(height, longest), sampled(width, longest)]
+  const [rows, columns] = [samplePositions(height, longest), samplePositions(width, longest)]
   const rgb = new Uint8Array(3 * rows.length * columns.length)
   for (const [row, y] of rows.entries()) {
-    const line = await rowsOf(image, cropTop + y, 1)
+    const line = await readRows(image, cropTop + y, 1)
     if (line === undefined) return undefined
     for (const [column, x] of columns.entries()) {
       const from = 3 * (cropLeft + x)
@@ -48,8 +48,8 @@ const thumbnailOf = async (image: Image, height: number, width: number): Promise
 
 const smallClasses = (classes: ArrayLike<number>, row: number, height: number, width: number): Uint8Array => {
   const longest = Math.max(height, width)
-  const columns = sampled(width, longest)
-  return Uint8Array.from(sampled(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
+  const columns = samplePositions(width, longest)
+  return Uint8Array.from(samplePositions(height, longest).flatMap((y) => columns.map((x) => classes[(row * height + y) * width + x]!)))
 }
 
 interface SeenBatch {
@@ -75,7 +75,7 @@ export const pictureCrops = async (
   { height, width }: { readonly height: number; readonly width: number }
 ): Promise<(io: Pick<StepIo, 'view'>, answer: Answer | undefined) => readonly SeenCrop[]> => {
   const thumbnails: (Thumbnail | undefined)[] = []
-  for (const row of rows) thumbnails.push(await thumbnailOf(images[row]!, height, width))
+  for (const row of rows) thumbnails.push(await makeThumbnail(images[row]!, height, width))
   return (io, answer) =>
     rows.flatMap((row, place): readonly SeenCrop[] => {
       const thumbnail = thumbnails[place]

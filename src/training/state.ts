@@ -59,20 +59,20 @@ const Stored = t.type({ version: t.literal(1), steps: Step, agreed: Texts, rates
 const metadataKey = 'tilefold'
 const histories = { loss: 'training.loss', stepMs: 'training.stepMs' } as const
 
-const stepOf = (name: string): number | undefined => {
+const parseStep = (name: string): number | undefined => {
   const [, digits] = /^step-(\d+)\.safetensors$/.exec(name) ?? []
   return digits === undefined ? undefined : Number(digits)
 }
 
 /** Tells whether a file of this name in a folder of states is one of them. */
-export const isStateName = (name: string): boolean => stepOf(name) !== undefined
+export const isStateName = (name: string): boolean => parseStep(name) !== undefined
 
 /** The path of the state after `step` steps in a folder of states. */
 export const statePath = (folder: string, step: number): string => join(folder, `step-${step}.safetensors`)
 
 /** Steps of the states in a folder, newest first. */
 const listSteps = async (folder: string): Promise<readonly number[]> => {
-  const steps = (await readdir(folder)).flatMap((name) => stepOf(name) ?? [])
+  const steps = (await readdir(folder)).flatMap((name) => parseStep(name) ?? [])
   return steps.sort((a, b) => b - a)
 }
 
@@ -89,7 +89,7 @@ export const makeStateFolder = (folder: string): Outcome<void> =>
  */
 export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
   TE.tryCatch(async () => {
-    await removeAbandoned(folder, (name) => stepOf(name) !== undefined)
+    await removeAbandoned(folder, (name) => parseStep(name) !== undefined)
     return listSteps(folder)
   }, writeFailure(folder))
 

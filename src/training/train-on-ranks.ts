@@ -3,6 +3,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { Ranks } from '../ranks/ranks'
 import { agreeOnRanks } from './agree-on-ranks'
+import { launchedMesh } from './launched-mesh'
 import { planMicroBatches } from './plan-micro-batches'
 import { planRows } from './plan-rows'
 import { type PlanTraining, type PreparedTraining, prepareTraining } from './prepare'
@@ -14,13 +15,20 @@ const reasonAgainstRows = ({ hostBudget }: DecodedTrainOptions): string | undefi
 
 /** Checks that options go with ranks; one sentence where they do not. */
 export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
-  const { accumulate, device, shardRows } = options
-  const reason = shardRows ? reasonAgainstRows(options) : undefined
+  const { accumulate, device } = options
+  const { microBatches, rows } = launchedMesh(options, size)
+  const reason = rows > 1 ? reasonAgainstRows(options) : undefined
   if (reason !== undefined) return E.left(inputFailure(reason))
-  if (!shardRows && accumulate % size !== 0)
+  if (!Number.isSafeInteger(microBatches))
     return E.left(
       inputFailure(
-        `${size} ranks share the micro-batches of an update: give --accumulate ${size}, or a multiple of it, in place of ${accumulate}`
+        `${size} ranks make no groups of ${rows} that share rows: start a multiple of ${rows}, or give --shard-rows a divisor of ${size}`
+      )
+    )
+  if (accumulate % microBatches !== 0)
+    return E.left(
+      inputFailure(
+        `${microBatches} ${rows > 1 ? `groups of ${rows} ranks` : 'ranks'} share the micro-batches of an update: give --accumulate ${microBatches}, or a multiple of it, in place of ${accumulate}`
       )
     )
   return device === 'cuda'
@@ -64,7 +72,8 @@ export const prepareOnRanks =
     let hasMet = false
     const plan: PlanTraining = (built, options) => {
       hasMet = true
-      return (request.options.shardRows ? planRows : planMicroBatches)(ranks)(built, options)
+      const mesh = launchedMesh(request.options, ranks.size)
+      return (mesh.rows > 1 ? planRows(ranks, mesh) : planMicroBatches(ranks))(built, options)
     }
     const prepared = await prepareTraining(request, plan)()
     // The others wait for the plan: they shall hear that there will be none.

@@ -4,7 +4,6 @@ import type { Objective } from '../../staging'
 import type { Failure } from '../failure'
 import type { DecodedOptions } from '../options/option'
 import type { optimizerOptions } from '../option-tables/optimizer-options'
-import type { SetupGraph } from '../plans/plan-network'
 import { resolveOptimizer } from './optimizer'
 
 /** A training step as staging sees it. */
@@ -28,10 +27,4 @@ export const trainingObjective = (
       ...extra
     }))
   )
-}
-
-/** A setup's training, which ranks share. */
-export const withTraining = (built: SetupGraph, more: Pick<TrainingObjective, 'ranks' | 'shard'>): SetupGraph => {
-  const objective: Objective = built.objective.kind === 'train' ? { ...built.objective, ...more } : built.objective
-  return { ...built, objective }
 }

@@ -12,16 +12,16 @@ import { type RunningNetwork, withAbort } from '../running/running-network'
 import { type StepIo, copyTensors } from '../running/step-io'
 import { noUpdate } from '../running/step-parameters'
 import { centreCrop } from './batches'
-import { type CropPlacement, placedAt } from '../images/crop-placement'
+import { type CropPlacement, placeUnflippedCrop } from '../images/crop-placement'
 import type { ImageLoader } from './image-loader'
 import type { Quality } from '../metrics/quality'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import { type WindowSpan, windowSpans } from '../running/window-spans'
-import { type PixelCounts, type PixelMeasure, qualityOf, sumCounts, tallyImage } from '../metrics/pixel-tally'
+import { type PixelCounts, type PixelMeasure, computeQuality, sumCounts, tallyImage } from '../metrics/pixel-tally'
 import type { ValidatedImage, ValidationGroup } from './plan-validation'
 import { type ScoreCounts, areasUnderCurves, emptyScoreCounts } from '../metrics/score-areas'
 
-/** What a validation says of one image. */
+/** The measures of one image in a validation. */
 export interface ImageQuality {
   readonly path: string
   /** Pixels that count. */
@@ -51,7 +51,7 @@ interface WholeValidation {
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
 }
 
-/** What was counted of one image. */
+/** The counts of one image. */
 interface Counted {
   readonly image: ValidatedImage
   readonly counts: PixelCounts
@@ -95,7 +95,7 @@ const validateGroup = (
   }
 
   const runWindow = (network: RunningNetwork, { example }: ValidatedImage, rows: WindowSpan, columns: WindowSpan): Outcome<Uint8Array> => {
-    const place = (): CropPlacement => placedAt(rows.start, columns.start)
+    const place = (): CropPlacement => placeUnflippedCrop(rows.start, columns.start)
     const { label } = example
     return pipe(
       windowLoader.image(example, place),
@@ -280,11 +280,11 @@ export const validateImages = (given: WholeValidation): Outcome<WholeQuality> =>
         [...unreadable.values()][0] ?? inputFailure('no pixel that counts is left in the images that are validated')
       )()
     return E.right({
-      quality: qualityOf(measure, total, areasUnderCurves(sums)),
+      quality: computeQuality(measure, total, areasUnderCurves(sums)),
       images: counted.map(({ image, counts, areas }) => ({
         path: image.example.path,
         pixels: counts.confusion.reduce((sum, count) => sum + count, 0),
-        quality: qualityOf(measure, counts, areas)
+        quality: computeQuality(measure, counts, areas)
       }))
     })
   }

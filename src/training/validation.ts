@@ -12,7 +12,7 @@ import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import { tallyFor } from './batch-tally'
 import type { ImageLoader } from './image-loader'
 import type { SeenCrop } from '../images/seen-crop'
-import { answerOf } from './seen-answers'
+import { makeAnswer } from './seen-answers'
 import { pictureCrops, shownPlaces } from './seen-crops'
 import type { Quality } from '../metrics/quality'
 
@@ -72,7 +72,7 @@ export const validate = ({
   return async () => {
     const { network, io, evaluate } = evaluating()
     const kind = labelKind(dataset) ?? 'class'
-    const answer = kind === 'mask' ? undefined : answerOf(kind, loss, classes)
+    const answer = kind === 'mask' ? undefined : makeAnswer(kind, loss, classes)
     const tally = tallyFor(kind, loss, classes, examples.length, batch)
     const own = examples.flatMap((_, place) => (Math.floor(place / batch) % size === rank ? [place] : []))
     const shown = shownPlaces(onCrops === undefined ? [] : own)

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
+import type { PixelType } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { openWeightFile } from './open-weight-file'
 import type { Metadata } from './safetensors'
@@ -12,12 +13,15 @@ export interface TrainedChannels {
   readonly bands?: readonly number[]
   readonly mean: readonly number[]
   readonly deviation: readonly number[]
+  /** What the values were stored as, in whose unit the mean and the deviation are. */
+  readonly elementType?: PixelType
 }
 
 const key = 'tilefold.channels'
 
 const numbers = t.readonlyArray(t.number)
-const codec = t.readonly(t.intersection([t.type({ mean: numbers, deviation: numbers }), t.partial({ bands: numbers })]))
+const elementType = t.keyof({ uint8: null, uint16: null, int16: null, float32: null } satisfies Record<PixelType, null>)
+const codec = t.readonly(t.intersection([t.type({ mean: numbers, deviation: numbers }), t.partial({ bands: numbers, elementType })]))
 
 /** What a weights file keeps of the channels of its network's input; nothing of RGB of 8 bits. */
 export const channelMetadata = (channels: TrainedChannels | undefined): Metadata =>
@@ -33,7 +37,12 @@ export const readTrainedChannels = (path: string): Outcome<TrainedChannels | und
       return pipe(
         E.tryCatch((): unknown => JSON.parse(text), String),
         E.chainW(codec.decode),
-        E.map(({ mean, deviation, bands }) => ({ mean, deviation, ...(bands && { bands }) })),
+        E.map(({ mean, deviation, bands, elementType }) => ({
+          mean,
+          deviation,
+          ...(bands && { bands }),
+          ...(elementType && { elementType })
+        })),
         E.mapLeft(() => inputFailure(`${path}: what it says of its channels (${key}) cannot be read: give --bands, --mean and --deviation`))
       )
     })

@@ -31,7 +31,7 @@ const halfToNumber = (bits: number): number => {
 /** All half-precision numbers by their bits, made when first asked for. */
 let halves: Float32Array | undefined
 
-const halvesOf = (bits: Uint16Array, target: Target): void => {
+const decodeHalves = (bits: Uint16Array, target: Target): void => {
   halves ??= Float32Array.from({ length: 2 ** 16 }, (_, index) => halfToNumber(index))
   for (let index = 0; index < target.length; index += 1) target[index] = halves[bits[index]!]!
 }
@@ -45,7 +45,7 @@ const bfloats = (bits: Uint16Array): Float32Array => new Float32Array(Uint32Arra
 const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: Target) => void } = {
   F32: (bytes, target) => target.set(new Float32Array(bytes)),
   F64: (bytes, target) => target.set(new Float64Array(bytes)),
-  F16: (bytes, target) => halvesOf(new Uint16Array(bytes), target),
+  F16: (bytes, target) => decodeHalves(new Uint16Array(bytes), target),
   BF16: (bytes, target) => target.set(bfloats(new Uint16Array(bytes))),
   U8: (bytes, target) => target.set(new Uint8Array(bytes)),
   I32: (bytes, target) => target.set(new Int32Array(bytes)),

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 
 /** Fills `target` from an open file, from byte `offset` on; throws where the file ends before. */
 export const readBytes = async (file: FileHandle, offset: number, target: Uint8Array): Promise<void> => {
@@ -31,7 +31,7 @@ export const withFile = <A>(path: string, use: (file: FileHandle) => Promise<E.E
         const file = await open(path, 'r')
         return use(file).finally(() => file.close())
       },
-      (thrown) => `cannot be read (${reasonOf(thrown)})`
+      (thrown) => `cannot be read (${errorReason(thrown)})`
     ),
     TE.chainEitherK((result) => result),
     TE.mapLeft((fault) => inputFailure(`${path}: ${fault}`))

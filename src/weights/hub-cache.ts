@@ -23,12 +23,12 @@ const home = (): string => process.env.HF_HOME ?? join(process.env.XDG_CACHE_HOM
  * The folder of what was downloaded, which programs of Hugging Face share: HF_HUB_CACHE, or `hub`
  * in HF_HOME, or in ~/.cache/huggingface.
  */
-export const cacheFolder = (): string => process.env.HF_HUB_CACHE ?? process.env.HUGGINGFACE_HUB_CACHE ?? join(home(), 'hub')
+export const hubCacheFolder = (): string => process.env.HF_HUB_CACHE ?? process.env.HUGGINGFACE_HUB_CACHE ?? join(home(), 'hub')
 
-const folderOf = ({ repository }: HubFile): string => join(cacheFolder(), `models--${repository.replaceAll('/', '--')}`)
+const repositoryFolder = ({ repository }: HubFile): string => join(hubCacheFolder(), `models--${repository.replaceAll('/', '--')}`)
 
 /** Where a file of a commit lies: a link to its bytes, in `blobs`. */
-const snapshotPath = (file: HubFile, commit: string): string => join(folderOf(file), 'snapshots', commit, file.file)
+const snapshotPath = (file: HubFile, commit: string): string => join(repositoryFolder(file), 'snapshots', commit, file.file)
 
 const isThere = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -43,7 +43,7 @@ export const commitName = /^[0-9a-f]{40}$/
 export const findCached = async (file: HubFile): Promise<string | undefined> => {
   const commit = commitName.test(file.revision)
     ? file.revision
-    : await readFile(join(folderOf(file), 'refs', file.revision), 'utf8').then(
+    : await readFile(join(repositoryFolder(file), 'refs', file.revision), 'utf8').then(
         (text) => text.trim(),
         () => undefined
       )
@@ -60,7 +60,7 @@ export const findToken = async (): Promise<string | undefined> => {
   return stored.trim() === '' ? undefined : stored.trim()
 }
 
-/** What the hub says of a file. */
+/** A file's commit, hash and bytes, as the hub says them. */
 export interface HubInfo {
   readonly commit: string
   /** What names its bytes: a SHA-256 of large files, else Git's. */
@@ -70,13 +70,13 @@ export interface HubInfo {
 
 const sha256Name = /^[0-9a-f]{64}$/
 
-const sha256Of = async (path: string): Promise<string> => {
+const computeSha256 = async (path: string): Promise<string> => {
   const hash = createHash('sha256')
   await pipeline(createReadStream(path), hash)
   return hash.digest('hex')
 }
 
-const sizeOf = (path: string): Promise<number> =>
+const readSize = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,
     () => 0
@@ -88,12 +88,12 @@ type Download = (path: string, from: number) => Promise<void>
 /** Downloads the bytes to a file beside, which is renamed when it is whole. */
 const completeBlob = async (blob: string, { etag, size }: HubInfo, download: Download): Promise<void> => {
   const incomplete = `${blob}.incomplete`
-  if ((await sizeOf(incomplete)) > size) await rm(incomplete)
-  const held = await sizeOf(incomplete)
+  if ((await readSize(incomplete)) > size) await rm(incomplete)
+  const held = await readSize(incomplete)
   if (held < size || size === 0) await download(incomplete, held)
-  const found = await sizeOf(incomplete)
+  const found = await readSize(incomplete)
   if (found < size) throw new Error(`the download ended after ${found} of ${size} bytes: run again to go on`)
-  if (found > size || (sha256Name.test(etag) && (await sha256Of(incomplete)) !== etag)) {
+  if (found > size || (sha256Name.test(etag) && (await computeSha256(incomplete)) !== etag)) {
     await rm(incomplete)
     throw new Error(`what came is not the file that the hub names ${etag}: run again, to download it anew`)
   }
@@ -101,7 +101,7 @@ const completeBlob = async (blob: string, { etag, size }: HubInfo, download: Dow
 }
 
 /** Where the hub's own programs lock a download, too. */
-const lockPath = (file: HubFile, etag: string): string => join(cacheFolder(), '.locks', basename(folderOf(file)), `${etag}.lock`)
+const lockPath = (file: HubFile, etag: string): string => join(hubCacheFolder(), '.locks', basename(repositoryFolder(file)), `${etag}.lock`)
 
 /**
  * The place of a file in the cache, once its bytes are there: where they are not, `download` gets
@@ -110,7 +110,7 @@ const lockPath = (file: HubFile, etag: string): string => join(cacheFolder(), '.
  */
 export const cacheFile = async (file: HubFile, info: HubInfo, download: Download, onWait: (owner: string) => void): Promise<string> => {
   const { commit, etag } = info
-  const folder = folderOf(file)
+  const folder = repositoryFolder(file)
   const blob = join(folder, 'blobs', etag)
   const path = snapshotPath(file, commit)
   if (!(await isThere(path))) {

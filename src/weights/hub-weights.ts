@@ -5,8 +5,8 @@ import type { ReadableStream } from 'node:stream/web'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { type HubFile, cacheFile, cacheFolder, commitName, findCached, findToken } from './hub-cache'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
+import { type HubFile, cacheFile, hubCacheFolder, commitName, findCached, findToken } from './hub-cache'
 import { loadHub } from './load-hub'
 
 const prefix = 'hf:'
@@ -39,10 +39,10 @@ interface Refusal {
   readonly isUnreachable?: true
 }
 
-const statusOf = (thrown: unknown): number | undefined => (thrown as { readonly statusCode?: number } | undefined)?.statusCode
+const httpStatus = (thrown: unknown): number | undefined => (thrown as { readonly statusCode?: number } | undefined)?.statusCode
 
-const refusalOf = ({ repository, revision }: HubFile, hasToken: boolean, thrown: unknown): Refusal => {
-  const status = statusOf(thrown)
+const makeRefusal = ({ repository, revision }: HubFile, hasToken: boolean, thrown: unknown): Refusal => {
+  const status = httpStatus(thrown)
   const at = endpoint()
   if (status === 401 || status === 403)
     return {
@@ -51,12 +51,15 @@ const refusalOf = ({ repository, revision }: HubFile, hasToken: boolean, thrown:
         : `${at} refuses access (${status}): see that ${repository} is the right name, and set HF_TOKEN if it is private or gated`
     }
   if (status === 404) return { message: `${at} has no ${repository} at ${revision}: see that name and revision are right` }
-  if (status !== undefined) return { message: `${at} answers ${status} (${reasonOf(thrown)}): try again later, or give a file` }
+  if (status !== undefined) return { message: `${at} answers ${status} (${errorReason(thrown)}): try again later, or give a file` }
   // What fetch throws says why in its cause.
   const cause = (thrown as { readonly cause?: unknown } | undefined)?.cause
   return cause === undefined
-    ? { message: reasonOf(thrown) }
-    : { message: `${at} cannot be reached (${reasonOf(cause)}): give a file, or set HF_ENDPOINT to a server that can`, isUnreachable: true }
+    ? { message: errorReason(thrown) }
+    : {
+        message: `${at} cannot be reached (${errorReason(cause)}): give a file, or set HF_ENDPOINT to a server that can`,
+        isUnreachable: true
+      }
 }
 
 /** Asks the hub what the file is now, and downloads what the cache lacks. */
@@ -92,7 +95,7 @@ const download = async (wanted: HubFile, onWait: (owner: string) => void): Promi
       )
     )
   } catch (thrown) {
-    return E.left(refusalOf(wanted, accessToken !== undefined, thrown))
+    return E.left(makeRefusal(wanted, accessToken !== undefined, thrown))
   }
 }
 
@@ -105,7 +108,7 @@ const findHubFile =
     if (isOffline()) {
       const forbidden = `HF_HUB_OFFLINE=${process.env.HF_HUB_OFFLINE} forbids to ask ${endpoint()}`
       return E.left(
-        inputFailure(`--weights ${text}: it is not in ${cacheFolder()}, and ${forbidden}: give a file, or leave HF_HUB_OFFLINE out`)
+        inputFailure(`--weights ${text}: it is not in ${hubCacheFolder()}, and ${forbidden}: give a file, or leave HF_HUB_OFFLINE out`)
       )
     }
     const found = await download(wanted, (owner) =>

@@ -7,9 +7,9 @@ import type { StoredTensor, WeightFile } from './weight-file'
 
 /** Which parameters are drawn anew although weights are given. */
 export interface Resets {
-  /** Those of the last layer with weights. */
+  /** Whether the weights of the last layer with weights are drawn anew. */
   readonly newHead: boolean
-  /** Those whose names have one of these prefixes. */
+  /** Prefixes of the names of weights that are drawn anew. */
   readonly reset: readonly string[]
 }
 
@@ -52,9 +52,9 @@ const auxiliaryHeads: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The layer of a parameter: `layer1.0.conv1` of `layer1.0.conv1.weight`. */
-const layerOf = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf('.')))
+const layerName = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf('.')))
 
-const moduleOf = (name: string): string => name.split('.', 1)[0]!
+const moduleName = (name: string): string => name.split('.', 1)[0]!
 
 /** What a file and a network are matched by; without `resets` nothing can be drawn anew. */
 interface Matching {
@@ -71,11 +71,11 @@ const remedyFor = ({ model, parameters, resets }: Matching, { name, shape }: Par
   if (resets === undefined) return otherClasses ? `: give --classes ${stored.shape[0]}, or the weights of ${shape[0]} classes` : ''
   return isLast
     ? ': give --new-head to draw the last layer anew'
-    : `: give the weights of ${model}, or --reset ${layerOf(name)} to draw ${layerOf(name)} anew`
+    : `: give the weights of ${model}, or --reset ${layerName(name)} to draw ${layerName(name)} anew`
 }
 
 /** What is wrong with a parameter that is to be read; undefined where nothing is. */
-const faultOf = (matching: Matching, parameter: Parameter): string | undefined => {
+const findFault = (matching: Matching, parameter: Parameter): string | undefined => {
   const [{ file, model }, { name, shape }] = [matching, parameter]
   const stored = file.tensors.get(name)
   if (stored === undefined) return `lacks ${name} ${shapeText(shape)}, which ${model} needs${remedyFor(matching, parameter)}`
@@ -88,13 +88,17 @@ const faultOf = (matching: Matching, parameter: Parameter): string | undefined =
  * The tensor that says that the file is another network's: one that is not read, and that no option
  * leaves out. With a new head, whole modules of the file may have no counterpart, as other heads.
  */
-const strangerOf = ({ model, resets }: Matching, loaded: readonly NamedTensor[], leftOver: readonly NamedTensor[]): string | undefined => {
+const findStranger = (
+  { model, resets }: Matching,
+  loaded: readonly NamedTensor[],
+  leftOver: readonly NamedTensor[]
+): string | undefined => {
   const auxiliary = auxiliaryHeads.get(model)
-  const modules = new Set(loaded.map(({ name }) => moduleOf(name)))
+  const modules = new Set(loaded.map(({ name }) => moduleName(name)))
   const mayStay = (name: string): boolean =>
     (auxiliary !== undefined && hasPrefix(name, auxiliary)) ||
     (resets?.reset.some((prefix) => hasPrefix(name, prefix)) ?? false) ||
-    (resets?.newHead === true && !modules.has(moduleOf(name)))
+    (resets?.newHead === true && !modules.has(moduleName(name)))
   return leftOver.find(({ name }) => !mayStay(name))?.name
 }
 
@@ -121,7 +125,7 @@ export const matchWeights = (matching: Matching): E.Either<Failure, WeightMatch>
   const isDrawn = ({ name }: Parameter): boolean => prefixes.some((prefix) => hasPrefix(name, prefix))
   const read = parameters.filter((parameter) => !isDrawn(parameter))
   for (const parameter of read) {
-    const fault = faultOf(matching, parameter)
+    const fault = findFault(matching, parameter)
     if (fault !== undefined) return fail(fault)
   }
   const loaded = read.map(({ name, shape }) => ({ name, shape }))
@@ -131,8 +135,8 @@ export const matchWeights = (matching: Matching): E.Either<Failure, WeightMatch>
   })
   const known = new Set(parameters.map(({ name }) => name))
   const leftOver = [...file.tensors].flatMap(([name, { shape }]) => (known.has(name) || isBatchCount(name, known) ? [] : [{ name, shape }]))
-  const stranger = strangerOf(matching, loaded, leftOver)
+  const stranger = findStranger(matching, loaded, leftOver)
   if (stranger === undefined) return E.right({ loaded, drawn, leftOver })
-  const remedy = resets === undefined ? '' : `: give the weights of ${model}, or --reset ${layerOf(stranger)} to leave that out`
+  const remedy = resets === undefined ? '' : `: give the weights of ${model}, or --reset ${layerName(stranger)} to leave that out`
   return fail(`holds ${stranger}, which ${model} has not${remedy}`)
 }

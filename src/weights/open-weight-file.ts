@@ -27,7 +27,7 @@ const beginnings = {
 }
 
 /** The first bytes of a file, fewer where it is shorter. */
-const beginningOf = (path: string): Outcome<Buffer> =>
+const readBeginning = (path: string): Outcome<Buffer> =>
   withFile(path, async (file) => {
     const bytes = Buffer.alloc(Math.min(4, (await file.stat()).size))
     await readBytes(file, 0, bytes)
@@ -37,7 +37,7 @@ const beginningOf = (path: string): Outcome<Buffer> =>
 /** Reads and checks what a weights file says of its tensors; what it is, its first bytes say. */
 export const openWeightFile = (path: string): Outcome<WeightFile> =>
   pipe(
-    beginningOf(path),
+    readBeginning(path),
     TE.chain((bytes): Outcome<WeightFile> => {
       if (bytes.equals(beginnings.zip)) return openTorchFile(path)
       if (bytes.equals(beginnings.beforeZip))

@@ -7,7 +7,7 @@ import * as E from 'fp-ts/Either'
  */
 export type PickleValue = unknown
 
-/** What a pickle may name beside plain values. */
+/** The classes and functions that a pickle may name beside plain values. */
 export interface PickleGlobals {
   /** The value of calling a global, such as `collections.OrderedDict`, or a sentence against it. */
   readonly call: (name: string, args: readonly PickleValue[]) => E.Either<string, PickleValue>
@@ -27,7 +27,7 @@ const refuse = (sentence: string): never => {
   throw new Refused(sentence)
 }
 
-const accepted = <A>(result: E.Either<string, A>): A => (E.isLeft(result) ? refuse(result.left) : result.right)
+const orRefuse = <A>(result: E.Either<string, A>): A => (E.isLeft(result) ? refuse(result.left) : result.right)
 
 interface Machine {
   readonly bytes: Buffer
@@ -91,7 +91,7 @@ const append = (machine: Machine, items: readonly PickleValue[]): void => {
 
 const tuple = (machine: Machine, items: readonly PickleValue[]): void => push(machine, Object.freeze([...items]))
 
-const popped = (machine: Machine, count: number): readonly PickleValue[] => Array.from({ length: count }, () => pop(machine)).reverse()
+const popMany = (machine: Machine, count: number): readonly PickleValue[] => Array.from({ length: count }, () => pop(machine)).reverse()
 
 const fromMemo = (machine: Machine, index: number): void =>
   push(machine, machine.memo.has(index) ? machine.memo.get(index) : refuse('its pickle refers to what it does not hold'))
@@ -108,9 +108,9 @@ const integer = (bytes: Buffer): number | bigint => {
 const global = (machine: Machine, module: string, name: string): void => push(machine, new PickleGlobal(`${module}.${name}`))
 
 const call = (machine: Machine): void => {
-  const [called, args] = popped(machine, 2)
+  const [called, args] = popMany(machine, 2)
   if (!(called instanceof PickleGlobal) || !Array.isArray(args)) return refuse('its pickle calls what is no global')
-  push(machine, accepted(machine.globals.call(called.name, args)))
+  push(machine, orRefuse(machine.globals.call(called.name, args)))
 }
 
 /** By opcode; STOP is told apart by who runs them. */
@@ -136,12 +136,12 @@ const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
   ']': (machine) => push(machine, []),
   ')': (machine) => tuple(machine, []),
   t: (machine) => tuple(machine, popMark(machine)),
-  '\x85': (machine) => tuple(machine, popped(machine, 1)),
-  '\x86': (machine) => tuple(machine, popped(machine, 2)),
-  '\x87': (machine) => tuple(machine, popped(machine, 3)),
-  s: (machine) => setItems(machine, popped(machine, 2)),
+  '\x85': (machine) => tuple(machine, popMany(machine, 1)),
+  '\x86': (machine) => tuple(machine, popMany(machine, 2)),
+  '\x87': (machine) => tuple(machine, popMany(machine, 3)),
+  s: (machine) => setItems(machine, popMany(machine, 2)),
   u: (machine) => setItems(machine, popMark(machine)),
-  a: (machine) => append(machine, popped(machine, 1)),
+  a: (machine) => append(machine, popMany(machine, 1)),
   e: (machine) => append(machine, popMark(machine)),
   q: (machine) => keep(machine, take(machine, 1)[0]!),
   r: (machine) => keep(machine, take(machine, 4).readUInt32LE()),
@@ -150,13 +150,13 @@ const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
   j: (machine) => fromMemo(machine, take(machine, 4).readUInt32LE()),
   c: (machine) => global(machine, takeLine(machine), takeLine(machine)),
   '\x93': (machine) => {
-    const [module, name] = popped(machine, 2)
+    const [module, name] = popMany(machine, 2)
     if (typeof module !== 'string' || typeof name !== 'string') return refuse('its pickle names a global that is no text')
     global(machine, module, name)
   },
   R: (machine) => call(machine),
   '\x81': (machine) => call(machine), // NEWOBJ
-  Q: (machine) => push(machine, accepted(machine.globals.persistent(pop(machine)))),
+  Q: (machine) => push(machine, orRefuse(machine.globals.persistent(pop(machine)))),
   // BUILD: a state dict's versions of its modules, which nothing here reads.
   b: (machine) => {
     pop(machine)

@@ -18,7 +18,7 @@ interface Planes {
 }
 
 /** A first convolution of other than 3 channels for which the file has kernels of 3. */
-const planesOf = ({ tensors }: WeightFile, parameters: readonly Parameter[]): Planes | undefined => {
+const findPlanes = ({ tensors }: WeightFile, parameters: readonly Parameter[]): Planes | undefined => {
   const first = parameters.find(({ shape }) => shape.length === 4)
   const stored = first && tensors.get(first.name)
   if (first === undefined || stored?.shape.length !== 4) return undefined
@@ -49,7 +49,7 @@ export interface FittedFile {
  * 3 of its kernel, times 3 / n; a single channel takes the sum of the three (as timm does).
  */
 export const fitInputChannels = (file: WeightFile, parameters: readonly Parameter[]): FittedFile => {
-  const planes = planesOf(file, parameters)
+  const planes = findPlanes(file, parameters)
   if (planes === undefined) return { file }
   const { name, channels, kernels, elements } = planes
   const stored = file.tensors.get(name)!

@@ -52,7 +52,7 @@ export const metadataKey = '__metadata__'
 
 const maximumHeaderBytes = 100e6
 
-const entryOf = (name: string, value: unknown, dataStart: number): E.Either<string, TensorEntry> =>
+const decodeEntry = (name: string, value: unknown, dataStart: number): E.Either<string, TensorEntry> =>
   pipe(
     Entry.decode(value),
     E.mapLeft(() => `the header's entry of ${name} is not {dtype, shape, data_offsets}, or its dtype is not supported`),
@@ -97,7 +97,7 @@ const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Eit
     E.bindTo('header'),
     E.bind('entries', ({ header }) =>
       E.traverseArray(([name, value]: [string, unknown]) =>
-        E.map((entry: TensorEntry) => [name, entry] as const)(entryOf(name, value, dataStart))
+        E.map((entry: TensorEntry) => [name, entry] as const)(decodeEntry(name, value, dataStart))
       )(Object.entries(header).filter(([name]) => name !== metadataKey))
     ),
     E.chainFirst(({ entries }) => checkRanges(entries, dataStart, fileBytes)),
@@ -142,7 +142,7 @@ export const readTensor = (file: TensorFile, name: string, target: Target): Outc
     return E.chain((read: ArrayBuffer) => convertElements(name, type, read, target))(await readRange(handle, name, offset, bytes))
   })
 
-const headerOf = (tensors: readonly TensorData[], metadata: Metadata): Buffer => {
+const encodeHeader = (tensors: readonly TensorData[], metadata: Metadata): Buffer => {
   let offset = 0
   const entries = tensors.map(({ name, type, shape, data }) => {
     const begin = offset
@@ -156,11 +156,11 @@ const headerOf = (tensors: readonly TensorData[], metadata: Metadata): Buffer =>
   return Buffer.concat([prefix, Buffer.from(padded, 'utf8')])
 }
 
-const partsOf = function* (tensors: readonly TensorData[], metadata: Metadata): Iterable<Uint8Array> {
-  yield headerOf(tensors, metadata)
+const encodeParts = function* (tensors: readonly TensorData[], metadata: Metadata): Iterable<Uint8Array> {
+  yield encodeHeader(tensors, metadata)
   for (const { data } of tensors) yield new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }
 
 /** Writes a tensor file whole or not at all. */
 export const writeTensors = (path: string, tensors: readonly TensorData[], metadata: Metadata = {}): Outcome<void> =>
-  writeFileAtomic(path, () => partsOf(tensors, metadata))
+  writeFileAtomic(path, () => encodeParts(tensors, metadata))

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, decoderCodec, listOf, oneOf, path, text, whole } from '../options/codecs'
+import { predicateCodec, decoderCodec, boundedList, oneOf, path, text, whole } from '../options/codecs'
 import type { Outcome } from '../failure'
 import { type Metadata, type TensorData, metadataKey, writeTensors } from './safetensors'
 import { libraryFunction } from '../options/decode-options'
@@ -19,13 +19,13 @@ const view = predicateCodec<ArrayBufferView>('a typed array or a Buffer', ArrayB
 const fields = strictObject<TensorData>(
   'a tensor',
   'field',
-  { name: text, type: oneOf('F32', 'F64', 'I64'), shape: listOf(whole(0)), data: view },
+  { name: text, type: oneOf('F32', 'F64', 'I64'), shape: boundedList(whole(0)), data: view },
   {}
 )
 
 const areBytes = (data: ArrayBufferView): boolean => data instanceof Uint8Array || data instanceof DataView
 
-const faultOf = ({ name, type, shape, data }: TensorData): string | undefined => {
+const findFault = ({ name, type, shape, data }: TensorData): string | undefined => {
   const bytes = shape.reduce((product, extent) => product * extent, elementBytes[type])
   if (name === metadataKey) return `no tensor may be called ${metadataKey}`
   if (!areBytes(data) && !(data instanceof arrays[type])) return `${name} is ${type}, but its data are no ${arrays[type].name}`
@@ -38,7 +38,7 @@ const tensor: t.Type<TensorData> = decoderCodec('a tensor', (value) =>
   pipe(
     decodeAs('tensor', fields)(value),
     E.chain((decoded) => {
-      const fault = faultOf(decoded)
+      const fault = findFault(decoded)
       return fault === undefined ? E.right(decoded) : E.left(fault)
     })
   )
@@ -46,7 +46,7 @@ const tensor: t.Type<TensorData> = decoderCodec('a tensor', (value) =>
 
 const tensors = decoderCodec('a list of tensors', (value) =>
   pipe(
-    decodeAs('list of tensors', listOf(tensor))(value),
+    decodeAs('list of tensors', boundedList(tensor))(value),
     E.filterOrElse(
       (list) => new Set(list.map(({ name }) => name)).size === list.length,
       () => 'two have the same name'

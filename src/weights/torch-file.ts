@@ -58,10 +58,10 @@ const gather = (read: ArrayBuffer, { shape, strides }: TorchTensor, bytes: numbe
   return target.buffer
 }
 
-const elementsOf = ({ shape }: TorchTensor): number => shape.reduce((product, extent) => product * extent, 1)
+const countElements = ({ shape }: TorchTensor): number => shape.reduce((product, extent) => product * extent, 1)
 
 /** The elements from a view's first to its last; none where it is empty. */
-const reachOf = ({ shape, strides }: TorchTensor): number =>
+const spannedElements = ({ shape, strides }: TorchTensor): number =>
   shape.includes(0) ? 0 : shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
 
 /** In rows: each stride is the product of the extents after it, but for extents of one. */
@@ -71,10 +71,10 @@ const isContiguous = ({ shape, strides }: TorchTensor): boolean =>
 const readView = (path: string, name: string, { view, storage }: StoredView, target: Target): Outcome<void> =>
   withFile(path, async (file) => {
     const { type } = view.storage
-    const fits = checkElements(name, type, elementsOf(view), target)
+    const fits = checkElements(name, type, countElements(view), target)
     if (E.isLeft(fits)) return fits
     const bytes = elementBytes[type]
-    const read = await readRange(file, name, storage.offset + view.offset * bytes, reachOf(view) * bytes)
+    const read = await readRange(file, name, storage.offset + view.offset * bytes, spannedElements(view) * bytes)
     return E.chain((found: ArrayBuffer) => convertElements(name, type, isContiguous(view) ? found : gather(found, view, bytes), target))(
       read
     )
@@ -82,7 +82,11 @@ const readView = (path: string, name: string, { view, storage }: StoredView, tar
 
 const pickleName = /^(?:[^/]+\/)?data\.pkl$/
 
-const opened = async (path: string, file: FileHandle, entries: ReadonlyMap<string, EntryRange>): Promise<E.Either<string, WeightFile>> => {
+const readZipTensors = async (
+  path: string,
+  file: FileHandle,
+  entries: ReadonlyMap<string, EntryRange>
+): Promise<E.Either<string, WeightFile>> => {
   const pickles = [...entries.keys()].filter((name) => pickleName.test(name))
   const [pickle] = pickles
   if (pickle === undefined || pickles.length > 1) return E.left('is a zip file, but not of torch.save: it has no data.pkl, or several')
@@ -114,4 +118,4 @@ const nestedNotice = (path: string, { key, others }: { readonly key: string; rea
  * refused. A tensor's elements are read when it is asked for.
  */
 export const openTorchFile = (path: string): Outcome<WeightFile> =>
-  withFile(path, (file) => withZipEntries(path, (entries) => opened(path, file, entries)))
+  withFile(path, (file) => withZipEntries(path, (entries) => readZipTensors(path, file, entries)))

@@ -40,7 +40,7 @@ const areExtents = (value: PickleValue): value is readonly number[] => Array.isA
 
 const notAStorage = 'its pickle refers to what is no storage of a tensor'
 
-const storageOf = (id: PickleValue): E.Either<string, Storage> => {
+const decodeStorage = (id: PickleValue): E.Either<string, Storage> => {
   if (!Array.isArray(id)) return E.left(notAStorage)
   const [kind, named, key, , elements] = id as readonly PickleValue[]
   if (kind !== 'storage' || !(named instanceof PickleGlobal) || typeof key !== 'string' || !isExtent(elements)) return E.left(notAStorage)
@@ -51,18 +51,18 @@ const storageOf = (id: PickleValue): E.Either<string, Storage> => {
 }
 
 /** The elements that a view reaches from its first, or undefined where that is no number. */
-const reachOf = (shape: readonly number[], strides: readonly number[]): number | undefined => {
+const spannedElements = (shape: readonly number[], strides: readonly number[]): number | undefined => {
   if (shape.includes(0)) return 0
   const reach = shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
   return Number.isSafeInteger(reach) ? reach : undefined
 }
 
-const tensorOf = (args: readonly PickleValue[]): E.Either<string, TorchTensor> => {
+const decodeTensor = (args: readonly PickleValue[]): E.Either<string, TorchTensor> => {
   const [storage, offset, shape, strides] = args
   if (!(storage instanceof Storage) || !isExtent(offset) || !areExtents(shape) || !areExtents(strides) || shape.length !== strides.length)
     return E.left('has a tensor that is no view of a storage')
   const elements = shape.reduce((product, extent) => product * extent, 1)
-  const reach = reachOf(shape, strides)
+  const reach = spannedElements(shape, strides)
   return Number.isSafeInteger(elements) && reach !== undefined && offset + reach <= storage.elements
     ? E.right(new TorchTensor(storage, offset, shape, strides))
     : E.left(
@@ -77,8 +77,8 @@ const orderedDict = ([pairs = []]: readonly PickleValue[]): E.Either<string, Pic
 
 const calls: ReadonlyMap<string, (args: readonly PickleValue[]) => E.Either<string, PickleValue>> = new Map([
   ['collections.OrderedDict', orderedDict],
-  ['torch._utils._rebuild_tensor', tensorOf],
-  ['torch._utils._rebuild_tensor_v2', tensorOf],
+  ['torch._utils._rebuild_tensor', decodeTensor],
+  ['torch._utils._rebuild_tensor_v2', decodeTensor],
   [
     'torch._utils._rebuild_parameter',
     ([data]: readonly PickleValue[]) => (data instanceof TorchTensor ? E.right(data) : E.left('has a parameter that is no tensor'))
@@ -98,7 +98,7 @@ interface StateDict {
   readonly nested?: { readonly key: string; readonly others: readonly string[] }
 }
 
-const tensorsOf = (value: PickleValue): E.Either<string, ReadonlyMap<string, TorchTensor>> => {
+const decodeTensors = (value: PickleValue): E.Either<string, ReadonlyMap<string, TorchTensor>> => {
   if (!(value instanceof Map)) return E.left('holds no dict of tensors: save it with torch.save(model.state_dict(), FILE)')
   const entries = [...(value as ReadonlyMap<PickleValue, PickleValue>)]
   const tensors = entries.flatMap(([key, tensor]) =>
@@ -112,12 +112,12 @@ const tensorsOf = (value: PickleValue): E.Either<string, ReadonlyMap<string, Tor
       )
 }
 
-const stateDictOf = (value: PickleValue): E.Either<string, StateDict> => {
+const decodeStateDict = (value: PickleValue): E.Either<string, StateDict> => {
   const key = value instanceof Map ? nestedKeys.find((one) => value.get(one) instanceof Map) : undefined
-  if (key === undefined) return E.map((tensors: StateDict['tensors']) => ({ tensors }))(tensorsOf(value))
+  if (key === undefined) return E.map((tensors: StateDict['tensors']) => ({ tensors }))(decodeTensors(value))
   const root = value as ReadonlyMap<PickleValue, PickleValue>
   const others = [...root.keys()].flatMap((one) => (typeof one === 'string' && one !== key ? [one] : []))
-  return E.map((tensors: StateDict['tensors']) => ({ tensors, nested: { key, others } }))(tensorsOf(root.get(key)))
+  return E.map((tensors: StateDict['tensors']) => ({ tensors, nested: { key, others } }))(decodeTensors(root.get(key)))
 }
 
 /**
@@ -125,7 +125,7 @@ const stateDictOf = (value: PickleValue): E.Either<string, StateDict> => {
  * further than the elements that its storage says it has.
  */
 export const readStateDict = (bytes: Uint8Array): E.Either<string, StateDict> =>
-  pipe(readPickle(bytes, { call: callGlobal, persistent: storageOf }), E.chain(stateDictOf))
+  pipe(readPickle(bytes, { call: callGlobal, persistent: decodeStorage }), E.chain(decodeStateDict))
 
 /** Bytes of a storage of a file that `torch.save` wrote. */
 export const storageBytes = ({ type, elements }: Storage): number => elements * elementBytes[type]

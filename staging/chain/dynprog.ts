@@ -1,6 +1,6 @@
 import type { Chain } from './chain'
 import { minimizeIdle } from './least-idle'
-import { orderedSchedule, type OffloadSet, type Schedule } from './schedule'
+import { scheduleInOrder, type OffloadSet, type Schedule } from './schedule'
 import { discretise, type DiscretisedChain } from './slots'
 
 /**
@@ -19,11 +19,11 @@ const roundUpOne = (slots: DiscretisedChain, chain: Chain, memory: number): Disc
  * least. Sizes are rounded optimistically first; while no set that comes of it fits in bytes,
  * another activation is rounded up.
  */
-export const dynprog = (chain: Chain, memory: number, count: number): OffloadSet => {
+export const dynprogOffload = (chain: Chain, memory: number, count: number): OffloadSet => {
   let slots: DiscretisedChain | undefined = discretise(chain, memory, count)
   while (slots !== undefined) {
     const best = minimizeIdle(slots).sets.reduce<Schedule | undefined>((best, set) => {
-      const one = orderedSchedule(chain, memory, set)
+      const one = scheduleInOrder(chain, memory, set)
       return one !== undefined && one.makespan <= (best?.makespan ?? Infinity) ? one : best
     }, undefined)
     if (best !== undefined) return best.offload

@@ -6,7 +6,7 @@ import type { OffloadSet } from './schedule'
  * GREEDY of section 4.2: the first activations, whole, until they are M_peak - `memory` bytes. Fits
  * wherever anything does.
  */
-export const greedy = (chain: Chain, memory: number): OffloadSet => {
+export const greedyOffload = (chain: Chain, memory: number): OffloadSet => {
   let missing = peakBytes(chain) - memory
   return chain.stages.map(({ x }) => {
     const offloads = missing > 0

@@ -1,15 +1,15 @@
 import * as E from 'fp-ts/Either'
 import type { StagingError } from '../error'
 import type { Chain } from './chain'
-import { dynprog } from './dynprog'
-import { greedy } from './greedy'
+import { dynprogOffload } from './dynprog'
+import { greedyOffload } from './greedy'
 import { leastBytes, lowerBound, peakBytes } from './memory'
-import { orderedSchedule, type OffloadSet, type Schedule } from './schedule'
-import { vdnn } from './vdnn'
+import { scheduleInOrder, type OffloadSet, type Schedule } from './schedule'
+import { vdnnOffload } from './vdnn'
 
 export { decodeChain, type Chain, type Stage } from './chain'
 export { computeMilliseconds, leastBytes, lowerBound, peakBytes } from './memory'
-export { orderedSchedule, type OffloadSet, type Release, type Schedule } from './schedule'
+export { scheduleInOrder, type OffloadSet, type Release, type Schedule } from './schedule'
 
 /**
  * The ways to offload a chain: GREEDY, DYNPROG and VDNN (Beaumont 2020, sections 4.2, 5.3 and 6.1).
@@ -42,15 +42,15 @@ export interface Offloaded {
   readonly offloadedBytes: number
 }
 
-const setOf = ({ chain, memory, strategy, slots = defaultSlots }: OffloadRequest): OffloadSet => {
+const chooseSet = ({ chain, memory, strategy, slots = defaultSlots }: OffloadRequest): OffloadSet => {
   if (memory >= peakBytes(chain)) return chain.stages.map(() => false)
   switch (strategy) {
     case 'greedy':
-      return greedy(chain, memory)
+      return greedyOffload(chain, memory)
     case 'dynprog':
-      return dynprog(chain, memory, slots)
+      return dynprogOffload(chain, memory, slots)
     case 'vdnn':
-      return vdnn(chain, memory)
+      return vdnnOffload(chain, memory)
   }
 }
 
@@ -59,14 +59,14 @@ const setOf = ({ chain, memory, strategy, slots = defaultSlots }: OffloadRequest
  * strategies of Beaumont et al. (Euro-Par 2020). Fails with code 'budget' where an operation alone
  * needs more than `memory`.
  */
-export const offload = (request: OffloadRequest): E.Either<StagingError, Offloaded> => {
+export const chooseOffload = (request: OffloadRequest): E.Either<StagingError, Offloaded> => {
   const { chain, memory } = request
   const least = leastBytes(chain)
   if (memory < least) {
     const message = `${chain.name} does not fit into ${memory} bytes: its largest operation alone needs ${least}; give --memory at least that.`
     return E.left({ code: 'budget', message, smallestFeasibleBudgetBytes: least })
   }
-  const schedule = orderedSchedule(chain, memory, setOf(request))
+  const schedule = scheduleInOrder(chain, memory, chooseSet(request))
   if (schedule === undefined) throw new Error(`the set of ${request.strategy} has no schedule in ${memory} bytes`)
   return E.right({
     schedule,

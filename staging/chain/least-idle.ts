@@ -28,7 +28,7 @@ const createLayer = (capacity: number): Layer & { length: number } => ({
 })
 
 /** Every state's two successors: 2s keeps x_i of state s, 2s + 1 offloads it. */
-const successorsOf = (layer: Layer, chain: DiscretisedChain, i: number): Layer => {
+const listSuccessors = (layer: Layer, chain: DiscretisedChain, i: number): Layer => {
   const all = createLayer(2 * layer.length)
   const [x, roomF, roomB, moveF, moveB] = [chain.x[i]!, chain.roomF[i]!, chain.roomB[i]!, chain.moveF[i]!, chain.moveB[i]!]
   const least = -longest(chain)
@@ -61,7 +61,7 @@ const successorsOf = (layer: Layer, chain: DiscretisedChain, i: number): Layer =
 const longest = ({ count }: DiscretisedChain): number => 2 * count
 
 /** 2 idle + deltaF + deltaB, which is least for a state that makes others needless. */
-const weightOf = (states: Layer, state: number): number => 2 * states.idle[state]! + states.deltaF[state]! + states.deltaB[state]!
+const statePriority = (states: Layer, state: number): number => 2 * states.idle[state]! + states.deltaF[state]! + states.deltaB[state]!
 
 /**
  * Indices of the states that keep at most `room`, by increasing kept, then by increasing weight.
@@ -74,7 +74,8 @@ const inOrder = (states: Layer, chain: DiscretisedChain, room: number): Float64A
   const places = ends.slice()
   const lightest = -2 * longest(chain)
   for (let state = 0; state < states.length; state++)
-    if (states.kept[state]! <= room) keys[places[states.kept[state]!]!++] = (weightOf(states, state) - lightest) * states.length + state
+    if (states.kept[state]! <= room)
+      keys[places[states.kept[state]!]!++] = (statePriority(states, state) - lightest) * states.length + state
   for (let kept = 0; kept <= room; kept++) keys.subarray(ends[kept]!, ends[kept + 1]!).sort()
   for (let place = 0; place < keys.length; place++) keys[place]! %= states.length
   return keys
@@ -85,7 +86,7 @@ const inOrder = (states: Layer, chain: DiscretisedChain, room: number): Float64A
  * are no longer than the other's, and has then waited no longer than the other, leads to schedules
  * that are as short. It comes first in `order`.
  */
-const undominated = (states: Layer, order: Float64Array): Layer => {
+const dropDominated = (states: Layer, order: Float64Array): Layer => {
   const best = createLayer(order.length)
   let [length, first] = [0, 0]
   for (let place = 0; place < order.length; place++) {
@@ -139,7 +140,7 @@ const gapAfter = (chain: DiscretisedChain): ((last: Layer, state: number) => num
 }
 
 /** The largest `kept` with which each stage and all after it fit. */
-const roomsOf = ({ x, roomF, roomB, count }: DiscretisedChain): Int32Array => {
+const computeRooms = ({ x, roomF, roomB, count }: DiscretisedChain): Int32Array => {
   const rooms = new Int32Array(x.length + 1).fill(2 * count)
   for (let i = x.length - 1; i >= 0; i--) rooms[i] = Math.min(rooms[i + 1]!, roomF[i]!, roomB[i]!)
   return rooms
@@ -159,13 +160,13 @@ interface LeastIdle {
  * operation must fit by itself.
  */
 export const minimizeIdle = (chain: DiscretisedChain): LeastIdle => {
-  const rooms = roomsOf(chain)
+  const rooms = computeRooms(chain)
   const stages = chain.x.length
   let layer: Layer = { ...createLayer(1), length: 1 }
   const cameFrom: Int32Array[] = []
   for (let i = 0; i < stages; i++) {
-    const successors = successorsOf(layer, chain, i)
-    layer = undominated(successors, inOrder(successors, chain, rooms[i + 1]!))
+    const successors = listSuccessors(layer, chain, i)
+    layer = dropDominated(successors, inOrder(successors, chain, rooms[i + 1]!))
     cameFrom.push(layer.cameFrom.slice(0, layer.length))
   }
   const gap = gapAfter(chain)

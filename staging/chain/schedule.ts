@@ -111,7 +111,7 @@ const gapBetween = (forward: Phase, backward: Phase, forwardExcess: readonly num
  * is the least that keeps to link and memory. Undefined where some operation never fits into
  * `memory` bytes.
  */
-export const orderedSchedule = (chain: Chain, memory: number, offload: OffloadSet, release: Release = 'whole'): Schedule | undefined => {
+export const scheduleInOrder = (chain: Chain, memory: number, offload: OffloadSet, release: Release = 'whole'): Schedule | undefined => {
   const forwardExcess = forwardBytes(chain).withAll.map((bytes) => bytes - memory)
   const backwardExcess = backwardBytes(chain).withAll.map((bytes) => bytes - memory)
   const [timesF, timesB] = [chain.stages.map(({ u_F }) => u_F), chain.stages.map(({ u_B }) => u_B)]

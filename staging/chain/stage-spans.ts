@@ -1,5 +1,5 @@
 import type { Graph } from '../graph/graph'
-import { loweringOf } from '../ops'
+import { getNodeLowering } from '../ops'
 import { liveTensors } from '../graph/boundary-tensors'
 import type { Span } from '../graph/span'
 
@@ -12,7 +12,7 @@ export const stageSpans = (graph: Graph): readonly Span[] => {
   const joins = (position: number): boolean =>
     position > 0 &&
     (liveTensors(graph, position).some((tensor) => tensor !== position) ||
-      (loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).saves.output !== true))
+      (getNodeLowering(nodes[position]!).inPlace && getNodeLowering(nodes[position - 1]!).saves.output !== true))
   const starts = nodes.flatMap((_, position) => (joins(position) ? [] : [position]))
   return starts.map((from, index) => ({ from, to: starts[index + 1] ?? nodes.length }))
 }

@@ -21,7 +21,7 @@ export const formatValue = (value: unknown): string => {
 const inParts = (type: t.Decoder<never, unknown>): boolean => type instanceof t.IntersectionType || type instanceof t.UnionType
 
 /** Returns the path to a fault: "segments[2].grid.H"; empty where it is the whole. */
-const pathOf = (context: t.Context): string =>
+const contextPath = (context: t.Context): string =>
   context
     .slice(1)
     .filter((_, place) => !inParts(context[place]!.type))
@@ -39,7 +39,7 @@ export const decodeAs =
       codec.decode(value),
       E.mapLeft(([fault]) => {
         const context = fault?.context ?? []
-        const path = pathOf(context)
+        const path = contextPath(context)
         const expected = describe(context.at(-1)?.type.name ?? `a ${thing}`, thing)
         if (fault?.message !== undefined) return path === '' ? fault.message : `${path}: ${fault.message}`
         if (path === '') return `it holds no ${thing}`

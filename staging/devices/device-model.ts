@@ -4,7 +4,7 @@ import type { NetworkRates } from './network'
 import type { Precision } from '../kernels/precision'
 
 /** The part of a convolution on which its weight layouts may depend. */
-export interface ConvolutionShape {
+export interface ConvolutionDimensions {
   readonly inChannels: number
   readonly outChannels: number
   readonly groups: number
@@ -51,12 +51,12 @@ export interface DeviceModel {
    * `stored` is how weights and their gradients lie in memory; `forward` what the convolution
    * reads, `backwardData` what the gradient of its input does.
    */
-  readonly weightLayouts: (convolution: ConvolutionShape) => WeightLayouts
+  readonly weightLayouts: (convolution: ConvolutionDimensions) => WeightLayouts
   /**
    * Tells whether the device has this convolution by Winograd too (algorithm 1, which rounds
    * differently), forward and backward.
    */
-  readonly winograd: (convolution: ConvolutionShape) => boolean
+  readonly winograd: (convolution: ConvolutionDimensions) => boolean
   /**
    * Algorithms that compute this kernel (given with algorithm 0) from the same layouts, fastest
    * first by the device's own heuristics; 0 need not be among them. Absent where there is never a

@@ -3,9 +3,9 @@ import * as t from 'io-ts'
 import { decodeAs } from '../decoding/decode'
 import type { DeviceModel } from './device-model'
 import { rate, seconds } from '../decoding/magnitudes'
-import { profile, type Profile } from './profile'
+import { deviceProfile, type Profile } from './profile'
 import { elementSizes } from '../kernels/precision'
-import { recordedDevice, recordedModel, type RecordedDevice } from './recorded-device'
+import { recordedDevice, makeRecordedModel, type RecordedDevice } from './recorded-device'
 import { referenceModel } from './reference-model'
 import { roofline } from '../kernels/roofline'
 
@@ -54,7 +54,7 @@ export const isProfile = (file: DeviceFile): file is Profile => deviceFileKind(f
 /** A device file's name for people. */
 export const deviceFileName = (file: DeviceFile): string => (isProfile(file) ? `${file.device} (${file.library})` : file.name)
 
-const cpuProfile = t.intersection([t.type({ device: t.literal('cpu', 'cpu') }), profile])
+const cpuProfile = t.intersection([t.type({ device: t.literal('cpu', 'cpu') }), deviceProfile])
 
 const decoders = {
   recorded: decodeAs('device', recordedDevice),
@@ -71,7 +71,7 @@ export const decodeDeviceFile = (value: unknown): E.Either<string, DeviceFile> =
  */
 export const fileModel = (file: DescribedDevice, precision: 'float32' | 'float64', threads = 1): DeviceModel =>
   isRecorded(file)
-    ? recordedModel(file, threads)
+    ? makeRecordedModel(file, threads)
     : {
         ...referenceModel(precision),
         name: file.name,

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { configurationKey } from '../kernels/kernel-configuration'
 import type { FieldType } from '../kernels/kernel-fields'
-import { kernelTable, keyOfKernel, rowOf, type Kernel, type KernelKind } from '../kernels/kernels'
+import { kernelTable, keyOfKernel, getKernelRow, type Kernel, type KernelKind } from '../kernels/kernels'
 import { milliseconds, rate } from '../decoding/magnitudes'
 
 const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
@@ -16,7 +16,7 @@ export const profileTimes = t.readonlyArray(
  * What a device was measured to take: milliseconds of single launches, and the link's bytes a
  * second.
  */
-export const profile = t.readonly(
+export const deviceProfile = t.readonly(
   t.type({
     device: t.string,
     /**
@@ -33,7 +33,7 @@ export const profile = t.readonly(
 /**
  * Milliseconds of single launches that were measured on a device, and its link's bytes a second.
  */
-export type Profile = t.TypeOf<typeof profile>
+export type Profile = t.TypeOf<typeof deviceProfile>
 
 /**
  * How a kernel's time was found: measured; from others of its configuration, of about its size
@@ -89,7 +89,7 @@ const smooth = (points: readonly Point[], size: number): number => {
 /** Kernels that run by the same code: of one kind, and of one algorithm where there are several. */
 const familyKey = (kernel: Kernel): string => `${kernel.kind} ${'algorithm' in kernel ? kernel.algorithm : 0}`
 
-const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMap<string, readonly A[]> => {
+const groupBy = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMap<string, readonly A[]> => {
   const groups = new Map<string, A[]>()
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
   return groups
@@ -113,7 +113,7 @@ export interface ProfiledModel extends DeviceModel {
 /** Refuses fields of another version's kernels. */
 export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => {
   const { kind, ...fields } = kernel
-  const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? rowOf(kind as KernelKind).fields : undefined
+  const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? getKernelRow(kind as KernelKind).fields : undefined
   const isField = ([field, type]: readonly [string, FieldType]): boolean =>
     type === 'numbers' ? Array.isArray(fields[field]) : typeof fields[field] === 'number'
   return known !== undefined && Object.keys(known).length === Object.keys(fields).length && Object.entries(known).every(isField)
@@ -141,7 +141,7 @@ export const withProfile = (
   const exact = new Map(measured.map(({ kernel, milliseconds }) => [keyOfKernel(kernel), milliseconds]))
   const pointsBy = (keyOf: (kernel: Kernel) => string): ReadonlyMap<string, readonly Point[]> =>
     new Map(
-      [...grouped(measured, ({ kernel }) => keyOf(kernel))].map(([key, group]) => [
+      [...groupBy(measured, ({ kernel }) => keyOf(kernel))].map(([key, group]) => [
         key,
         group.map(({ point }) => point).sort((a, b) => a.size - b.size)
       ])

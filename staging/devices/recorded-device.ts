@@ -86,7 +86,7 @@ export const createRecording = (answers: GpuAnswers): Recording => {
 }
 
 /** Output elements: what scratch grows with among kernels of one configuration. */
-const sizeOf = ({ batch, outHeight, outWidth }: ConvolutionKernel): number => batch * outHeight * outWidth
+const countOutputPixels = ({ batch, outHeight, outWidth }: ConvolutionKernel): number => batch * outHeight * outWidth
 
 /**
  * Returns the recorded answer of a configuration for the nearest size, or none where one no larger
@@ -96,14 +96,14 @@ const nearest = <A>(
   rows: readonly { readonly kernel: ConvolutionKernel; readonly answer: A | undefined }[],
   kernel: ConvolutionKernel
 ): { readonly answer: A; readonly growth: number } | 'refused' | undefined => {
-  const size = sizeOf(kernel)
-  if (rows.some(({ kernel: one, answer }) => answer === undefined && sizeOf(one) <= size)) return 'refused'
-  const distance = (one: ConvolutionKernel): number => Math.abs(Math.log(sizeOf(one) / size))
+  const size = countOutputPixels(kernel)
+  if (rows.some(({ kernel: one, answer }) => answer === undefined && countOutputPixels(one) <= size)) return 'refused'
+  const distance = (one: ConvolutionKernel): number => Math.abs(Math.log(countOutputPixels(one) / size))
   const answered = rows.flatMap(({ kernel: one, answer }) => (answer === undefined ? [] : [{ one, answer }]))
   const [first, ...others] = answered
   if (first === undefined) return undefined
   const best = others.reduce((found, next) => (distance(next.one) < distance(found.one) ? next : found), first)
-  return { answer: best.answer, growth: Math.max(1, size / sizeOf(best.one)) }
+  return { answer: best.answer, growth: Math.max(1, size / countOutputPixels(best.one)) }
 }
 
 const groupByConfiguration = <R extends { readonly kernel: ConvolutionKernel }>(rows: readonly R[]): ReadonlyMap<string, readonly R[]> => {
@@ -162,7 +162,7 @@ const replayAnswers = (file: RecordedDevice): GpuAnswers => {
 /**
  * The GPU of a file; plans are those that it would get itself, where the file holds what they ask.
  */
-export const recordedModel = (file: RecordedDevice, threads: number): DeviceModel =>
+export const makeRecordedModel = (file: RecordedDevice, threads: number): DeviceModel =>
   gpuModel(replayAnswers(file), { threads, linkBytesPerSecond: file.linkBytesPerSecond })
 
 /** Returns those kernels that are convolutions about which the GPU itself was not asked. */

@@ -19,10 +19,10 @@ export interface SectionSpan extends Pick<SectionRun, 'section' | 'number'> {
   readonly to: number
 }
 
-const engineOf = (one: Exclude<Instruction, { readonly kind: 'loop' }>): Engine =>
+const getEngine = (one: Exclude<Instruction, { readonly kind: 'loop' }>): Engine =>
   one.kind === 'launch' ? (one.engine ?? 'compute') : one.kind === 'map' || one.kind === 'unmap' ? 'compute' : one.engine
 
-const spanOf = ({ timestamps }: SectionRun): readonly [from: number, to: number] => {
+const sectionSpan = ({ timestamps }: SectionRun): readonly [from: number, to: number] => {
   const noted = timestamps.filter(({ length }) => length > 0)
   return [Math.min(...noted.map((times) => times[0]!)), Math.max(...noted.map((times) => times.at(-1)!))]
 }
@@ -40,7 +40,7 @@ const walk = (program: Program, { section, timestamps }: SectionRun, origin: num
           run(one.body)
         }
       else if (one.kind !== 'record' && one.kind !== 'wait') {
-        const engine = engineOf(one)
+        const engine = getEngine(one)
         const place = engines.indexOf(engine)
         const [from, to] = [timestamps[place]?.[done[place]!], timestamps[place]?.[done[place]! + 1]]
         done[place]! += 2
@@ -61,9 +61,9 @@ export const runTimeline = (
   runs: readonly SectionRun[]
 ): { readonly timeline: StepTimeline; readonly sections: readonly SectionSpan[] } => {
   const noted = runs.filter(({ timestamps }) => timestamps.some(({ length }) => length > 0))
-  const origin = Math.min(...noted.map((run) => spanOf(run)[0]))
+  const origin = Math.min(...noted.map((run) => sectionSpan(run)[0]))
   const sections = noted.map((run): SectionSpan => {
-    const [from, to] = spanOf(run)
+    const [from, to] = sectionSpan(run)
     return { section: run.section, number: run.number, from: from - origin, to: to - origin }
   })
   const parts = noted.map((run) => walk(program, run, origin))

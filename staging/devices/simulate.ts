@@ -134,7 +134,7 @@ const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[]
 }
 
 /** Predicted nanoseconds of code in which each launch names its own in place of a kernel. */
-export const simulatedTimes = (code: readonly Timed[], device: DeviceModel): number => {
+export const simulateTimedCode = (code: readonly Timed[], device: DeviceModel): number => {
   const { engines, owed } = enginesAfter(code, (time) => time, device, 0)
   return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))
 }

@@ -60,7 +60,7 @@ const commonLoops = (code: readonly Instruction[], side: Side): ReadonlyMap<numb
 }
 
 /** From when to when buffers of a side are touched: in each tile, where they are its own. */
-const lifetimesOf = (code: readonly Instruction[], side: Side) => {
+const findLifetimes = (code: readonly Instruction[], side: Side) => {
   const common = commonLoops(code, side)
   const lifetimes = new Map<string, { readonly buffer: number; from: number; to: number }>()
   return {
@@ -108,7 +108,7 @@ interface Collector {
 export const collectTimeline = (program: Program, code: readonly Instruction[]): Collector => {
   const spans: EngineSpan[] = []
   const tiles = new Map<Loop, number>()
-  const [onDevice, onHost] = [lifetimesOf(code, 'device'), lifetimesOf(code, 'host')]
+  const [onDevice, onHost] = [findLifetimes(code, 'device'), findLifetimes(code, 'host')]
   return {
     tile: (loop, index) => void tiles.set(loop as Loop, index),
     span: (one, engine, from, to, times) => {

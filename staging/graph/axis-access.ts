@@ -46,7 +46,7 @@ export type AxisAccess =
  * The range of an input that an op reads along one dimension for a range of outputs, and how far
  * its windows stand outside the tensor.
  */
-export interface Reading {
+export interface ReadInterval {
   readonly interval: Interval
   readonly padBefore: number
   readonly padAfter: number
@@ -62,10 +62,10 @@ export interface Reading {
 const single: Interval = { from: 0, to: 1 }
 
 /** Returns the range that is read of one of the op's inputs. */
-export const readInterval = ({ interval, broadcast }: Reading, tensor: number): Interval => (broadcast === tensor ? single : interval)
+export const readInterval = ({ interval, broadcast }: ReadInterval, tensor: number): Interval => (broadcast === tensor ? single : interval)
 
 /** Reads exactly these coordinates, without padding. */
-export const unpadded = (interval: Interval): Reading => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })
+export const unpadded = (interval: Interval): ReadInterval => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })
 
 /**
  * Returns the inputs that a range of padded outputs shows, and where a reflection turns back also
@@ -82,7 +82,7 @@ const padInterval = (access: Extract<AxisAccess, { readonly kind: 'pad' }>, { fr
  * `extent`; what was clipped off is explicit padding. An empty interval means that the outputs see
  * nothing but padding.
  */
-export const inputInterval = (access: AxisAccess, output: Interval, extent: number): Reading => {
+export const inputInterval = (access: AxisAccess, output: Interval, extent: number): ReadInterval => {
   switch (access.kind) {
     case 'same':
       return unpadded(output)
@@ -124,7 +124,7 @@ export const inputInterval = (access: AxisAccess, output: Interval, extent: numb
  * The reading with what a stride leaves over at its end, where that is held anyway: no window
  * reaches it, and a tensor that is held just so need not be cut.
  */
-export const withLeftover = (access: AxisAccess, reading: Reading, held: Interval): Reading => {
+export const withLeftover = (access: AxisAccess, reading: ReadInterval, held: Interval): ReadInterval => {
   const left = held.to - reading.interval.to
   return access.kind === 'window' && reading.padAfter === 0 && left > 0 && left < access.stride
     ? { ...reading, interval: { from: reading.interval.from, to: held.to } }

@@ -4,7 +4,7 @@ import { boundaryTensors } from './boundary-tensors'
 import { axisIndex, extentsOfTensor, reduces, type Graph } from './graph'
 import { ownedExtent } from './grid'
 import { partition, partitionAlongside, unionInterval, type Interval, type Partition } from './interval'
-import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './axis-access'
+import { inputInterval, readInterval, unpadded, withLeftover, type ReadInterval } from './axis-access'
 import type { Span } from './span'
 import { accumulatesMoments } from './statistics'
 
@@ -13,7 +13,7 @@ import { accumulatesMoments } from './statistics'
  * (Xu 2022, Listing 4).
  */
 export interface AxisTile {
-  readonly readings: readonly Reading[]
+  readonly readings: readonly ReadInterval[]
   readonly held: ReadonlyMap<number, Interval>
   readonly owned: ReadonlyMap<number, Interval>
 }
@@ -21,7 +21,7 @@ export interface AxisTile {
 /** By tensor, its parts along an axis, one a tile. */
 export type OwnedParts = ReadonlyMap<number, Partition>
 
-const partsOf = (graph: Graph, span: Span, axis: TileAxis, tiles: number): OwnedParts => {
+const ownedPartsAlong = (graph: Graph, span: Span, axis: TileAxis, tiles: number): OwnedParts => {
   const last = graph.nodes[span.to - 1]!
   const parts = partition(ownedExtent(last, axis), tiles)
   const summed = graph.nodes.slice(span.from, span.to).flatMap((node) => (reduces(node, axis) ? node.inputs : []))
@@ -43,7 +43,7 @@ const partsOf = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Owned
 /** What is partitioned along an axis: each tensor's parts, one a tile; remembered for all ranks. */
 export const ownedParts = memoizePerObject(
   (_: Graph, span: Span, axis: TileAxis, tiles: number) => [span.from, span.to, axis, tiles].join(),
-  partsOf
+  ownedPartsAlong
 )
 
 /** The parts of one tile. */
@@ -58,7 +58,7 @@ const single: Interval = { from: 0, to: 1 }
  */
 export const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<number, Interval>): AxisTile => {
   const [held, owned] = [new Map(parts), new Map(parts)]
-  const readings: Reading[] = []
+  const readings: ReadInterval[] = []
   for (let position = span.to - 1; position >= span.from; position--) {
     const node = graph.nodes[position]!
     if (reduces(node, axis)) {

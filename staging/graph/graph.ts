@@ -70,7 +70,7 @@ export type Node = { [P in Op]: NodeOf<P> }[Op]
  * What a person wrote between layers: a segment must end before node `at`, or the segment that
  * holds node `at` has this grid.
  */
-export type Directive =
+export type PlacedDirective =
   | { readonly kind: 'checkpoint'; readonly at: number }
   | { readonly kind: 'tile'; readonly at: number; readonly grid: { readonly [A in TileAxis]?: number } }
 
@@ -82,7 +82,7 @@ export interface Graph {
   readonly nodes: readonly Node[]
   /** The positions of the nodes that read each tensor, in order. */
   readonly readers: readonly (readonly number[])[]
-  readonly directives: readonly Directive[]
+  readonly directives: readonly PlacedDirective[]
   /** The parameters of all nodes, in order. */
   readonly parameters: readonly Parameter[]
   /** Which of the processes that share the rows of each image runs it; absent where none do. */

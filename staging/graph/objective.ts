@@ -39,16 +39,16 @@ export interface Training {
    */
   readonly accumulate?: number
   /**
-   * Processes that share the micro-batches of an update, a divisor of `accumulate`: each leaves the
-   * gradients of one at a time to the section `reduce`, which adds those of all ranks in the order
-   * of micro-batches. Sums, and with them all weights, have the same bits for every number of
-   * ranks.
+   * Processes that share the micro-batches of an update, a divisor of `accumulate`; with a `shard`,
+   * groups of processes. Each leaves the gradients of one at a time to the section `reduce`, which
+   * adds those of all ranks in the order of micro-batches. Sums, and with them all weights, have
+   * the same bits for every number.
    */
   readonly ranks?: number
   /**
-   * The processes that share the rows of each image, in place of micro-batches, and which of them
-   * this one is: each runs all micro-batches, and leaves the gradients of its rows to the section
-   * `reduce`, which adds those of all ranks in the order of rows.
+   * The processes that share the rows of each image, and which of them this one is: each leaves the
+   * gradients of its rows to the section `reduce`, which adds those of all ranks in the order of
+   * micro-batches, and of rows within one. Without `ranks` each process runs all micro-batches.
    */
   readonly shard?: Shard
   /**
@@ -95,26 +95,43 @@ export const hasSeparateUpdate = (objective: Objective): boolean =>
 /** The rank of a process that shares rows of images with others; undefined where it does not. */
 export const shardIn = (objective: Objective): Shard | undefined => (objective.kind === 'train' ? objective.shard : undefined)
 
+/** Ranks that share the rows of an image; 1 where each runs whole images. */
+export const ranksOfImage = (objective: Objective): number => shardIn(objective)?.count ?? 1
+
+const groupsIn = (objective: Objective): number | undefined => (objective.kind === 'train' ? objective.ranks : undefined)
+
 /**
  * Ranks among which a section `reduce` adds the gradients of micro-batches, or of rows; undefined
  * without it.
  */
 export const reducingRanks = (objective: Objective): number | undefined =>
-  objective.kind === 'train' ? (objective.shard?.count ?? objective.ranks) : undefined
+  (shardIn(objective) ?? groupsIn(objective)) === undefined ? undefined : ranksOfImage(objective) * (groupsIn(objective) ?? 1)
 
-/** Whether micro-batches run on several ranks, whose moments the section `reduce` hands to all. */
-export const sharesMicroBatches = (objective: Objective): boolean =>
-  reducingRanks(objective) !== undefined && shardIn(objective) === undefined
+/**
+ * Whether micro-batches run on several ranks, or groups of them, whose moments the section `reduce`
+ * hands to all.
+ */
+export const sharesMicroBatches = (objective: Objective): boolean => groupsIn(objective) !== undefined
 
-/** Equal slices into which every gradient can be cut, where ranks add gradients. */
-export const gradientSlices = (objective: Objective): number => shardIn(objective)?.count ?? microBatches(objective)
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
+
+/**
+ * Equal slices into which every gradient can be cut, where ranks add gradients: as many for every
+ * number of groups that can share the micro-batches, so that a plan's memory is the same for all.
+ */
+export const gradientSlices = (objective: Objective): number => {
+  const rows = ranksOfImage(objective)
+  if (!sharesMicroBatches(objective)) return rows
+  const groups = Array.from({ length: Math.floor(mostRanks / rows) }, (_, index) => index + 1)
+  const possible = groups.filter((count) => microBatches(objective) % count === 0)
+  return rows * possible.reduce((multiple, count) => (multiple * count) / divisor(multiple, count), 1)
+}
 
 /** Whether steps add their gradients to those of the steps before. */
 export const stepsAdd = (objective: Objective): boolean => microBatches(objective) > 1 && reducingRanks(objective) === undefined
 
 /** Steps that one process runs for an update. */
-export const stepsOfUpdate = (objective: Objective): number =>
-  microBatches(objective) / (shardIn(objective) === undefined ? (reducingRanks(objective) ?? 1) : 1)
+export const stepsOfUpdate = (objective: Objective): number => microBatches(objective) / (groupsIn(objective) ?? 1)
 
 /** Tells whether a parameter's name has a prefix, which is whole dotted parts; '' is any name's. */
 export const hasPrefix = (parameter: string, prefix: string): boolean =>
@@ -170,11 +187,12 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
   const loss = graph.nodes[graph.nodes.length - 1]!
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`
-  if (ranks > mostRanks) return `${ranks} ranks are more than the ${mostRanks} that can share an update; start fewer`
-  if (!Number.isSafeInteger(ranks) || ranks < 1 || accumulate % ranks !== 0)
-    return `${ranks} ranks cannot share ${accumulate} micro-batches of an update alike; accumulate a multiple of ${ranks}`
   const unshared = shard && reasonAgainstShard(graph, shard)
   if (unshared !== undefined) return unshared
+  const all = ranks * ranksOfImage(objective)
+  if (all > mostRanks) return `${all} ranks are more than the ${mostRanks} that can share an update; start fewer`
+  if (!Number.isSafeInteger(ranks) || ranks < 1 || accumulate % ranks !== 0)
+    return `${ranks} ${shard === undefined ? '' : 'groups of '}ranks cannot share ${accumulate} micro-batches of an update alike; accumulate a multiple of ${ranks}`
   if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
   if (rowWeights === true && !hasTarget(loss, 'labels') && !(hasTarget(loss, 'values') && isNormalised(loss)))
     return `rows are not weighted in the loss ${loss.op}; leave out the weights`

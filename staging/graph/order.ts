@@ -63,7 +63,7 @@ const withExchanges = (graph: Graph, order: Order): readonly Node[] =>
   })
 
 /** Returns the nodes in another order, with tensors numbered as they are then made. */
-const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): readonly Node[] =>
+const renumber = ({ nodes }: Graph, order: Order, places: readonly number[]): readonly Node[] =>
   order.map((position) => {
     const node = nodes[position]!
     return { ...node, inputs: node.inputs.map((tensor) => (tensor === 0 ? 0 : places[tensor - 1]! + 1)) }
@@ -79,6 +79,6 @@ export const inOrder = <G extends Graph>(graph: G, order: Order): G => {
   const isAfterInputs = graph.nodes.every(({ inputs }, position) =>
     inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
   )
-  const nodes = isAfterInputs ? renumbered(graph, order, places) : withExchanges(graph, order)
+  const nodes = isAfterInputs ? renumber(graph, order, places) : withExchanges(graph, order)
   return { ...graph, nodes, readers: findReaders(nodes) }
 }

@@ -36,7 +36,7 @@ interface Reading {
 }
 
 /** Undefined where outputs depend on their place in the whole tensor, or on all of it. */
-const readingOf = (access: AxisAccess): Reading | undefined => {
+const computeReading = (access: AxisAccess): Reading | undefined => {
   switch (access.kind) {
     case 'same':
       return { rate: { of: 1, per: 1 }, read: (output) => output }
@@ -90,7 +90,7 @@ export const receptiveField = ({ nodes }: Pick<Graph, 'nodes'>, axis: 'H' | 'W')
   const rates: Rate[] = [{ of: 1, per: 1 }]
   const readings: Reading[] = []
   for (const { access, inputs } of body) {
-    const reading = readingOf(access[axis])
+    const reading = computeReading(access[axis])
     if (reading === undefined) return undefined
     readings.push(reading)
     rates.push(times(rates[inputs[0]!]!, reading.rate))

@@ -25,7 +25,7 @@ const nextLacks = memoizePerObject(
  * tiles can be cut along H, and of which all ops have rows for all ranks. Any other runs on every
  * rank alike.
  */
-export const shardOf = (graph: Graph, span: Span): Shard | undefined => {
+export const findShard = (graph: Graph, span: Span): Shard | undefined => {
   const { shard } = graph
   if (shard === undefined || nextLacks(graph.nodes, shard.count)[span.from]! < span.to) return undefined
   return fusibleTileAxes(graph, span).includes('H') ? shard : undefined

@@ -2,7 +2,7 @@ import { memoizePerObject } from '../memoize'
 import { boundaryTensors } from './boundary-tensors'
 import { extentsOfTensor, reduces, type Graph, type Shard } from './graph'
 import { allParts, effectiveTileCount, partition, unionInterval, type Interval } from './interval'
-import { shardOf } from './shard'
+import { findShard } from './shard'
 import type { Grid, Span } from './span'
 import { tileRuns, type TileRun } from './tiling'
 
@@ -80,12 +80,12 @@ const rowsHeld = (
 }
 
 /** The segments that read a tensor of an earlier one, or of the network's input. */
-const readersOf = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly TiledSpan[] =>
+const findReaders = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly TiledSpan[] =>
   segments.filter((segment) => segment.from >= tensor && boundaryTensors(graph, segment).inputs.includes(tensor))
 
 /** The segments that read a tensor of which each rank runs its rows. */
 export const readersInRows = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly Span[] =>
-  graph.shard === undefined ? [] : readersOf(graph, segments, tensor).filter((reader) => shardOf(graph, reader) !== undefined)
+  graph.shard === undefined ? [] : findReaders(graph, segments, tensor).filter((reader) => findShard(graph, reader) !== undefined)
 
 /**
  * The rows of a tensor that all ranks have that one counts as its own where each must be one
@@ -102,7 +102,7 @@ export const countedRows = (rows: number, { count, index }: Shard): Interval => 
  */
 export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tensor: number): SharedTensor | undefined => {
   const producer = segments.find(({ from, to }) => from < tensor && tensor <= to)
-  const shard = producer && shardOf(graph, producer)
+  const shard = producer && findShard(graph, producer)
   if (producer === undefined || shard === undefined) return undefined
   const node = graph.nodes[tensor - 1]!
   const made = rowsOfRanks(graph, producer, shard.count).owned
@@ -111,8 +111,8 @@ export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tenso
     return { rows: owned.map((rows) => ({ owned: rows, held: { from: 0, to: 1 } })), isSummed: true, isGathered: true, readInRows: [] }
   }
   const owned = made.get(tensor)!
-  const readers = readersOf(graph, segments, tensor)
-  const inRows = readers.filter((reader) => shardOf(graph, reader) !== undefined)
+  const readers = findReaders(graph, segments, tensor)
+  const inRows = readers.filter((reader) => findShard(graph, reader) !== undefined)
   const isGathered = inRows.length < readers.length
   return { rows: rowsHeld(graph, tensor, owned, isGathered ? undefined : inRows), isSummed: false, isGathered, readInRows: inRows }
 }
@@ -122,7 +122,7 @@ export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tenso
  * makes it: as if that had rows for all ranks. Undefined where the segment runs on all alike.
  */
 export const assumedSharing = (graph: Graph, segment: TiledSpan, tensor: number): SharedTensor | undefined => {
-  const shard = shardOf(graph, segment)
+  const shard = findShard(graph, segment)
   const rows = extentsOfTensor(graph, tensor)[2]
   if (shard === undefined || effectiveTileCount(rows, shard.count) < shard.count) return undefined
   const owned = allParts(partition(rows, shard.count))

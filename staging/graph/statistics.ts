@@ -3,7 +3,7 @@ import { tileAxes, type TileAxis } from '../program/program'
 import type { Graph, Node, Statistics } from './graph'
 
 /** An op that normalises its input. */
-export type Normalisation = Node & { readonly statistics: Statistics }
+export type NormalisationNode = Node & { readonly statistics: Statistics }
 
 /**
  * Tells whether an op normalises by statistics of its input, which are complete only when all of

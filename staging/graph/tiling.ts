@@ -3,8 +3,8 @@ import { axisTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
 import { axisIndex, type Graph, type Node, type Shard } from './graph'
 import { ownedExtent } from './grid'
 import { effectiveTileCount, type Interval } from './interval'
-import { readInterval, type Reading } from './axis-access'
-import { shardOf } from './shard'
+import { readInterval, type ReadInterval } from './axis-access'
+import { findShard } from './shard'
 import type { Grid, Span } from './span'
 
 /**
@@ -14,7 +14,7 @@ import type { Grid, Span } from './span'
 export interface TileRun {
   readonly count: number
   /** What each op of the segment reads of its inputs in the first tile, in order. */
-  readonly readings: readonly Reading[]
+  readonly readings: readonly ReadInterval[]
   /** By tensor, the hull of what the first tile reads of it and owns of it. */
   readonly held: ReadonlyMap<number, Interval>
   /** The first tile's part of each tensor that leaves the segment, and of each that is summed. */
@@ -73,7 +73,7 @@ export const tileRuns = (
   span: Span,
   axis: TileAxis,
   tiles: number,
-  shard: Shard | undefined = axis === 'H' ? shardOf(graph, span) : undefined
+  shard: Shard | undefined = axis === 'H' ? findShard(graph, span) : undefined
 ): readonly TileRun[] | undefined => {
   const { count, index: rank } = shard ?? { count: 1, index: 0 }
   const parts = ownedParts(graph, span, axis, tiles * count)
@@ -137,7 +137,7 @@ export type SegmentTiling = { readonly [A in TileAxis]: readonly TileRun[] }
  */
 export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTiling | undefined => {
   const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, span, axis, grid[axis]))
-  const shard = shardOf(graph, span)
+  const shard = findShard(graph, span)
   const isForAll =
     shard === undefined ||
     Array.from({ length: shard.count }, (_, index) => index).every(

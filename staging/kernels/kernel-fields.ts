@@ -23,8 +23,8 @@ const channelGroups = { ...tile, ...integers('groups') }
 const groupedTile = { ...channelGroups, ...flags('perImage') }
 const placedTile = { ...tile, ...sizes('fullHeight', 'fullWidth') }
 /**
- * Of an expression over a tile: whether `second` is one value an image and channel, and parameters
- * one a channel.
+ * Fields of an expression over a tile: whether `second` is one value an image and channel, and
+ * parameters one a channel.
  */
 const pointwiseTile = { ...tile, ...flags('broadcast', 'weightPerChannel', 'biasPerChannel') }
 const window = {

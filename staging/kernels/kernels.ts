@@ -77,11 +77,11 @@ export const encodeKernel = (kernel: Kernel): readonly number[] => {
 export const keyOfKernel = (kernel: Kernel): string => encodeKernel(kernel).join()
 
 /** What is declared of a kernel, whichever it is. */
-export const rowOf = (kind: KernelKind): KernelRow => kernelTable[kind]
+export const getKernelRow = (kind: KernelKind): KernelRow => kernelTable[kind]
 
 /** Tells whether a launch of a kernel may leave an operand out. */
-export const isOptional = (kind: KernelKind, operand: string): boolean => (rowOf(kind).optional ?? []).includes(operand)
+export const isOptional = (kind: KernelKind, operand: string): boolean => (getKernelRow(kind).optional ?? []).includes(operand)
 
 /** Whether a kernel may write in the very place where it reads this operand. */
 export const worksInPlace = (kernel: Kernel, operand: string): boolean =>
-  (rowOf(kernel.kind).inPlace ?? []).includes(operand) && !('add' in kernel && kernel.add === 1)
+  (getKernelRow(kernel.kind).inPlace ?? []).includes(operand) && !('add' in kernel && kernel.add === 1)

@@ -23,7 +23,7 @@ interface Work {
   readonly parameters?: number
 }
 
-const layoutOf = (code: number): Layout => layouts[code]!
+const decodeLayout = (code: number): Layout => layouts[code]!
 
 type Convolution = Omit<KernelOf<'convolutionBackwardData'>, 'kind'>
 type Pool = Omit<KernelOf<'maxPoolForward'>, 'kind'>
@@ -39,7 +39,7 @@ const winogradGain = 2.8
 
 const convolution = (k: Convolution): Work => {
   const weights = weightElements(
-    layoutOf(k.weightLayout),
+    decodeLayout(k.weightLayout),
     [k.outChannels, k.inChannels / k.groups, k.kernelHeight, k.kernelWidth],
     k.groups
   )
@@ -58,7 +58,7 @@ const pool = (k: Pool): Work => {
 const tile =
   (passes: number) =>
   (k: Tile): Work => {
-    const elements = activationElements(layoutOf(k.layout), [k.batch, k.channels, k.height, k.width])
+    const elements = activationElements(decodeLayout(k.layout), [k.batch, k.channels, k.height, k.width])
     return { flops: elements, elements: passes * elements }
   }
 

@@ -1,4 +1,4 @@
-import { type Kernel, rowOf } from './kernels'
+import { type Kernel, getKernelRow } from './kernels'
 
 type Numbers = Readonly<Record<string, number>>
 
@@ -21,7 +21,7 @@ const shareOfSides = (batch: number, share: number): readonly [number, number] =
 }
 
 const sizeFields = (kernel: Kernel): readonly string[] => {
-  const { fields } = rowOf(kernel.kind)
+  const { fields } = getKernelRow(kernel.kind)
   return Object.keys(fields).filter((field) => fields[field] === 'size')
 }
 

@@ -14,21 +14,21 @@ import { simulate } from '../devices/simulate'
 import type { Insertions } from './placement/pages'
 import { createPool, type Buffer } from './ir/builder'
 import { createModelScope } from './segment/create-scope'
-import { place, placeBuffers } from './placement/place'
+import { placeProgram, placeBuffers } from './placement/place'
 import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
 import { programShard } from './step/program-shard'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { transferSection } from './step/transfer'
 
-const largestOf = (live: readonly Buffer[]): string => {
+const describeLargest = (live: readonly Buffer[]): string => {
   const largest = live
     .filter(({ role }) => role !== 'persistent')
     .reduce<Buffer | undefined>((most, buffer) => (buffer.bytes > (most?.bytes ?? 0) ? buffer : most), undefined)
   return largest === undefined ? 'the parameters' : bufferText(largest.identity)
 }
 
-const buffersOf = (graph: StepGraph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {
+const makeBuffers = (graph: StepGraph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {
   const layerOf = bufferLayers(graph)
   return lifetimes.map(({ buffer: { identity, bytes, role, share } }, index) => {
     const layer = layerOf(identity)
@@ -66,7 +66,7 @@ export interface Lowered {
   readonly largestAtPeak: () => string
   /** Lifetimes of all buffers, in the order of the Program's. */
   readonly lifetimes: () => readonly BufferLifetime[]
-  /** What is live where the most bytes are. */
+  /** Returns the buffers that are live where the most bytes are. */
   readonly liveAtPeak: () => readonly Buffer[]
   /** Predicted time of a step, all micro-batches of an update. */
   readonly milliseconds: () => number
@@ -74,7 +74,7 @@ export interface Lowered {
 }
 
 /** Returns the code with what stands before instructions at its top, and at its end. */
-const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
+const insertAll = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
   ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
   ...(before.get(code.length) ?? [])
 ]
@@ -102,7 +102,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     persistentTensors.map(({ buffer }) => buffer),
     (lifetimes) => placeBuffers(placement, codes, lifetimes, pool)
   )
-  const onHost = placedOn('host', [], place)
+  const onHost = placedOn('host', [], placeProgram)
   const liveAtPeak = (): readonly Buffer[] => {
     const { time } = onDevice.live()
     return onDevice.lifetimes().flatMap(({ from, to, buffer }) => (from <= time && time < to ? [buffer] : []))
@@ -117,7 +117,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, stepIo: entries }
+      { code: insertAll(resolve(code, placed), before[index]), exchangeBytes: bytes, stepIo: entries }
     ])
     return {
       precision: device.precision,
@@ -127,8 +127,8 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       ...(pages && { pages }),
       input: graph.input,
       ...(graph.shard && { shard: programShard(scope, segments) }),
-      buffers: buffersOf(graph, lifetimes, offsets),
-      hostBuffers: buffersOf(graph, onHost.lifetimes(), hostOffsets),
+      buffers: makeBuffers(graph, lifetimes, offsets),
+      hostBuffers: makeBuffers(graph, onHost.lifetimes(), hostOffsets),
       persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
@@ -143,7 +143,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     const index = sections.findIndex((section) => section.name === name)
     if (index === -1) return undefined
     return {
-      code: placement !== undefined ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+      code: placement !== undefined ? insertAll(codes[index]!, onDevice.placement().before[index]) : codes[index]!
     }
   }
   return {
@@ -155,7 +155,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     liveHostBytes: () => onHost.live().bytes,
     peakBytes: () => onDevice.placement().peakBytes,
     hostBytes: () => onHost.placement().peakBytes,
-    largestAtPeak: () => largestOf(liveAtPeak()),
+    largestAtPeak: () => describeLargest(liveAtPeak()),
     lifetimes: onDevice.lifetimes,
     liveAtPeak,
     milliseconds: lazy(() =>

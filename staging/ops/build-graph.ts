@@ -1,15 +1,15 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { checkpoint, named, pixelCrossEntropy, softmaxCrossEntropy, type Layers, type Model } from '../../dsl'
-import { flatLayers, isBroadcast, isLoss, trace, type Op, type TracedLayer } from '../../dsl/internal'
+import { flatLayers, isBroadcast, isDirective, isLoss, trace, type Op, type TracedLayer } from '../../dsl/internal'
 import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
-import { findReaders, hasTarget, isNormalised, type Graph, type Directive, type Node } from '../graph/graph'
+import { findReaders, hasTarget, isNormalised, type Graph, type PlacedDirective, type Node } from '../graph/graph'
 import { shardIn, type Objective } from '../graph/objective'
 import type { Source, StepGraph } from '../graph/step-graph'
-import { recordOf } from '.'
+import { getOpLowering } from '.'
 
-const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
+const toExtents = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
 
 /** As in PyTorch's state dictionaries. */
 const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
@@ -17,7 +17,7 @@ const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_m
 /** Refuses an op that no device could run. */
 const withRunnableOps = (layers: readonly TracedLayer[]): E.Either<string, readonly TracedLayer[]> => {
   for (const { name, op, args } of layers) {
-    const sentence = op === 'checkpoint' || op === 'tile' ? undefined : recordOf(op).validate?.(args)
+    const sentence = isDirective(op) ? undefined : getOpLowering(op).validate?.(args)
     if (sentence !== undefined) return E.left(`${name}: ${sentence}`)
   }
   return E.right(layers)
@@ -25,8 +25,8 @@ const withRunnableOps = (layers: readonly TracedLayer[]): E.Either<string, reado
 
 type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics' | 'overlaps' | 'accumulatesMaxima'>
 
-const nodeOf = (node: NodeInShape): Node => {
-  const { access, parameters, multiplyAdds, statistics, overlaps, accumulatesMaxima = false } = recordOf(node.op)
+const makeNode = (node: NodeInShape): Node => {
+  const { access, parameters, multiplyAdds, statistics, overlaps, accumulatesMaxima = false } = getOpLowering(node.op)
   const made = {
     ...node,
     access: access(node.args, node.input, node.output),
@@ -45,8 +45,8 @@ const nodeOf = (node: NodeInShape): Node => {
 export const forEvaluation = <G extends Graph>(graph: G): G => ({
   ...graph,
   nodes: graph.nodes.map((node) => {
-    const { inEvaluation } = recordOf(node.op)
-    return inEvaluation === undefined ? node : nodeOf({ ...node, args: inEvaluation(node.args) } as Node)
+    const { inEvaluation } = getOpLowering(node.op)
+    return inEvaluation === undefined ? node : makeNode({ ...node, args: inEvaluation(node.args) } as Node)
   })
 })
 
@@ -60,7 +60,7 @@ const withoutTarget = <G extends Graph>(graph: G): G => ({
 const withoutRandomness = (graph: Graph): Graph => ({
   ...graph,
   nodes: graph.nodes.map((node) => {
-    const { withoutRandomness } = recordOf(node.op)
+    const { withoutRandomness } = getOpLowering(node.op)
     return withoutRandomness === undefined ? node : ({ ...node, args: withoutRandomness(node.args) } as Node)
   })
 })
@@ -91,11 +91,11 @@ export const createStepGraph = (graph: Graph, objective: Objective, source: Sour
 export const withClassWeights = (graph: Graph, classWeights: readonly number[]): Graph => ({
   ...graph,
   nodes: graph.nodes.map((node) =>
-    isNormalised(node) && !hasTarget(node, 'values') ? nodeOf({ ...node, args: { ...node.args, classWeights } } as Node) : node
+    isNormalised(node) && !hasTarget(node, 'values') ? makeNode({ ...node, args: { ...node.args, classWeights } } as Node) : node
   )
 })
 
-const startsSegment = (directives: readonly Directive[], position: number): boolean =>
+const startsSegment = (directives: readonly PlacedDirective[], position: number): boolean =>
   position === 0 || directives.some(({ kind, at }) => kind === 'checkpoint' && at === position)
 
 /**
@@ -110,7 +110,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
     E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
     E.map((layers) => {
       const nodes: Node[] = []
-      const directives: Directive[] = []
+      const directives: PlacedDirective[] = []
       const shapes: (readonly number[])[] = [input]
       for (const { name, op, args, output, ...layer } of layers) {
         if (op === 'checkpoint') directives.push({ kind: 'checkpoint', at: nodes.length })
@@ -118,9 +118,9 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
           directives.push({ kind: 'tile', at: nodes.length - (startsSegment(directives, nodes.length) ? 0 : 1), grid: args })
         else {
           const inputs = (layer as { readonly inputs?: readonly number[] }).inputs ?? [nodes.length]
-          const [from, to] = [extentsOf(shapes[inputs[0]!]!), extentsOf(output)]
+          const [from, to] = [toExtents(shapes[inputs[0]!]!), toExtents(output)]
           nodes.push(
-            nodeOf({
+            makeNode({
               name,
               op,
               args,
@@ -137,7 +137,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
         }
       }
       const parameters = nodes.flatMap((node) => node.parameters)
-      return { model: model.name, input: extentsOf(input), nodes, readers: findReaders(nodes), directives, parameters }
+      return { model: model.name, input: toExtents(input), nodes, readers: findReaders(nodes), directives, parameters }
     })
   )
 
@@ -148,7 +148,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
  */
 const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
   const flat = flatLayers(layers)
-  const ops = flat.filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
+  const ops = flat.filter(({ op }) => !isDirective(op))
   const last = ops[ops.length - 1]
   if (last !== undefined && isLoss(last.op as Op)) return layers
   const traced = trace(layers, input)

@@ -3,7 +3,7 @@ import type { Extents } from '../graph/extents'
 import { microBatches } from '../graph/objective'
 import { arenaOperand, exchangeOperand, noOperand } from '../lowering/ir/builder'
 import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
-import type { Step, StepGradients } from '../lowering/scope/op-step'
+import type { OpStep, StepGradients } from '../lowering/scope/op-step'
 import { inExchange, tileFields } from '../lowering/scope/regions'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import { lossFunctions } from '../pointwise/loss-functions'
@@ -18,7 +18,7 @@ const labelBytes = 4
 type ClassLossNode = NodeFor<'classLoss' | 'pixelLoss' | 'overlapLoss'>
 
 /** What the kernels are told of a tile of the scores, and where they find its classes. */
-const classesOf = ({ stepIo }: ModelScope, { op, args, input }: ClassLossNode, source: TileTensor, region: Region) => {
+const makeClassFields = ({ stepIo }: ModelScope, { op, args, input }: ClassLossNode, source: TileTensor, region: Region) => {
   const [batch, channels, fullHeight, fullWidth] = input
   const labels: Extents = [batch, 1, fullHeight, fullWidth]
   return {
@@ -35,7 +35,7 @@ const classesOf = ({ stepIo }: ModelScope, { op, args, input }: ClassLossNode, s
 }
 
 /** What the losses of single pixels take beside. */
-const sharesOf = (scope: ModelScope, region: Region) => ({
+const makeShareFields = (scope: ModelScope, region: Region) => ({
   rowWeights: rowWeightsAt(scope, region),
   normaliser: exchangeOperand(scope.stepIo.normaliser)
 })
@@ -49,29 +49,29 @@ const overlapFields = ({ graph: { objective } }: ModelScope, { args, input: [bat
   return { alpha, beta, smooth, scale: weight / (batch * microBatches(objective)) }
 }
 
-const forward = (scope: TileScope, { node, source, sourceRegion }: Step<ClassLossNode>): void => {
-  const { fields, operands, classWeights } = classesOf(scope, node, source, sourceRegion)
+const forward = (scope: TileScope, { node, source, sourceRegion }: OpStep<ClassLossNode>): void => {
+  const { fields, operands, classWeights } = makeClassFields(scope, node, source, sourceRegion)
   scope.builder.launch<'classLossForward'>(
     { kind: 'classLossForward', ...fields, expression: lossFunctions(node.args.loss, node.input[1]).forward },
     {
       ...operands,
       classWeights,
-      ...sharesOf(scope, sourceRegion),
+      ...makeShareFields(scope, sourceRegion),
       loss: exchangeOperand(scope.stepIo.loss)
     }
   )
 }
 
-const backward = (scope: TileScope, step: Step<ClassLossNode>, gradients: StepGradients): void => {
+const backward = (scope: TileScope, step: OpStep<ClassLossNode>, gradients: StepGradients): void => {
   const { node, source, sourceRegion } = step
-  const { fields, operands, classWeights } = classesOf(scope, node, source, sourceRegion)
+  const { fields, operands, classWeights } = makeClassFields(scope, node, source, sourceRegion)
   const { overlap, backward: expression } = lossFunctions(node.args.loss, node.input[1])
   scope.builder.launch<'classLossBackward'>(
     { kind: 'classLossBackward', ...fields, ...overlapFields(scope, node), expression },
     {
       ...operands,
       classWeights,
-      ...sharesOf(scope, sourceRegion),
+      ...makeShareFields(scope, sourceRegion),
       overlaps: overlap === undefined ? noOperand : overlapsAt(scope, node, step.position, sourceRegion),
       sourceGradient: gradients.source!.address
     }
@@ -105,7 +105,7 @@ export const overlapLoss: OpLowering<'overlapLoss'> = {
   overlaps: {
     bytes: ({ input: [batch, channels] }) => batch * channels * overlapBytes,
     accumulate: (scope, { node, position, source, region }) => {
-      const { fields, operands } = classesOf(scope, node, source, region)
+      const { fields, operands } = makeClassFields(scope, node, source, region)
       scope.builder.launch<'sumOverlaps'>(
         { kind: 'sumOverlaps', ...fields },
         { ...operands, overlaps: overlapsAt(scope, node, position, region) }

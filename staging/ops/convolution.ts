@@ -1,11 +1,11 @@
-import { windowOf, type ArgsOf } from '../../dsl/internal'
+import { toWindow, type ArgsOf } from '../../dsl/internal'
 import { imageAccess, type AccessMap } from '../graph/access'
 import type { Node } from '../graph/graph'
 import { layoutCode, type Layout } from '../kernels/layout'
 import type { ConvolutionKernel } from '../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import type { NodeParameters, ParameterTensor } from '../lowering/scope/parameter-tensor'
 import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
@@ -14,7 +14,7 @@ import type { TileScope } from '../lowering/scope/scope'
 
 /** Returns the access map of an op that slides a window. */
 export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>): AccessMap => {
-  const { kernel, stride, dilation, padding } = windowOf(args)
+  const { kernel, stride, dilation, padding } = toWindow(args)
   const [before, after] = [[padding.top, padding.left] as const, [padding.bottom, padding.right] as const]
   return imageAccess((index) => ({
     kind: 'window',
@@ -37,21 +37,21 @@ export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): num
  * What is spread comes last: V8 is a hundred times slower the other way round, and plans are made
  * of a million of these.
  */
-const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
+const fields = (step: OpStep<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
   outChannels: step.node.args.out,
   groups: step.node.args.groups ?? 1,
   sourceLayout: layoutCode(sourceLayout),
   destinationLayout: layoutCode(step.destination.layout),
   weightLayout: layoutCode(weightLayout),
   algorithm,
-  ...windowFields(windowOf(step.node.args), step)
+  ...windowFields(toWindow(step.node.args), step)
 })
 
 /**
  * The kernel by Winograd, where the weights are transformed for it, or by the algorithm that the
  * workspace allows.
  */
-const chosen = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
+const chooseKernel = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
   if (isTransformed) return kernelBy(1)
   const direct = kernelBy(0)
   const algorithm = algorithmWithin(scope, direct)
@@ -70,10 +70,10 @@ export const requireParameters = (
 export const conv2d: OpLowering<'conv2d'> = {
   access: windowAccess,
   parameters: (args, inChannels) =>
-    weightAndBias([args.out, inChannels / (args.groups ?? 1), ...windowOf(args).kernel], args.out, args.bias),
+    weightAndBias([args.out, inChannels / (args.groups ?? 1), ...toWindow(args).kernel], args.out, args.bias),
   multiplyAdds: productsPerOutput,
   weightForms: (device, { args, input }, sourceLayout) => {
-    const { kernel, stride, dilation, padding } = windowOf(args)
+    const { kernel, stride, dilation, padding } = toWindow(args)
     const { out, groups = 1 } = args
     const shape = { inChannels: input[1], outChannels: out, groups, kernel, stride, dilation, padding, sourceLayout }
     return { ...device.weightLayouts(shape), transformable: device.winograd(shape), groups }
@@ -87,7 +87,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight, bias } = requireParameters(step.parameters)
     const transformed = scope.winograd.get(weight)
     const layout = transformed === undefined ? weight.forwardLayout : 'winogradForward'
-    const kernel = chosen(scope, transformed !== undefined, (algorithm) => ({
+    const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionForward' as const,
       slope: step.slope,
       ...fields(step, step.source.layout, layout, algorithm)
@@ -105,7 +105,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { address: destinationGradient } = gradients.destination!
     const transformed = scope.winograd.get(weight)
     if (gradients.weight !== noOperand) {
-      const weights = chosen(scope, transformed !== undefined, (algorithm) => ({
+      const weights = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
         kind: 'convolutionBackwardWeights' as const,
         ...fields(step, step.source.layout, weight.layout, algorithm)
       }))
@@ -120,7 +120,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     if (gradients.source === undefined) return
     const { layout: sourceLayout, address: sourceGradient } = gradients.source
     const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
-    const data = chosen(scope, transformed !== undefined, (algorithm) => ({
+    const data = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionBackwardData' as const,
       ...fields(step, sourceLayout, layout, algorithm)
     }))

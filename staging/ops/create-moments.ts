@@ -1,10 +1,10 @@
 import type { Node } from '../graph/graph'
 import { sharesMicroBatches } from '../graph/objective'
-import { accumulatesMoments, type Normalisation, updatesRunning } from '../graph/statistics'
+import { accumulatesMoments, type NormalisationNode, updatesRunning } from '../graph/statistics'
 import { tileIdentity } from '../lowering/ir/buffer-identity'
 import type { Buffer } from '../lowering/ir/builder'
 import type { ModelScope } from '../lowering/scope/scope'
-import { loweringOf } from '.'
+import { getNodeLowering } from '.'
 import { statisticsCount, maximumBytes, momentBytes } from './moment-addresses'
 
 /**
@@ -19,10 +19,10 @@ export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'bu
       const place = (kind: 'moments' | 'maxima' | 'overlaps', bytes: number) => [
         [position, builder.buffer(tileIdentity(kind, node.name), bytes, role)] as const
       ]
-      if (node.overlaps) return place('overlaps', loweringOf(node).overlaps!.bytes(node as never))
+      if (node.overlaps) return place('overlaps', getNodeLowering(node).overlaps!.bytes(node as never))
       if (node.accumulatesMaxima) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
       return accumulatesMoments(node)
-        ? place('moments', statisticsCount(node as Normalisation) * node.statistics!.groups * momentBytes)
+        ? place('moments', statisticsCount(node as NormalisationNode) * node.statistics!.groups * momentBytes)
         : []
     })
   )

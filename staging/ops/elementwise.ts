@@ -1,8 +1,8 @@
 import type { ArgsOf } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
 import { activationElements } from '../kernels/layout'
-import type { Step } from '../lowering/scope/op-step'
-import { originOf, tileFields } from '../lowering/scope/regions'
+import type { OpStep } from '../lowering/scope/op-step'
+import { originOperands, tileFields } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -10,7 +10,7 @@ import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
  * relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input.
  */
 const rectifier = <P extends 'relu' | 'leakyRelu'>(negativeSlope: (args: ArgsOf<P>) => number): OpLowering<P> => {
-  const fields = ({ source, node }: Step) => ({
+  const fields = ({ source, node }: OpStep) => ({
     count: activationElements(source.layout, source.extents),
     slope: negativeSlope(node.args as ArgsOf<P>)
   })
@@ -38,7 +38,7 @@ export const relu = rectifier<'relu'>(() => 0)
 /** x above 0, slope x below. */
 export const leakyRelu = rectifier<'leakyRelu'>(({ slope = 0.01 }) => slope)
 
-const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dropout'>>) => ({
+const dropoutFields = ({ graph }: TileScope, { node, source }: OpStep<NodeFor<'dropout'>>) => ({
   ...tileFields(source),
   fullChannels: node.input[1],
   fullHeight: node.input[2],
@@ -61,11 +61,11 @@ export const dropout: OpLowering<'dropout'> = {
   forward: (scope, step) =>
     scope.builder.launch<'dropout'>(
       { kind: 'dropout', ...dropoutFields(scope, step) },
-      { source: step.source.address, destination: step.destination.address, ...originOf(step.sourceRegion) }
+      { source: step.source.address, destination: step.destination.address, ...originOperands(step.sourceRegion) }
     ),
   backward: (scope, step, { destination, source }) =>
     scope.builder.launch<'dropout'>(
       { kind: 'dropout', ...dropoutFields(scope, step) },
-      { source: destination!.address, destination: source!.address, ...originOf(step.sourceRegion) }
+      { source: destination!.address, destination: source!.address, ...originOperands(step.sourceRegion) }
     )
 }

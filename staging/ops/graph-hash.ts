@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import { earlierName } from '../graph/earlier-names'
 import type { Graph, Node } from '../graph/graph'
-import { recordOf } from '.'
+import { getOpLowering } from '.'
 
-const identityOf = ({ op, args }: Node): readonly unknown[] => recordOf(op).identity?.(args) ?? [op, args]
+const nodeIdentity = ({ op, args }: Node): readonly unknown[] => getOpLowering(op).identity?.(args) ?? [op, args]
 
-const hashOf = (graph: Graph, nameOf: (node: Node) => string): string =>
+const hashGraph = (graph: Graph, nameOf: (node: Node) => string): string =>
   createHash('sha256')
-    .update(JSON.stringify([graph.input, graph.nodes.map((node) => [nameOf(node), ...identityOf(node), node.inputs, node.output])]))
+    .update(JSON.stringify([graph.input, graph.nodes.map((node) => [nameOf(node), ...nodeIdentity(node), node.inputs, node.output])]))
     .digest('hex')
 
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */
-export const graphHash = (graph: Graph): string => hashOf(graph, ({ name }) => name)
+export const graphHash = (graph: Graph): string => hashGraph(graph, ({ name }) => name)
 
 /** The hash of the same graph where its layers had other names. */
-export const earlierGraphHash = (graph: Graph): string => hashOf(graph, ({ name }) => earlierName(graph.model, name))
+export const earlierGraphHash = (graph: Graph): string => hashGraph(graph, ({ name }) => earlierName(graph.model, name))

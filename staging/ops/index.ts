@@ -12,7 +12,7 @@ import { meanSquaredError, softmaxCrossEntropy } from './losses'
 import { channelShuffle, narrow, pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
-import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { OpStep, StepGeometry, StepGradients } from '../lowering/scope/op-step'
 import type { TileScope } from '../lowering/scope/scope'
 import { pixelCrossEntropy } from './pixel-loss'
 import { dropout, leakyRelu, relu } from './elementwise'
@@ -59,31 +59,31 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
 }
 
 /** What staging declares of an op, its own type forgotten. */
-export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
+export const getOpLowering = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
 
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
-export const loweringOf = (node: Node): OpLowering<Op> => {
-  const record = recordOf(node.op)
+export const getNodeLowering = (node: Node): OpLowering<Op> => {
+  const record = getOpLowering(node.op)
   return record.variant?.(node) ?? record
 }
 
 /** How a node's weights are stored. */
-export const weightFormsOf = (device: DeviceModel, node: Node, source: Layout): WeightForms =>
-  loweringOf(node).weightForms?.(device, node as never, source) ?? plainWeights
+export const getWeightForms = (device: DeviceModel, node: Node, source: Layout): WeightForms =>
+  getNodeLowering(node).weightForms?.(device, node as never, source) ?? plainWeights
 
 const plainWeights: WeightForms = { stored: 'plain', forward: 'plain', backwardData: 'plain', transformable: false, groups: 1 }
 
 /** Whether an op draws random numbers, by its position. */
-export const isRandom = (node: Node): boolean => recordOf(node.op).withoutRandomness !== undefined
+export const isRandom = (node: Node): boolean => getOpLowering(node.op).withoutRandomness !== undefined
 
 /** Emits an op forward. */
-export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)
+export const runForward = (scope: TileScope, step: OpStep): void => getNodeLowering(step.node).forward(scope, step as never)
 
 /** The kernel whose indices an op writes forward; undefined where it writes none. */
-export const indicesKernelOf = (step: StepGeometry): Kernel | undefined => loweringOf(step.node).indicesKernel?.(step as never)
+export const makeIndicesKernel = (step: StepGeometry): Kernel | undefined => getNodeLowering(step.node).indicesKernel?.(step as never)
 
 /** Emits the backward of an op that has one of its own. */
-export const runBackward = (scope: TileScope, step: Step, gradients: StepGradients): void => {
-  const { backward } = loweringOf(step.node)
+export const runBackward = (scope: TileScope, step: OpStep, gradients: StepGradients): void => {
+  const { backward } = getNodeLowering(step.node)
   if (typeof backward === 'function') backward(scope, step as never, gradients)
 }

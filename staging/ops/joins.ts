@@ -1,21 +1,21 @@
 import type { Expression } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
 import { activationElements, fillWholeBlocks, layoutCode } from '../kernels/layout'
-import { functionsOf } from '../pointwise/functions'
+import { getPointwiseFunctions } from '../pointwise/functions'
 import { noOperand, type UnplacedOperand } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
 import { freshTile, inLayout, reorderTile } from '../lowering/scope/copies'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import { tensorBytes, tileFields } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 type Join = 'add' | 'mul'
-type JoinStep = Step<NodeFor<Join>>
+type JoinStep = OpStep<NodeFor<Join>>
 
 /** An op that is an expression of two tiles; the second may be one value an image and channel. */
 const joinWith = (expression: Expression, saves: OpLowering<Join>['saves']): Omit<OpLowering<Join>, 'variant'> => {
-  const { forward, backward } = functionsOf({ expression })
+  const { forward, backward } = getPointwiseFunctions({ expression })
   return {
     access: sameAccess,
     saves,
@@ -115,7 +115,7 @@ const copyFields = (
   }) as const
 
 /** Returns each operand with its first channel in the whole. */
-const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
+const channelOffsets = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
 /** Joins tensors along their channels. */
@@ -128,7 +128,7 @@ export const concat: OpLowering<'concat'> = {
     source === 'plain' && output[2] === 1 && output[3] === 1 ? 'plain' : device.activationLayout(output[1], false),
   forward: ({ builder, activationBytes }, { sources, destination }) => {
     const { layout, extents } = destination
-    const places = placesOf(sources)
+    const places = channelOffsets(sources)
     if (places.some(({ tile, first }) => !fillWholeBlocks(layout, extents[1], first, tile.extents[1])))
       builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
     for (const { tile, first } of places)
@@ -138,7 +138,7 @@ export const concat: OpLowering<'concat'> = {
       })
   },
   backward: ({ builder }, step, { destination, sources }) =>
-    placesOf(step.sources).forEach(({ first }, operand) => {
+    channelOffsets(step.sources).forEach(({ first }, operand) => {
       const tile = sources[operand]
       if (tile === undefined) return
       builder.launch<'copyChannels'>(copyFields(tile, { tile: destination!, first }, { tile, first: 0 }), {

@@ -1,7 +1,7 @@
 import { reductionAccess, rowReductionAccess } from '../graph/access'
 import { elementCount } from '../graph/extents'
 import { microBatches } from '../graph/objective'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import { exchangeOperand, noOperand, type UnplacedOperand } from '../lowering/ir/builder'
 import type { Region } from '../lowering/ir/tile-tensor'
 import { inExchange } from '../lowering/scope/regions'
@@ -19,7 +19,7 @@ export const rowWeightsAt = (
     ? exchangeOperand(stepIo.rowWeights + from[0] * parameterBytes, [advance[0] * parameterBytes, 0, 0])
     : noOperand
 
-const rowsOf = (scope: TileScope, { source, node, sourceRegion }: Step<NodeFor<'softmaxCrossEntropy'>>) => {
+const makeRowFields = (scope: TileScope, { source, node, sourceRegion }: OpStep<NodeFor<'softmaxCrossEntropy'>>) => {
   const { from, advance } = sourceRegion
   return {
     fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(scope.graph.objective) },
@@ -38,14 +38,14 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   inPlace: false,
   outputLayout: plainLayout,
   forward: (scope, step) => {
-    const { fields, labels, rowWeights } = rowsOf(scope, step)
+    const { fields, labels, rowWeights } = makeRowFields(scope, step)
     scope.builder.launch<'softmaxCrossEntropyForward'>(
       { kind: 'softmaxCrossEntropyForward', ...fields },
       { source: step.source.address, labels, rowWeights, loss: exchangeOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {
-    const { fields, labels, rowWeights } = rowsOf(scope, step)
+    const { fields, labels, rowWeights } = makeRowFields(scope, step)
     scope.builder.launch<'softmaxCrossEntropyBackward'>(
       { kind: 'softmaxCrossEntropyBackward', ...fields },
       { source: step.source.address, labels, rowWeights, sourceGradient: source!.address }
@@ -53,9 +53,9 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   }
 }
 
-const targetOf = (
+const targetOperand = (
   { graph: { objective }, stepIo, parameterBytes }: TileScope,
-  { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>
+  { source, node, sourceRegion }: OpStep<NodeFor<'meanSquaredError'>>
 ) => {
   const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
   return { fields: { ...fields, count: elementCount(node.input) * microBatches(objective) }, target: address }
@@ -68,14 +68,14 @@ export const meanSquaredError: OpLowering<'meanSquaredError'> = {
   inPlace: false,
   outputLayout: plainLayout,
   forward: (scope, step) => {
-    const { fields, target } = targetOf(scope, step)
+    const { fields, target } = targetOperand(scope, step)
     scope.builder.launch<'meanSquaredErrorForward'>(
       { kind: 'meanSquaredErrorForward', ...fields },
       { source: step.source.address, target, loss: exchangeOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {
-    const { fields, target } = targetOf(scope, step)
+    const { fields, target } = targetOperand(scope, step)
     scope.builder.launch<'meanSquaredErrorBackward'>(
       { kind: 'meanSquaredErrorBackward', ...fields },
       { source: step.source.address, target, sourceGradient: source!.address }

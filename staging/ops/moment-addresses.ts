@@ -1,8 +1,8 @@
 import type { Node, Statistics } from '../graph/graph'
-import type { Normalisation } from '../graph/statistics'
+import type { NormalisationNode } from '../graph/statistics'
 import { arenaOperand, offsetBy, type UnplacedOperand } from '../lowering/ir/builder'
 import type { Region } from '../lowering/ir/tile-tensor'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import type { ModelScope } from '../lowering/scope/scope'
 
 /** Bytes of a float64. */
@@ -18,7 +18,7 @@ export const momentBytes = 24
 export const sumBytes = 16
 
 /** Images that have statistics, and sums, of their own; 1 where all share them. */
-export const statisticsCount = ({ statistics, input }: Normalisation): number => (statistics.perImage === 1 ? input[0] : 1)
+export const statisticsCount = ({ statistics, input }: NormalisationNode): number => (statistics.perImage === 1 ? input[0] : 1)
 
 /** Bytes of a channel's maximum, and of its place. */
 export const maximumBytes = 16
@@ -26,7 +26,7 @@ export const maximumBytes = 16
 /** Returns the address of the maxima of a tile's images. */
 export const maximaAt = (
   { moments }: Pick<ModelScope, 'moments'>,
-  { node: { input }, position, sourceRegion: { from, advance } }: Step
+  { node: { input }, position, sourceRegion: { from, advance } }: OpStep
 ): UnplacedOperand => {
   const bytesPerImage = input[1] * maximumBytes
   return offsetBy(arenaOperand(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
@@ -57,7 +57,7 @@ export const rowsOfTile = (
 /** Returns the address of a tile's moments. */
 export const momentsAt = (
   { moments }: Pick<ModelScope, 'moments'>,
-  { statistics }: Normalisation,
+  { statistics }: NormalisationNode,
   position: number,
   region: Region
 ): UnplacedOperand => rowsOfTile(arenaOperand(moments.get(position)!), statistics, region, statistics.groups * momentBytes)

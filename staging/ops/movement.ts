@@ -1,8 +1,8 @@
-import { padModes, windowOf } from '../../dsl/internal'
+import { padModes, toWindow } from '../../dsl/internal'
 import { imageAccess, sameAccess } from '../graph/access'
 import { layoutCode } from '../kernels/layout'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import type { TileScope } from '../lowering/scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { resampledFields, resampledPlaces } from './resampling'
@@ -106,9 +106,9 @@ export const narrow: OpLowering<'narrow'> = {
   backward: (scope, { node: { args } }, { destination, source }) => shiftChannels(scope, destination!, source!, 0 - args.start)
 }
 
-const padFields = (step: Step<NodeFor<'pad'>>) => {
+const padFields = (step: OpStep<NodeFor<'pad'>>) => {
   const { p, mode = 'zeros' } = step.node.args
-  const { top, left } = windowOf({ k: 1, p }).padding
+  const { top, left } = toWindow({ k: 1, p }).padding
   return { padTop: top, padLeft: left, mode: padModes.indexOf(mode), ...resampledFields(step) }
 }
 
@@ -118,7 +118,7 @@ const padFields = (step: Step<NodeFor<'pad'>>) => {
  */
 export const pad: OpLowering<'pad'> = {
   access: ({ p, mode = 'zeros' }) => {
-    const { top, bottom, left, right } = windowOf({ k: 1, p }).padding
+    const { top, bottom, left, right } = toWindow({ k: 1, p }).padding
     return imageAccess((index) => ({ kind: 'pad', mode, before: [top, left][index]!, after: [bottom, right][index]! }))
   },
   saves: {},

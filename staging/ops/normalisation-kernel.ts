@@ -1,4 +1,4 @@
-import type { Normalisation } from '../graph/statistics'
+import type { NormalisationNode } from '../graph/statistics'
 import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
 import { tileFields } from '../lowering/scope/regions'
@@ -11,7 +11,7 @@ import { momentsAt } from './moment-addresses'
  */
 export const normalisationKernel = (
   scope: Pick<ModelScope, 'parameters' | 'moments'>,
-  node: Normalisation,
+  node: NormalisationNode,
   position: number,
   source: TileTensor,
   region: Region,

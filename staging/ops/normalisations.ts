@@ -1,7 +1,7 @@
 import { sameAccess } from '../graph/access'
 import type { Parameter, Statistics } from '../graph/graph'
-import type { Normalisation } from '../graph/statistics'
-import type { Step } from '../lowering/scope/op-step'
+import type { NormalisationNode } from '../graph/statistics'
+import type { OpStep } from '../lowering/scope/op-step'
 import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
@@ -26,9 +26,9 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
   inPlace: true,
   fusesRectifier: 'both',
   outputLayout: sameLayout,
-  forward: (scope: TileScope, step: Step) => {
+  forward: (scope: TileScope, step: OpStep) => {
     const { node, position, source, sourceRegion, slope, destination } = step
-    const { fields, operands } = normalisationKernel(scope, node as Normalisation, position, source, sourceRegion, slope)
+    const { fields, operands } = normalisationKernel(scope, node as NormalisationNode, position, source, sourceRegion, slope)
     scope.builder.launch<'normaliseForward'>({ kind: 'normaliseForward', ...fields }, { ...operands, destination: destination.address })
   },
   backward: 'reduction'

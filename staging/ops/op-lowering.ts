@@ -5,7 +5,7 @@ import type { Statistics } from '../graph/graph'
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
-import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { OpStep, StepGeometry, StepGradients } from '../lowering/scope/op-step'
 import type { WeightForms } from '../lowering/scope/parameters'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import type { DeviceModel } from '../devices/device-model'
@@ -34,11 +34,11 @@ export interface OpLowering<P extends Op> {
   readonly multiplyAdds?: (node: NodeFor<P>) => number
   /** By what the op normalises its input; absent where it does not. */
   readonly statistics?: (args: ArgsOf<P>, channels: number) => Statistics
-  /** Its arguments where a network is evaluated; absent where they are the same. */
+  /** The op's arguments where a network is evaluated; absent where they are the same. */
   readonly inEvaluation?: (args: ArgsOf<P>) => ArgsOf<P>
   /**
-   * Its arguments where it computes the same every time, of an op that draws random numbers, by its
-   * position.
+   * The arguments with which an op that draws random numbers, by its position, computes the same
+   * every time.
    */
   readonly withoutRandomness?: (args: ArgsOf<P>) => ArgsOf<P>
   /** What a plan's hash knows it by; its name and arguments where absent. */
@@ -83,13 +83,13 @@ export interface OpLowering<P extends Op> {
   /** The record in the place of this one for some nodes; undefined for the others. */
   readonly variant?: (node: NodeFor<P>) => OpLowering<P> | undefined
   readonly outputLayout: (scope: Pick<ModelScope, 'device'>, source: Layout, node: NodeFor<P>) => Layout
-  readonly forward: (scope: TileScope, step: Step<NodeFor<P>>) => void
+  readonly forward: (scope: TileScope, step: OpStep<NodeFor<P>>) => void
   /**
    * The gradients of a step's inputs and parameters. `identity`: that of every input is that of the
    * output. `reduction`: those of an op that normalises need sums over all of the output's gradient
    * (see reduction-backward.ts).
    */
-  readonly backward: ((scope: TileScope, step: Step<NodeFor<P>>, gradients: StepGradients) => void) | 'identity' | 'reduction'
+  readonly backward: ((scope: TileScope, step: OpStep<NodeFor<P>>, gradients: StepGradients) => void) | 'identity' | 'reduction'
 }
 
 /** The output layout of ops that any layout serves: that of the input. */

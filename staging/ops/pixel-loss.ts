@@ -1,5 +1,5 @@
 import { reductionAccess } from '../graph/access'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import { exchangeOperand, noOperand } from '../lowering/ir/builder'
 import { inExchange, tileFields } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
@@ -7,9 +7,9 @@ import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4
 
-const readOf = (
+const readOperands = (
   { stepIo }: TileScope,
-  { node, source, sourceRegion }: Pick<Step<NodeFor<'pixelCrossEntropy'>>, 'node' | 'source' | 'sourceRegion'>
+  { node, source, sourceRegion }: Pick<OpStep<NodeFor<'pixelCrossEntropy'>>, 'node' | 'source' | 'sourceRegion'>
 ) => {
   const [batch, , height, width] = node.input
   return {
@@ -34,14 +34,14 @@ export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
   inPlace: false,
   outputLayout: plainLayout,
   forward: (scope, step) => {
-    const { fields, operands } = readOf(scope, step)
+    const { fields, operands } = readOperands(scope, step)
     scope.builder.launch<'pixelCrossEntropyForward'>(
       { kind: 'pixelCrossEntropyForward', ...fields },
       { ...operands, loss: exchangeOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {
-    const { fields, operands } = readOf(scope, step)
+    const { fields, operands } = readOperands(scope, step)
     scope.builder.launch<'pixelCrossEntropyBackward'>(
       { kind: 'pixelCrossEntropyBackward', ...fields },
       { ...operands, sourceGradient: source!.address }

@@ -1,17 +1,17 @@
 import { isCompiledActivation } from '../../dsl'
 import { sameAccess } from '../graph/access'
 import type { Parameter } from '../graph/graph'
-import { functionsOf, validateFunction } from '../pointwise/functions'
+import { getPointwiseFunctions, validateFunction } from '../pointwise/functions'
 import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
 import type { NodeParameters } from '../lowering/scope/parameter-tensor'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import { tileFields } from '../lowering/scope/regions'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
-type PointwiseStep = Step<NodeFor<'pointwise'>>
+type PointwiseStep = OpStep<NodeFor<'pointwise'>>
 
-const declared = ({ weight, bias }: NodeFor<'pointwise'>['args'], channels: number): readonly Omit<Parameter, 'name'>[] =>
+const declareParameters = ({ weight, bias }: NodeFor<'pointwise'>['args'], channels: number): readonly Omit<Parameter, 'name'>[] =>
   ([['weight', weight] as const, ['bias', bias] as const] as const).flatMap(([role, parameter]) =>
     parameter === undefined ? [] : [{ role, shape: [parameter.perChannel === true ? channels : 1], initial: parameter.initial }]
   )
@@ -23,7 +23,7 @@ const fields = ({ node: { args } }: PointwiseStep, tile: TileTensor) => ({
   biasPerChannel: args.bias?.perChannel === true ? 1 : 0
 })
 
-const parametersOf = (parameters: NodeParameters | undefined) => ({
+const parameterOperands = (parameters: NodeParameters | undefined) => ({
   weight: parameters?.weight === undefined ? noOperand : arenaOperand(parameters.weight.buffer),
   bias: parameters?.bias === undefined ? noOperand : arenaOperand(parameters.bias.buffer)
 })
@@ -31,7 +31,7 @@ const parametersOf = (parameters: NodeParameters | undefined) => ({
 /** An expression runs forward, and its derivatives, found from it, run back. */
 const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'pointwise'> => ({
   access: sameAccess,
-  parameters: declared,
+  parameters: declareParameters,
   // A function of ours goes by its name, whichever way its expression is written.
   identity: (args) => (isCompiledActivation(args) ? [args.function, {}] : ['pointwise', args]),
   validate: (args) => {
@@ -43,15 +43,15 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
   outputLayout: sameLayout,
   forward: ({ builder }, step) =>
     builder.launch<'pointwiseForward'>(
-      { kind: 'pointwiseForward', ...fields(step, step.source), expression: functionsOf(step.node.args).forward },
-      { source: step.source.address, second: noOperand, ...parametersOf(step.parameters), destination: step.destination.address }
+      { kind: 'pointwiseForward', ...fields(step, step.source), expression: getPointwiseFunctions(step.node.args).forward },
+      { source: step.source.address, second: noOperand, ...parameterOperands(step.parameters), destination: step.destination.address }
     ),
   backward: ({ builder }, step, gradients) => {
-    const { backward } = functionsOf(step.node.args)
+    const { backward } = getPointwiseFunctions(step.node.args)
     const read = {
       kept: saves.output === true ? step.destination.address : step.source.address,
       second: noOperand,
-      ...parametersOf(step.parameters),
+      ...parameterOperands(step.parameters),
       destinationGradient: gradients.destination!.address
     }
     // Before the gradient of the input, which may take the place of the output's.

@@ -1,17 +1,17 @@
-import { windowOf } from '../../dsl/internal'
+import { toWindow } from '../../dsl/internal'
 import { pixelReductionAccess } from '../graph/access'
 import { layoutCode } from '../kernels/layout'
 import { windowFields } from '../kernels/window-fields'
-import type { Step, StepGeometry, StepGradients } from '../lowering/scope/op-step'
+import type { OpStep, StepGeometry, StepGradients } from '../lowering/scope/op-step'
 import type { TileScope } from '../lowering/scope/scope'
-import { originOf, tileFields } from '../lowering/scope/regions'
+import { originOperands, tileFields } from '../lowering/scope/regions'
 import { maximaAt } from './moment-addresses'
 import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const fields = (step: StepGeometry<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
   layout: layoutCode(step.source.layout),
-  ...windowFields(windowOf(step.node.args), step)
+  ...windowFields(toWindow(step.node.args), step)
 })
 
 /** The largest of each window; backward finds it by its index, which forward keeps. */
@@ -33,7 +33,7 @@ export const maxPool2d: OpLowering<'maxPool2d'> = {
     )
 }
 
-const averageFields = (step: Step<NodeFor<'avgPool2d'>>) => ({
+const averageFields = (step: OpStep<NodeFor<'avgPool2d'>>) => ({
   overhangBottom: step.rows.overhang,
   overhangRight: step.columns.overhang,
   countPadding: step.node.args.countIncludePad === false ? 0 : 1,
@@ -58,28 +58,28 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
     )
 }
 
-const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): number => 1 / (input[2] * input[3])
+const meanScale = ({ node: { input } }: OpStep<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): number => 1 / (input[2] * input[3])
 
 /**
  * A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels.
  */
 export const reduceSpatialForward = (
   { builder }: Pick<TileScope, 'builder'>,
-  step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>
+  step: OpStep<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>
 ): void =>
   builder.launch<'globalAveragePoolForward'>(
-    { kind: 'globalAveragePoolForward', ...tileFields(step.source), scale: scaleOf(step) },
+    { kind: 'globalAveragePoolForward', ...tileFields(step.source), scale: meanScale(step) },
     { source: step.source.address, sum: step.destination.address }
   )
 
 /** Backward of `sumPixels`: each pixel has the same part of the mean's gradient. */
 export const reduceSpatialBackward = (
   { builder }: Pick<TileScope, 'builder'>,
-  step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
+  step: OpStep<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
   { destination, source }: StepGradients
 ): void =>
   builder.launch<'globalAveragePoolBackward'>(
-    { kind: 'globalAveragePoolBackward', ...tileFields(source!), scale: scaleOf(step) },
+    { kind: 'globalAveragePoolBackward', ...tileFields(source!), scale: meanScale(step) },
     { sumGradient: destination!.address, sourceGradient: source!.address }
   )
 
@@ -107,22 +107,22 @@ export const globalMaxPool: OpLowering<'globalMaxPool'> = {
   forward: (scope, step) =>
     scope.builder.launch<'globalMaxPoolForward'>(
       { kind: 'globalMaxPoolForward', ...placedFields(step) },
-      { source: step.source.address, destination: step.destination.address, ...placesOf(scope, step) }
+      { source: step.source.address, destination: step.destination.address, ...makePlaceFields(scope, step) }
     ),
   backward: (scope, step, { destination, source }) =>
     scope.builder.launch<'globalMaxPoolBackward'>(
       { kind: 'globalMaxPoolBackward', ...placedFields(step), layout: layoutCode(source!.layout) },
-      { destinationGradient: destination!.address, sourceGradient: source!.address, ...placesOf(scope, step) }
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...makePlaceFields(scope, step) }
     )
 }
 
-const placedFields = ({ node: { input }, source }: Step<NodeFor<'globalMaxPool'>>) => ({
+const placedFields = ({ node: { input }, source }: OpStep<NodeFor<'globalMaxPool'>>) => ({
   ...tileFields(source),
   fullHeight: input[2],
   fullWidth: input[3]
 })
 
-const placesOf = (scope: TileScope, step: Step<NodeFor<'globalMaxPool'>>) => {
-  const { rowOrigin, columnOrigin } = originOf(step.sourceRegion)
+const makePlaceFields = (scope: TileScope, step: OpStep<NodeFor<'globalMaxPool'>>) => {
+  const { rowOrigin, columnOrigin } = originOperands(step.sourceRegion)
   return { maxima: maximaAt(scope, step), rowOrigin, columnOrigin }
 }

@@ -1,13 +1,13 @@
 import { imageAccess, pixelReductionAccess } from '../graph/access'
 import { layoutCode } from '../kernels/layout'
 import { extentFields } from '../kernels/window-fields'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import { indexOperand } from '../lowering/ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { reduceSpatialBackward, reduceSpatialForward } from './pooling'
 
 /** The tiles of input and output, and the whole tensors. */
-export const resampledFields = ({ node, source, destination }: Step) => ({
+export const resampledFields = ({ node, source, destination }: OpStep) => ({
   channels: source.extents[1],
   layout: layoutCode(source.layout),
   fullInHeight: node.input[2],
@@ -18,14 +18,14 @@ export const resampledFields = ({ node, source, destination }: Step) => ({
 })
 
 /** Absolute coordinates of the tiles' first rows and columns. */
-export const resampledPlaces = ({ sourceRegion, destinationRegion }: Step) => ({
+export const resampledPlaces = ({ sourceRegion, destinationRegion }: OpStep) => ({
   sourceRow: indexOperand(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
   sourceColumn: indexOperand(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
   destinationRow: indexOperand(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
   destinationColumn: indexOperand(destinationRegion.from[2], [0, 0, destinationRegion.advance[2]])
 })
 
-const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
+const resizeFields = (step: OpStep<NodeFor<'resize'>>) => ({
   bilinear: step.node.args.mode === 'bilinear' ? 1 : 0,
   alignCorners: step.node.args.alignCorners === true ? 1 : 0,
   ...resampledFields(step)
@@ -59,7 +59,7 @@ export const resize: OpLowering<'resize'> = {
     )
 }
 
-type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
+type AdaptiveStep = OpStep<NodeFor<'adaptiveAvgPool2d'>>
 
 /**
  * Tells whether the output is one pixel: then it is a mean over all of them, to which tiles add.

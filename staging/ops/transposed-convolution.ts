@@ -1,9 +1,9 @@
-import { transposedWindowOf } from '../../dsl/internal'
+import { toTransposedWindow } from '../../dsl/internal'
 import { imageAccess } from '../graph/access'
 import { layoutCode, type Layout } from '../kernels/layout'
 import { scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
 import { freshTile, inLayout, reorderTile } from '../lowering/scope/copies'
@@ -12,7 +12,7 @@ import type { TileScope } from '../lowering/scope/scope'
 import { requireParameters } from './convolution'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 
-type TransposedStep = Step<NodeFor<'convTranspose2d'>>
+type TransposedStep = OpStep<NodeFor<'convTranspose2d'>>
 
 /**
  * Convolutions read some layouts, as an image's, that they do not write: a transposed one's input
@@ -30,14 +30,14 @@ const fields = (scope: TileScope, step: TransposedStep, weightLayout: Layout) =>
     destinationLayout: layoutCode(inputLayout(scope, step)),
     weightLayout: layoutCode(weightLayout),
     algorithm: 0,
-    ...windowFields(transposedWindowOf(node.args), { source: destination, destination: source, rows, columns })
+    ...windowFields(toTransposedWindow(node.args), { source: destination, destination: source, rows, columns })
   }
 }
 
 /** The transpose of a convolution: each input pixel adds to a window of outputs. */
 export const convTranspose2d: OpLowering<'convTranspose2d'> = {
   access: (args) => {
-    const { kernel, stride, dilation, padding } = transposedWindowOf(args)
+    const { kernel, stride, dilation, padding } = toTransposedWindow(args)
     return imageAccess((index) => ({
       kind: 'transposedWindow',
       apart: dilation[index] * (kernel[index] - 1) + 1 < stride[index],
@@ -48,14 +48,14 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     }))
   },
   parameters: (args, inChannels) =>
-    weightAndBias([inChannels, args.out / (args.groups ?? 1), ...transposedWindowOf(args).kernel], args.out, args.bias),
+    weightAndBias([inChannels, args.out / (args.groups ?? 1), ...toTransposedWindow(args).kernel], args.out, args.bias),
   multiplyAdds: ({ input, args }) => {
-    const { kernel, stride } = transposedWindowOf(args)
+    const { kernel, stride } = toTransposedWindow(args)
     return ((input[1] / (args.groups ?? 1)) * kernel[0] * kernel[1]) / (stride[0] * stride[1])
   },
   /** Those of the convolution from its output to its input. */
   weightForms: (device, { args, input, output }) => {
-    const { kernel, stride, dilation, padding } = transposedWindowOf(args)
+    const { kernel, stride, dilation, padding } = toTransposedWindow(args)
     const [vertical, horizontal] = padding
     const sides = { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
     const [inChannels, outChannels, groups] = [output[1], input[1], args.groups ?? 1]

@@ -1,5 +1,5 @@
 import { reductionAccess } from '../graph/access'
-import type { Step } from '../lowering/scope/op-step'
+import type { OpStep } from '../lowering/scope/op-step'
 import { exchangeOperand } from '../lowering/ir/builder'
 import { inExchange } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
@@ -7,7 +7,7 @@ import { lossFunctions } from '../pointwise/loss-functions'
 import { rowWeightsAt } from './losses'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
-const readOf = (scope: TileScope, { source, node, sourceRegion }: Step<NodeFor<'valueLoss'>>) => {
+const readOperands = (scope: TileScope, { source, node, sourceRegion }: OpStep<NodeFor<'valueLoss'>>) => {
   const { stepIo, parameterBytes } = scope
   const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
   const normaliser = exchangeOperand(stepIo.normaliser)
@@ -23,7 +23,7 @@ export const valueLoss: OpLowering<'valueLoss'> = {
   inPlace: false,
   outputLayout: plainLayout,
   forward: (scope, step) => {
-    const { fields, operands } = readOf(scope, step)
+    const { fields, operands } = readOperands(scope, step)
     const { forward } = lossFunctions(step.node.args.loss, step.node.input[1])
     scope.builder.launch<'valueLossForward'>(
       { kind: 'valueLossForward', ...fields, expression: forward },
@@ -31,7 +31,7 @@ export const valueLoss: OpLowering<'valueLoss'> = {
     )
   },
   backward: (scope, step, { source }) => {
-    const { fields, operands } = readOf(scope, step)
+    const { fields, operands } = readOperands(scope, step)
     const { backward } = lossFunctions(step.node.args.loss, step.node.input[1])
     scope.builder.launch<'valueLossBackward'>(
       { kind: 'valueLossBackward', ...fields, expression: backward },

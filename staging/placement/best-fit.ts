@@ -1,5 +1,5 @@
 import { createHeap, replay } from './online'
-import { type Allocator, alignUp, placementOf } from './placement'
+import { type Allocator, alignUp, makePlacement } from './placement'
 
 /**
  * Online, as frameworks do: each buffer in program order into the smallest hole that holds it, else
@@ -13,5 +13,5 @@ export const bestFit: Allocator = (lifetimes, { alignment }) => {
     allocate: (index) => void (offsets[index] = heap.allocate(bytesOf(index))),
     free: (index) => heap.free(offsets[index]!, bytesOf(index))
   })
-  return placementOf(lifetimes, offsets, alignment)
+  return makePlacement(lifetimes, offsets, alignment)
 }

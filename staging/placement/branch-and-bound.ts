@@ -71,7 +71,7 @@ interface Search {
  */
 const maxEntries = 2 ** 26
 
-const grown = <A extends Int32Array | Float64Array>(array: A, wanted: number): A => {
+const grow = <A extends Int32Array | Float64Array>(array: A, wanted: number): A => {
   if (wanted <= array.length) return array
   const larger = new (array.constructor as new (length: number) => A)(Math.max(wanted, 2 * array.length))
   larger.set(array)
@@ -108,9 +108,9 @@ const choose = (search: Search, frame: Frame, buffer: number): boolean => {
   const { buffers, offsets, load } = search
   const { from, to, bytes } = buffers
   const { start: first, end: last } = frame
-  const entries = (search.entries = grown(search.entries, 3 * last - 2 * first))
-  const raised = (search.raised = grown(search.raised, search.raises + last - first))
-  const before = (search.before = grown(search.before, search.raises + last - first))
+  const entries = (search.entries = grow(search.entries, 3 * last - 2 * first))
+  const raised = (search.raised = grow(search.raised, search.raises + last - first))
+  const before = (search.before = grow(search.before, search.raises + last - first))
   const [a, z, offset] = [from[buffer]!, to[buffer]!, offsets[buffer]!]
   const top = offset + bytes[buffer]!
   frame.chosen = buffer

@@ -1,4 +1,4 @@
-import { type Allocator, type Lifetime, type Placement, alignUp, placementOf } from './placement'
+import { type Allocator, type Lifetime, type Placement, alignUp, makePlacement } from './placement'
 
 /**
  * Offline placement around what has an offset: of the rest the largest first, each at the lowest
@@ -13,7 +13,7 @@ export const firstFitAround = (lifetimes: readonly Lifetime[], fixed: ReadonlyMa
     offsets[index] = placed.lowestGap(lifetimes[index]!, 0)
     placed.insert(lifetimes[index]!, offsets[index]!)
   }
-  return placementOf(lifetimes, offsets, alignment)
+  return makePlacement(lifetimes, offsets, alignment)
 }
 
 /**
@@ -38,7 +38,7 @@ export const firstFit: Allocator = (lifetimes, { alignment }) => {
     offsets[index] = placed.lowestGap(wanted, floor)
     placed.insert(wanted, offsets[index]!)
   }
-  return placementOf(lifetimes, offsets, alignment)
+  return makePlacement(lifetimes, offsets, alignment)
 }
 
 /**

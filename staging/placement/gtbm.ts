@@ -1,5 +1,5 @@
 import { createHeap, replay } from './online'
-import { type Allocator, type Lifetime, alignUp, maxLive, placementOf } from './placement'
+import { type Allocator, type Lifetime, alignUp, maxLive, makePlacement } from './placement'
 
 /** The groups of a buffer by how soon its bytes can serve another (Yang 2020). */
 type Mobility = 'movable' | 'temporary' | 'reclaimed'
@@ -55,5 +55,5 @@ export const gtbm: Allocator = (lifetimes, { alignment }) => {
     reclaimed: (index) => main + places[index]!
   }
   const offsets = lifetimes.map((_, index) => offsetIn[groups[index]!](index))
-  return placementOf(lifetimes, offsets, alignment)
+  return makePlacement(lifetimes, offsets, alignment)
 }

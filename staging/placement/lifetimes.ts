@@ -20,7 +20,7 @@ interface Loop {
 }
 
 /** Buffers that an instruction outside of loops touches on one side of the link. */
-export const touchedBy = (
+export const listTouchedBuffers = (
   instruction: Exclude<UnplacedInstruction, { readonly kind: 'loop' }>,
   side: 'device' | 'host'
 ): readonly Buffer[] => {
@@ -70,7 +70,7 @@ export const computeLifetimes = (
       } else {
         if (instruction.kind === 'launch' && side === 'device') {
           for (const operand of instruction.operands) if (operand.space === 'arena') touch(operand.buffer, around)
-        } else for (const buffer of touchedBy(instruction, side)) touch(buffer, around)
+        } else for (const buffer of listTouchedBuffers(instruction, side)) touch(buffer, around)
         time++
       }
     }

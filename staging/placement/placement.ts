@@ -71,7 +71,7 @@ export const maxLive = (lifetimes: readonly Lifetime[], granule = alignment): { 
 }
 
 /** Offsets as a placement; one that needs no more than what is live at once is optimal. */
-export const placementOf = (lifetimes: readonly Lifetime[], offsets: readonly number[], granule: number): Placement => {
+export const makePlacement = (lifetimes: readonly Lifetime[], offsets: readonly number[], granule: number): Placement => {
   const peakBytes = lifetimes.reduce((peak, { bytes }, index) => Math.max(peak, offsets[index]! + bytes), 0)
   return { offsets, peakBytes, optimal: peakBytes <= maxLive(lifetimes, granule).bytes }
 }

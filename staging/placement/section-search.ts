@@ -24,7 +24,7 @@ interface Frame {
 }
 
 interface SearchOptions {
-  /** Of each buffer; the higher is tried first. */
+  /** The preference of each buffer; the higher is tried first. */
   readonly preference: Float64Array
   /** The power of its failures by which a section is decided sooner. */
   readonly sharpness: number

@@ -1,6 +1,6 @@
 import { type SearchResult, branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround } from './first-fit'
-import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, placementOf } from './placement'
+import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, makePlacement } from './placement'
 import { searchWithRestarts, stepsOfSectionStep } from './restarts'
 import type { SectionedBuffers } from './section-load'
 
@@ -40,7 +40,7 @@ const restartShare = 7 / 8
 const maxBuffersOfRestarts = 4096
 
 /** Buffers in sections between births and deaths. */
-const soughtOf = (lifetimes: readonly Lifetime[], indices: readonly number[], alignment: number) => {
+const makeSearchBuffers = (lifetimes: readonly Lifetime[], indices: readonly number[], alignment: number) => {
   const times = [...new Set(indices.flatMap((index) => [lifetimes[index]!.from, lifetimes[index]!.to]))].sort((a, b) => a - b)
   const sectionAt = new Map(times.map((time, section) => [time, section]))
   const load = new Float64Array(times.length)
@@ -124,7 +124,7 @@ const smallShare = 1 / 1024
 
 /** Some buffers alone in as much as they need at once; no offsets where that is not found. */
 const placeLarge = (lifetimes: readonly Lifetime[], indices: readonly number[], alignment: number, stepLimit: number): Attempt => {
-  const { sought, sections } = soughtOf(lifetimes, indices, alignment)
+  const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
   const { bytes } = maxLive(
     indices.map((index) => lifetimes[index]!),
     alignment
@@ -164,7 +164,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     floor += alignUp(lifetime.bytes, alignment)
   })
   const indices = lifetimes.flatMap((lifetime, index) => (throughout(lifetime) || lifetime.bytes === 0 ? [] : [index]))
-  const { sought, sections } = soughtOf(lifetimes, indices, alignment)
+  const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
   const attempt = createAttempts(sought, sections)
 
   let best: Placement = simple
@@ -175,7 +175,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     steps += tried.steps
     if (verdict === 'found') {
       const all = base.map((offset, index) => (offsets.has(index) ? floor + offsets.get(index)! : offset))
-      best = placementOf(lifetimes, all, alignment)
+      best = makePlacement(lifetimes, all, alignment)
       return
     }
     missed = target

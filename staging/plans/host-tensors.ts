@@ -19,7 +19,7 @@ export const validateRematerialize = (graph: Graph, segments: readonly Segment[]
 }
 
 /** The tensors that a segment leaves on the host. */
-export const hostTensorsOf = ({ hostTensors = [] }: Segment): readonly number[] => hostTensors.map((position) => position + 1)
+export const listHostTensors = ({ hostTensors = [] }: Segment): readonly number[] => hostTensors.map((position) => position + 1)
 
 /** The tensors at a segment's ends that are `onHost`. */
 export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>): readonly number[] => {
@@ -32,7 +32,7 @@ export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>
  * which it runs.
  */
 export const validatePrefetch = (graph: Graph, segments: readonly Segment[], segment: Segment): string | undefined =>
-  segment.prefetch !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(hostTensorsOf))).length > 0
+  segment.prefetch !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(listHostTensors))).length > 0
     ? undefined
     : 'prefetch: this segment reads neither images nor, in bands of rows, the host; leave it out'
 

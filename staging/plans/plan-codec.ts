@@ -9,7 +9,7 @@ import { objectiveBeginnings } from '../graph/objective-text'
 import { renameEarlierFields } from './earlier-names'
 
 /** What `accepts` lets through; `expected` says it in words. */
-const accepted = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
+const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
   new t.Type<A>(
     expected,
     (value): value is A => accepts(value),
@@ -17,15 +17,15 @@ const accepted = <A>(expected: string, accepts: (value: unknown) => boolean): t.
     t.identity
   )
 const oneOf = <A extends string>(names: readonly A[]): t.Type<A> =>
-  accepted(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
+  predicateCodec(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
 
-const count = accepted<number>('a whole number from 0 upwards', isCount)
-const figure = accepted<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
+const count = predicateCodec<number>('a whole number from 0 upwards', isCount)
+const figure = predicateCodec<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
 /** Below 0 where tiles leave out what nothing reads. */
-const share = accepted<number>('a number above -1', (value) => Number.isFinite(value) && Number(value) > -1)
-const bytes = accepted<number | null>('a whole number of bytes or null', (value) => value === null || isCount(value))
-const flag = accepted<boolean>('true or false', t.boolean.is)
+const share = predicateCodec<number>('a number above -1', (value) => Number.isFinite(value) && Number(value) > -1)
+const bytes = predicateCodec<number | null>('a whole number of bytes or null', (value) => value === null || isCount(value))
+const flag = predicateCodec<boolean>('true or false', t.boolean.is)
 const names = t.readonlyArray(t.string)
 
 /** C too, so that asking for it is refused by name. */
@@ -45,7 +45,7 @@ const segment = strictObject<PlanFileSegment>(
     checkpoint: t.string,
     grid,
     recompute: flag,
-    reorder: accepted("'once' or 'each-tile'", (value) => value === 'once' || value === 'each-tile')
+    reorder: predicateCodec("'once' or 'each-tile'", (value) => value === 'once' || value === 'each-tile')
   },
   { winograd: names, workspace: count, prefetch: t.literal(true), hostTensors: names, rematerialize: t.literal(true) }
 )
@@ -94,7 +94,7 @@ const plan = strictObject<PlanFile>(
     order: t.readonlyArray(t.number),
     strategy: oneOf(planStrategies),
     device,
-    objective: accepted(
+    objective: predicateCodec(
       `one that begins with ${objectiveBeginnings.join(', ')}`,
       (value) => typeof value === 'string' && objectiveBeginnings.some((beginning) => `${value},`.startsWith(`${beginning},`))
     ),

@@ -25,7 +25,7 @@ export const swapScheduleTexts = (graph: Graph, order: Order, swapSchedule: Swap
   })
 }
 
-/** The other way round, of names that are known to be right. */
+/** Parses the swap schedule of a plan file, of names that are known to be right. */
 export const parseSwapSchedule = (graph: Graph, order: Order, swapSchedule: readonly PlanSwapInterval[]): SwapSchedule => {
   const timepoints = timepointTexts(inOrder(graph, order))
   return swapSchedule.map(({ tensor, swapOut, freed, swapIn }) => {

@@ -20,7 +20,7 @@ const folded: { readonly [O in Operation]?: (a: number, b: number) => number } =
 }
 
 /** Returns only the steps that the last one needs, in the same order. */
-const needed = (steps: readonly Step[], result: number): Expression => {
+const dropUnneeded = (steps: readonly Step[], result: number): Expression => {
   const wanted = new Set([result])
   for (let place = result; place >= 0; place--)
     if (wanted.has(place) && steps[place]![0] !== 'constant') steps[place]!.slice(1).forEach((operand) => wanted.add(operand as number))
@@ -77,5 +77,5 @@ export const createExpressionBuilder = (): ExpressionBuilder => {
     if (operation === 'where' && b === c) return b!
     return (a === undefined ? undefined : simpler(operation, a, b ?? a)) ?? append(operation, ...operands)
   }
-  return { constant, step, expression: (result) => needed(steps, result) }
+  return { constant, step, expression: (result) => dropUnneeded(steps, result) }
 }

@@ -10,7 +10,7 @@ const twoOverRootOfPi = 2 / Math.sqrt(Math.PI)
  * The derivative of one step: `a` and `b` are its operands, da, db, dc their derivatives, and y its
  * own value.
  */
-const derivativeOf = (
+const differentiateStep = (
   { step, constant }: ExpressionBuilder,
   operation: Expression[number][0],
   [a, b]: readonly number[],
@@ -92,7 +92,7 @@ export const gradientBy = (expression: Expression, variable: Variable): Expressi
     derivatives.push(
       operation === variable
         ? builder.constant(1)
-        : derivativeOf(
+        : differentiateStep(
             builder,
             operation,
             taken,

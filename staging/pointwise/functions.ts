@@ -44,7 +44,7 @@ export const validateFunction = (args: PointwiseArguments): string | undefined =
 }
 
 /** Returns the expressions of a function that is valid, and of its derivatives. */
-export const functionsOf = (args: Function): PointwiseFunctions => {
+export const getPointwiseFunctions = (args: Function): PointwiseFunctions => {
   const valid = (wanted: Wanted): readonly number[] => {
     const code = encodeFunction(args, wanted)
     if (code === undefined) throw new Error('an expression needs more registers than devices have')

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { constant, expressionOf, familyOf, leaf, parseLoss, where, type LossName, type LossTerm, type Value } from '../../dsl'
+import { constant, toExpression, getLossFamily, leaf, parseLoss, where, type LossName, type LossTerm, type Value } from '../../dsl'
 import { gradientBy } from './differentiate'
 import { encodeExpression } from './encode'
 
@@ -12,7 +12,7 @@ export interface Overlap {
   readonly weight: number
 }
 
-/** What devices run of a loss. */
+/** The expressions of a loss that devices run. */
 export interface LossFunctions {
   /** Whether its `input` is the logarithm of the softmax over channels; else the score itself. */
   readonly softmax: boolean
@@ -61,10 +61,10 @@ const losses: {
 }
 
 /** Dice is the Tversky index of 1/2 and 1/2, of which all is halved. */
-const overlapOf = ({ name, weight, options: { alpha, beta, smooth } }: LossTerm): Overlap =>
+const toOverlap = ({ name, weight, options: { alpha, beta, smooth } }: LossTerm): Overlap =>
   name === 'dice' ? { alpha: 0.5, beta: 0.5, smooth: smooth! / 2, weight } : { alpha: alpha!, beta: beta!, smooth: smooth!, weight }
 
-const encoded = (expression: ReturnType<typeof expressionOf>): readonly number[] => {
+const encode = (expression: ReturnType<typeof toExpression>): readonly number[] => {
   const code = encodeExpression(expression)
   if (code === undefined) throw new Error('a loss needs more registers than devices have')
   return code
@@ -88,14 +88,14 @@ export const lossFunctions = (formula: string, channels: number): LossFunctions 
     const value = losses[name]?.(input, target, options, channels)
     return value === undefined ? before : before.add(value.mul(weight))
   }, constant(0))
-  const expression = expressionOf(sum)
-  const families = terms.map(familyOf)
-  const overlap = terms.find((term) => familyOf(term) === 'overlap')
+  const expression = toExpression(sum)
+  const families = terms.map(getLossFamily)
+  const overlap = terms.find((term) => getLossFamily(term) === 'overlap')
   const made: LossFunctions = {
     softmax: families.includes('classes') || (families.every((family) => family === 'overlap') && channels > 1),
-    forward: encoded(expression),
-    backward: encoded(gradientBy(expression, 'input')),
-    overlap: overlap && overlapOf(overlap)
+    forward: encode(expression),
+    backward: encode(gradientBy(expression, 'input')),
+    overlap: overlap && toOverlap(overlap)
   }
   known.set(key, made)
   return made

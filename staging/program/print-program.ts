@@ -1,4 +1,4 @@
-import { kernelTable, rowOf, type Kernel } from '../kernels/kernels'
+import { kernelTable, getKernelRow, type Kernel } from '../kernels/kernels'
 import type { FieldType } from '../kernels/kernel-fields'
 import { layouts } from '../kernels/layout'
 import { sectionNames, tileAxes, type Address, type Instruction, type Offset, type Program, type Section } from './program'
@@ -37,7 +37,7 @@ const fieldText = (type: FieldType, field: string, value: number | readonly numb
 /** A kernel's kind and its fields, by their names. */
 const kernelText = (kernel: Kernel): string => {
   const { kind, ...fields } = kernel
-  return [kind, ...Object.entries(fields).map(([field, value]) => fieldText(rowOf(kind).fields[field]!, field, value))].join(' ')
+  return [kind, ...Object.entries(fields).map(([field, value]) => fieldText(getKernelRow(kind).fields[field]!, field, value))].join(' ')
 }
 
 const launchText = (program: Program, launch: Extract<Instruction, { readonly kind: 'launch' }>): readonly string[] => {

@@ -52,6 +52,8 @@ export interface ProgramBuffer {
   readonly kind: BufferKind
   /** Whose tensor or parameter it is; absent for what is of all layers, or of none. */
   readonly layer?: string
-  /** Of a tensor between segments whose rows are shared among ranks. */
+  /**
+   * The rows that this rank has of a tensor between segments; absent where no ranks share its rows.
+   */
   readonly share?: RowShare
 }

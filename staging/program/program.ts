@@ -26,7 +26,9 @@ import type { ProgramBuffer, RowShare } from './program-buffer'
  * An `allToAll` runs on the engine `network`: `bytes` from sent + j * sendStride go to rank j, and
  * as many come from it to received + j * receiveStride, for each of the `ranks`, this one included.
  * With a sendStride of 0 all ranks get the same: an all-gather. All ranks run the same Program, so
- * whatever one sends in its n-th, the others receive in theirs.
+ * whatever one sends in its n-th, the others receive in theirs. Of fewer ranks than there are, it
+ * is among groups of as many, one after the other, and counts them from 0 in each: those that share
+ * the rows of an image, where other groups run other micro-batches.
  *
  * An `exchange` too, with those ranks that it names, each once on either side: what one sends to
  * another in its n-th, that one receives in its own.
@@ -67,7 +69,7 @@ export const engines = ['compute', 'to-device', 'to-host', 'network'] as const
 export type Engine = (typeof engines)[number]
 
 /** The engines of a Program: `network` is of those that ranks share. */
-export const enginesOf = ({ reduce }: Pick<Program, 'reduce'>): readonly Engine[] =>
+export const programEngines = ({ reduce }: Pick<Program, 'reduce'>): readonly Engine[] =>
   reduce === undefined ? engines.filter((engine) => engine !== 'network') : engines
 
 /** The byte at base + strides . tile index. */
@@ -167,6 +169,8 @@ export interface ProgramShard {
   readonly count: number
   /** Which of them, from 0. */
   readonly index: number
+  /** Groups of as many processes, each of which runs micro-batches of its own by these Programs. */
+  readonly groups: number
   /** What it compares of the target; absent where it compares all, as every rank does. */
   readonly target?: RowShare
   /** Parameters whose gradients every rank computes whole: the first rank's are taken. */

@@ -5,10 +5,18 @@ import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
 import { depthFirst } from '../graph/order'
 import { workspacesWithin } from './free-workspace'
-import { freeWhenNeeded, occupancy, targets, withSchedules, withSwapIntervals, type Schedule, type StageInterval } from './swap-intervals'
+import {
+  freeWhenNeeded,
+  occupancy,
+  targets,
+  withSchedules,
+  withSwapIntervals,
+  type LazySwapSchedule,
+  type StageInterval
+} from './swap-intervals'
 import { wholeGraph } from './plain'
-import type { PlanEstimate, Search, Segmentation, Strategy } from './strategy'
-import { layerOf } from './vdnn'
+import type { ScheduledSegmentation, Search, Segmentation, Strategy } from './strategy'
+import { findStageLayer } from './vdnn'
 
 /**
  * Yang 2020's Algorithm 2: while a layer runs backward, what the layers after it miss is swapped
@@ -17,7 +25,7 @@ import { layerOf } from './vdnn'
  * section 3.2.2 keeps what is fetched near.)
  */
 const fetchedUpTo = (graph: Graph, timeline: Timeline): readonly number[] => {
-  const isConvolution = (stage: number): boolean => isConvolutionOp(layerOf(graph, timeline, stage).op)
+  const isConvolution = (stage: number): boolean => isConvolutionOp(findStageLayer(graph, timeline, stage).op)
   return timeline.stages.map((_, stage) => {
     let [convolutions, last] = [isConvolution(stage) ? 1 : 0, stage]
     for (let next = stage + 1; next < timeline.stages.length; next++) {
@@ -40,16 +48,16 @@ const reclaimed: readonly Op[] = ['linear', 'dropout', 'softmaxCrossEntropy', 'p
 export const dymemSwapIntervals = (graph: Graph, timeline: Timeline, target: number): readonly StageInterval[] => {
   const upTo = fetchedUpTo(graph, timeline)
   const open = timeline.tensors
-    .filter(({ forward, backward }) => forward + 1 < backward && !reclaimed.includes(layerOf(graph, timeline, forward).op))
+    .filter(({ forward, backward }) => forward + 1 < backward && !reclaimed.includes(findStageLayer(graph, timeline, forward).op))
     .map((tensor) => {
-      const started = upTo.findIndex((last, stage) => stage >= timeline.turn && last >= tensor.backward)
+      const started = upTo.findIndex((last, stage) => stage >= timeline.backwardStart && last >= tensor.backward)
       return { tensor, swapOut: Math.max(tensor.written + 1, tensor.forward), swapIn: Math.max(started, tensor.forward + 1) }
     })
   const needed = new Map(freeWhenNeeded(timeline, open, target).map(({ tensor, freed }) => [tensor, freed]))
-  return open.flatMap((stay): readonly StageInterval[] => {
-    const freed = Math.min(needed.get(stay.tensor) ?? timeline.turn, timeline.turn)
+  return open.flatMap((interval): readonly StageInterval[] => {
+    const freed = Math.min(needed.get(interval.tensor) ?? timeline.backwardStart, timeline.backwardStart)
     // What is fetched as soon as backward begins does not go before.
-    return freed < stay.swapIn ? [{ ...stay, freed }] : []
+    return freed < interval.swapIn ? [{ ...interval, freed }] : []
   })
 }
 
@@ -57,7 +65,7 @@ const targetCount = 48
 
 const schedulesWithin =
   (graph: Graph, bytes: readonly number[]) =>
-  (seen: Timeline): readonly Schedule[] =>
+  (seen: Timeline): readonly LazySwapSchedule[] =>
     bytes.map((target) => () => dymemSwapIntervals(graph, seen, target))
 
 /** The layer's least of what is free where it runs, forward and backward. */
@@ -74,7 +82,7 @@ const minFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): 
  * Section 4.2: what layers need comes first, and each convolution's workspace grows by what is free
  * then. What is still in flight takes none of that, for a layer waits where its bytes are needed.
  */
-const withFreeWorkspace = (search: Search): readonly PlanEstimate[] => {
+const withFreeWorkspace = (search: Search): readonly ScheduledSegmentation[] => {
   const { graph, device, timeline } = search
   const [none, most] = [0, unlimitedBytes].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))
   const segmentsWithin = workspacesWithin(graph, device)
@@ -88,7 +96,7 @@ const withFreeWorkspace = (search: Search): readonly PlanEstimate[] => {
     found.set(key, same)
     same.bytes.push(target)
   }
-  return [...found.values()].flatMap(({ segments, bytes }) => withSchedules(search, segments, schedulesWithin(graph, bytes)))
+  return [...found.values()].map(({ segments, bytes }) => withSchedules(search, segments, schedulesWithin(graph, bytes)))
 }
 
 /** Besides, one limit for all layers, which takes no boundaries between segments. */
@@ -98,10 +106,10 @@ export const dymem: Strategy = {
   kind: 'swapping',
   groups: (search) => {
     const { graph, device } = search
-    const estimates = lazy(() => {
+    const scheduled = lazy(() => {
       const whole = withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesWithin(graph, targets(seen, targetCount))(seen))
       return device.algorithms === undefined ? whole : [...withFreeWorkspace(search), ...whole]
     })
-    return [{ target: undefined, estimates }]
+    return [{ target: undefined, scheduled }]
   }
 }

@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain'
-import { dynprog as offloadSet } from '../chain/dynprog'
+import { dynprogOffload as offloadSet } from '../chain/dynprog'
 import { leastBytes, peakBytes } from '../chain/memory'
 import { stageSpans } from '../chain/stage-spans'
 import type { DeviceModel } from '../devices/device-model'
@@ -27,7 +27,7 @@ const sum = (values: readonly number[]): number => values.reduce((all, value) =>
  * that lives during an operation beside parameters and activations is ex_F, or ex_B, gradients too.
  */
 export const stepChain = (timeline: Timeline, spans: readonly Span[], link: DeviceModel['linkBytesPerSecond']): StepChain => {
-  const { stages, tensors, turn, persistentBytes } = timeline
+  const { stages, tensors, backwardStart, persistentBytes } = timeline
   const nodes = spans.at(-1)!.to
   const spanOf = stages.map(({ timepoint }) =>
     spans.findIndex(({ to }) => (timepoint < nodes ? timepoint : 2 * nodes - 1 - timepoint) < to)
@@ -38,7 +38,7 @@ export const stepChain = (timeline: Timeline, spans: readonly Span[], link: Devi
 
   const live = occupancy(timeline, [])
   const operation = (i: number, isForward: boolean) => {
-    const its = [...stages.keys()].filter((stage) => spanOf[stage] === i && stage < turn === isForward)
+    const its = [...stages.keys()].filter((stage) => spanOf[stage] === i && stage < backwardStart === isForward)
     const kept = persistentBytes + sum(sizes.slice(0, i + 2))
     return {
       milliseconds: sum(its.map((stage) => stages[stage]!.nanoseconds)) / 1e6,

@@ -1,7 +1,7 @@
 import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph/graph'
-import { loweringOf } from '../ops'
+import { getNodeLowering } from '../ops'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
 import { accumulatesStatistics } from '../graph/statistics'
 import { liveTensors } from '../graph/boundary-tensors'
@@ -76,7 +76,7 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
   const node = graph.nodes[position]!
   const { op, input, access } = node
   if (sumsPixels(graph, position - 1)) return false
-  const { inPlace, saves } = loweringOf(node)
+  const { inPlace, saves } = getNodeLowering(node)
   if (inPlace && saves.input === undefined) return true
   if (graph.nodes.length <= shortGraph) return false
   const flat = input[2] * input[3] === 1

@@ -4,7 +4,7 @@ import type { Graph } from '../graph/graph'
 import type { ConvolutionKernel } from '../kernels/kernels'
 import { segmentScratch } from '../lowering/cost/segment-times'
 import type { StepGraph } from '../graph/step-graph'
-import { loweringOf } from '../ops'
+import { getNodeLowering } from '../ops'
 import type { Segment } from '../plans/plan'
 import { untiled } from '../graph/span'
 import { liveTensors } from '../graph/boundary-tensors'
@@ -18,7 +18,7 @@ type Levels = readonly number[]
  * Of each convolution's kernels, forward and backward, whose algorithms the device lists with the
  * fastest first.
  */
-const levelsOf = (graph: StepGraph, device: DeviceModel): ((position: number) => Levels) => {
+const makeLevels = (graph: StepGraph, device: DeviceModel): ((position: number) => Levels) => {
   let levels = new Set<number>()
   const algorithms = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const listed = device.algorithms?.(kernel) ?? []
@@ -42,7 +42,7 @@ const isFree = (graph: Graph, position: number): boolean =>
   liveTensors(graph, position).every((tensor) => {
     const [reader, ...others] = graph.readers[tensor]!
     const node = graph.nodes[reader!]!
-    return others.length > 0 || node.inputs[0] !== tensor || !loweringOf(node).inPlace
+    return others.length > 0 || node.inputs[0] !== tensor || !getNodeLowering(node).inPlace
   })
 
 /** Convolutions that share a segment in any case. */
@@ -52,8 +52,8 @@ interface Group {
   readonly levels: Levels
 }
 
-const groupsOf = (graph: StepGraph, device: DeviceModel): readonly Group[] => {
-  const levelsAt = levelsOf(graph, device)
+const makeGroups = (graph: StepGraph, device: DeviceModel): readonly Group[] => {
+  const levelsAt = makeLevels(graph, device)
   return graph.nodes.reduce<readonly Group[]>((groups, { op }, position) => {
     if (!isConvolutionOp(op)) return groups
     const levels = levelsAt(position)
@@ -72,7 +72,7 @@ const within = (levels: Levels, bytes: number): number => levels.find((level) =>
  * Segments add next to nothing to that.
  */
 export const workspacesWithin = (graph: StepGraph, device: DeviceModel): ((free: (position: number) => number) => Segmentation) => {
-  const groups = groupsOf(graph, device)
+  const groups = makeGroups(graph, device)
   return (free) => {
     const [whole] = wholeGraph(graph)
     const segments: Segment[] = []

@@ -1,5 +1,5 @@
 import type { Timeline } from '../lowering/cost/timeline'
-import { noWait, occupancy, targets, type Schedule, type StageInterval } from './swap-intervals'
+import { noWait, occupancy, targets, type LazySwapSchedule, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -21,7 +21,7 @@ export const greedySwapIntervals = (timeline: Timeline, target: number): readonl
 export const targetCount = 48
 
 /** GREEDY's schedules (Beaumont 2020, section 4.2), one for each of some target peaks. */
-export const greedySchedules = (seen: Timeline): readonly Schedule[] =>
+export const greedySchedules = (seen: Timeline): readonly LazySwapSchedule[] =>
   targets(seen, targetCount).map((target) => () => greedySwapIntervals(seen, target))
 
 /** GREEDY (Beaumont 2020, section 4.2) for a plain step, whose tensors wait on the host whole. */

@@ -56,7 +56,7 @@ interface Proxy {
  */
 const operationsPerWeight = 64
 
-const proxyOf = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number) => readonly number[]) => {
+const makeProxyEstimator = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number) => readonly number[]) => {
   const channels = nodes.map(({ output }) => output[1])
   const parameters = nodes.map((node) => node.parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0))
   const perOutput = nodes.map((_, index) => 1 + parameters[index]! / channels[index]!)
@@ -97,7 +97,7 @@ export const candidateGrids = (graph: Graph, span: Span, inRows: boolean): reado
     if (!known.has(key)) known.set(key, tileExtents(nodes, axis, count))
     return known.get(key)!
   }
-  const proxies = [...splits, ...tiles].filter((grid) => tileCount(grid) > 1).map(proxyOf(nodes, extentsOf))
+  const proxies = [...splits, ...tiles].filter((grid) => tileCount(grid) > 1).map(makeProxyEstimator(nodes, extentsOf))
   proxies.sort((a, b) => a.operations - b.operations || a.elements - b.elements)
   let smallest = Infinity
   return proxies.flatMap(({ grid, elements }) => {

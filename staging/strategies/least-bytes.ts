@@ -37,7 +37,7 @@ export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): numbe
 /** Bytes of what the backward of a segment without tiles reads of what the segment makes. */
 export interface ReadBytes {
   readonly all: number
-  /** Of that, what nothing after the segment reads. */
+  /** Bytes that nothing after the segment reads. */
   readonly own: number
 }
 

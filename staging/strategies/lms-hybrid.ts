@@ -41,7 +41,7 @@ const recomputable = ({ estimate }: Search, spans: readonly Span[]): readonly Sp
     .map(({ span }) => span)
 
 /** Segments that compute these subgraphs again; what is kept between two of them is one segment. */
-const segmentsOf = (spans: readonly Span[], again: readonly Span[]): Segmentation =>
+const makeSegments = (spans: readonly Span[], again: readonly Span[]): Segmentation =>
   spans.reduce<Segmentation>((list, span) => {
     const recompute = again.includes(span)
     const before = list[list.length - 1]
@@ -62,7 +62,9 @@ const checkpointLists = (search: Search): readonly Segmentation[] =>
     const spans = subgraphs(search.graph, checkpoint)
     const ranked = recomputable(search, spans)
     const count = Math.min(maxLists, ranked.length)
-    return Array.from({ length: count }, (_, index) => segmentsOf(spans, ranked.slice(0, Math.ceil(((index + 1) * ranked.length) / count))))
+    return Array.from({ length: count }, (_, index) =>
+      makeSegments(spans, ranked.slice(0, Math.ceil(((index + 1) * ranked.length) / count)))
+    )
   })
 
 /** Coarser than LMS alone, for there is one search for each list. */
@@ -78,10 +80,10 @@ export const lmsHybrid: Strategy = {
   order: sourceOrder,
   kind: 'swapping',
   groups: (search) => {
-    const estimates = lazy(() => [
+    const scheduled = lazy(() => [
       ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen)),
       ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
     ])
-    return [{ target: undefined, estimates }]
+    return [{ target: undefined, scheduled }]
   }
 }

@@ -1,5 +1,5 @@
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
-import { freeWhenNeeded, peakOf, type UnfreedInterval, type Schedule, type StageInterval } from './swap-intervals'
+import { freeWhenNeeded, peakOccupancy, type UnfreedInterval, type LazySwapSchedule, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -44,7 +44,7 @@ const laterIntervals = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }:
   return intervals
 }
 
-/** A stay of each tensor that the threshold lets go. */
+/** An interval of each tensor that the threshold lets go. */
 const unfreedIntervals = (
   { tensors }: Timeline,
   { swapoutThreshold, swapinAhead }: Omit<LmsParameters, 'swapinGroupby'>
@@ -57,7 +57,7 @@ const unfreedIntervals = (
     })
 
 const freeAtOnce = (unfreed: readonly UnfreedInterval[]): readonly StageInterval[] =>
-  unfreed.map((stay) => ({ ...stay, freed: stay.tensor.forward + 1 }))
+  unfreed.map((interval) => ({ ...interval, freed: interval.tensor.forward + 1 }))
 
 /** TFLMS's swaps: bytes are given up as soon as can be. */
 export const lmsSwapIntervals = (timeline: Timeline, parameters: LmsParameters): readonly StageInterval[] => {
@@ -71,7 +71,7 @@ export const lmsSwapIntervals = (timeline: Timeline, parameters: LmsParameters):
  */
 export const lateSwapIntervals = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
   const unfreed = unfreedIntervals(timeline, parameters)
-  return freeWhenNeeded(timeline, unfreed, peakOf(timeline, freeAtOnce(unfreed)))
+  return freeWhenNeeded(timeline, unfreed, peakOccupancy(timeline, freeAtOnce(unfreed)))
 }
 
 /** Picks at most `count` of some numbers, the smallest first. */
@@ -95,7 +95,7 @@ const closely: Tuning = { maxThresholds: 48, aheadFactor: 1.3 }
  * The automatic tuning of the three parameters, by simulation: thresholds that make a difference,
  * swap-ins ahead, and groups of all that read a tensor, of none, and between.
  */
-export const lmsSchedules = (timeline: Timeline, { maxThresholds, aheadFactor } = closely): readonly Schedule[] => {
+export const lmsSchedules = (timeline: Timeline, { maxThresholds, aheadFactor } = closely): readonly LazySwapSchedule[] => {
   const thresholds = spread(
     timeline.tensors.map(({ written, backward }) => backward - written),
     maxThresholds
@@ -114,7 +114,7 @@ export const lmsSchedules = (timeline: Timeline, { maxThresholds, aheadFactor } 
         const together = grouped(Infinity)
         const late = () => lateSwapIntervals(timeline, { swapoutThreshold, swapinAhead })
         const count = together().length
-        return [together, late, ...groups.map(grouped).filter((stays) => stays().length > count)]
+        return [together, late, ...groups.map(grouped).filter((intervals) => intervals().length > count)]
       })
     )
   ]

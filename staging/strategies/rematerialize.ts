@@ -21,7 +21,7 @@ const groupSizes = [1, 2, 3, 4, 6, 8, 12]
 /** Of what is kept where nothing runs forward again, from much to little. */
 const keptShares = Array.from({ length: 10 }, (_, index) => 0.85 ** (index + 1))
 
-const sumOf = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0)
+const sumAll = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0)
 
 const repeating = (segments: Segmentation, groups: readonly Span[]): Segmentation =>
   segments.map((segment, place): Segment => {
@@ -46,7 +46,7 @@ export const withRematerialization = (
   const kept = segments.map(
     (segment) => outputBytes(segment) + (segment.recompute ? 0 : (estimate(segment, onHost)?.bytes().keptBytes ?? 0))
   )
-  const all = sumOf(kept)
+  const all = sumAll(kept)
   const times = segments.map((segment) => estimate(segment, onHost)?.nanoseconds() ?? Infinity)
   const isValid = ({ from, to }: Span): boolean => {
     const repeated = repeating(segments, [{ from, to }])
@@ -61,7 +61,7 @@ export const withRematerialization = (
   /** None of the groups of a size, the best of them, and so on. */
   const choicesOf = (size: number): readonly Choice[] =>
     groupsOf(size)
-      .map(({ from, to }) => ({ from, to, bytes: sumOf(kept.slice(from, to)), nanoseconds: sumOf(times.slice(from, to)) }))
+      .map(({ from, to }) => ({ from, to, bytes: sumAll(kept.slice(from, to)), nanoseconds: sumAll(times.slice(from, to)) }))
       .sort((a, b) => a.nanoseconds / a.bytes - b.nanoseconds / b.bytes)
       .reduce<readonly Choice[]>(
         (choices, { bytes, nanoseconds, ...span }) => {

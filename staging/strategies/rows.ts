@@ -1,4 +1,4 @@
-import { shardOf } from '../graph/shard'
+import { findShard } from '../graph/shard'
 import { untiled } from '../graph/span'
 import type { Segment } from '../plans/plan'
 import type { Search, Segmentation } from './strategy'
@@ -24,7 +24,7 @@ interface Way {
  */
 export const keptInRows = ({ graph, estimate }: Search): Segmentation => {
   const { nodes } = graph
-  const hasRows = nodes.map((_, position) => shardOf(graph, { from: position, to: position + 1 }) !== undefined)
+  const hasRows = nodes.map((_, position) => findShard(graph, { from: position, to: position + 1 }) !== undefined)
   const ends = (from: number): readonly number[] => {
     if (hasRows[from] !== true) {
       const next = hasRows.indexOf(true, from)
@@ -32,7 +32,7 @@ export const keptInRows = ({ graph, estimate }: Search): Segmentation => {
     }
     const last = Math.min(nodes.length, from + longest)
     const inRows = Array.from({ length: last - from }, (_, index) => from + index + 1)
-    return inRows.filter((to) => to === from + 1 || shardOf(graph, { from, to }) !== undefined)
+    return inRows.filter((to) => to === from + 1 || findShard(graph, { from, to }) !== undefined)
   }
   const ways: (Way | undefined)[] = [{ segments: [], nanoseconds: 0 }]
   for (let from = 0; from < nodes.length; from++) {

@@ -1,3 +1,4 @@
+import { overlapsCopies, type DeviceModel } from '../devices/device-model'
 import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
@@ -6,7 +7,7 @@ import { alignUp } from '../placement/placement'
 import { memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
-import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
+import { noWait, peakOccupancy, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
 import { withRematerialization } from './rematerialize'
 import { fastestWithin } from './sft'
@@ -20,7 +21,7 @@ const segmentTargets = ({ persistentBytes, timeline }: Search, whole: Segmentati
   const seen = timeline(whole)
   const most = Math.max(...seen.stages.map(({ bytes }) => bytes), persistentBytes + 1)
   const rests = Array.from({ length: targetCount }, (_, index) => most / targetRatio ** index)
-  return [...rests.reverse(), Math.max(most, peakOf(seen, []))].map((rest) => persistentBytes + rest)
+  return [...rests.reverse(), Math.max(most, peakOccupancy(seen, []))].map((rest) => persistentBytes + rest)
 }
 
 /** Each target leaves so many times as much beside the persistent tensors as the one before. */
@@ -47,10 +48,11 @@ const streamable = (graph: Graph, sizes: readonly number[], bytes: number): Read
 const scheduleCount = 12
 
 /**
- * How much longer than planned for its segments by themselves, by bands and loads that wait, a step
- * that is fast enough may have been thought to take.
+ * How much longer than planned for its segments by themselves, by loads that wait, and by bands
+ * where they pass beside computing, a step that is fast enough may have been thought to take.
  */
-const marginOf = (onHost: ReadonlySet<number>): number => (onHost.size === 0 ? 1.02 : 1.1)
+const chooseMargin = (device: DeviceModel, onHost: ReadonlySet<number>): number =>
+  onHost.size === 0 || !overlapsCopies(device) ? 1.02 : 1.1
 
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
@@ -77,7 +79,7 @@ export const sftOffload: Strategy = {
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(graph, sizes, maxOnDevice(bytes - search.persistentBytes))
     // One is a part of another: how many they are tells them apart.
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
-    const scheduled = memoize(
+    const scheduledOf = memoize(
       (segments: Segmentation) => JSON.stringify(segments),
       (segments) =>
         withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => () => noWait(seen, seen.tensors, target)))
@@ -91,8 +93,8 @@ export const sftOffload: Strategy = {
         .filter((bytes) => onHost.size === 0 || onHost.size === onHostFor(bytes).size)
         .map((target): PlanGroup => ({
           target,
-          estimates: (slowest) => {
-            const limit = marginOf(onHost) * slowest
+          scheduled: (slowest) => {
+            const limit = chooseMargin(device, onHost) * slowest
             // A smaller target never takes less time.
             if (tried.some((one) => one.target >= target && one.leastNanoseconds >= limit)) return []
             const found = segmentsWithin(target, limit)
@@ -100,7 +102,7 @@ export const sftOffload: Strategy = {
             return found
               .flatMap((segments) => [segments, ...withRematerialization(search, segments, tensorBytes, onHost)])
               .filter((segments) => limit === Infinity || nanosecondsOf(segments) <= limit)
-              .flatMap(scheduled)
+              .map(scheduledOf)
           }
         }))
     })

@@ -18,7 +18,7 @@ export type Variant = Pick<Segment, 'winograd' | 'workspace'>
  */
 export type Variants = (span: Span) => readonly Variant[]
 
-/** What a strategy may ask while it decides. */
+/** The questions that a strategy may ask while it decides. */
 export interface Search {
   readonly order: Order
   /** The graph in that order. */
@@ -40,21 +40,30 @@ export interface PlanEstimate {
   readonly plan: () => Plan
   readonly deviceBytes: number
   readonly hostBytes: number
-  /** Of a step, of one micro-batch where gradients are accumulated. */
+  /** Nanoseconds of a step, of one micro-batch where gradients are accumulated. */
   readonly nanoseconds: () => number
+  /** No more than that, by what is moved alone. */
+  readonly leastNanoseconds: number
   /** A kernel that the device refuses, so that the plan cannot run; undefined if none is. */
   readonly refusedKernel: KernelKind | undefined
 }
 
-/** Plans that are found together. */
+/** A segmentation with what waits on the host by each of some schedules. */
+export interface ScheduledSegmentation {
+  /** None that does with so many bytes on the device takes less; no schedule is made for that. */
+  readonly leastNanoseconds: (deviceBytes: number) => number
+  readonly estimates: () => readonly PlanEstimate[]
+}
+
+/** Segmentations that are found together. */
 export interface PlanGroup {
   /** Bytes of the device that they are made for; undefined where they are for any. */
   readonly target: number | undefined
   /** All of them; beyond `slowest` nanoseconds, of one micro-batch, perhaps none. */
-  readonly estimates: (slowest: number) => readonly PlanEstimate[]
+  readonly scheduled: (slowest: number) => readonly ScheduledSegmentation[]
 }
 
-/** What a strategy finds for numbers of bytes. */
+/** Segmentations that a strategy finds for numbers of bytes. */
 export interface SegmentationSearch {
   /**
    * The segmentations of least time that it believes to fit `target` bytes, the one to prefer

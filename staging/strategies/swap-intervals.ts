@@ -1,11 +1,16 @@
-import type { DeviceModel } from '../devices/device-model'
-import { lazy } from '../memoize'
+import type { DeviceModel, LinkRates } from '../devices/device-model'
+import type { Order } from '../graph/order'
+import { lazy, memoizePerObject } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import type { SwapSchedule } from '../plans/plan'
-import type { PlanEstimate, Search, Segmentation } from './strategy'
+import { leastMovingNanoseconds, leastTransferNanoseconds } from './least-transfers'
+import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 
-/** A tensor's stay on the host; stages of the timeline, each from its beginning on. */
+/**
+ * An interval in which a tensor is on the host, as stages of the timeline, each from its beginning
+ * on.
+ */
 export interface StageInterval {
   readonly tensor: SwappableTensor
   readonly swapOut: number
@@ -13,64 +18,62 @@ export interface StageInterval {
   readonly freed: number
   readonly swapIn: number
   /**
-   * Not the tensor's first stay: since the one before, from `swapOut` on, the host still has it,
-   * and nothing moves there.
+   * Not the tensor's first interval: since the one before, from `swapOut` on, the host still has
+   * it, and nothing moves there.
    */
   readonly again?: true
 }
 
-/** A stay of which it is not yet decided when the bytes are needed. */
+/** An interval of which it is not yet decided when the bytes are needed. */
 export type UnfreedInterval = Omit<StageInterval, 'freed'>
 
 /** In the order in which tensors are made, which is that of swap-outs that start together. */
-const inCreationOrder = ({ tensors }: Timeline, stays: readonly StageInterval[]): readonly StageInterval[] => {
+const inCreationOrder = ({ tensors }: Timeline, intervals: readonly StageInterval[]): readonly StageInterval[] => {
   const places = new Map(tensors.map(({ name }, place) => [name, place]))
-  return [...stays].sort((a, b) => places.get(a.tensor.name)! - places.get(b.tensor.name)! || a.freed - b.freed)
+  return [...intervals].sort((a, b) => places.get(a.tensor.name)! - places.get(b.tensor.name)! || a.freed - b.freed)
 }
 
 /** Stays on the host as a plan writes them, by timepoints. */
-export const createSwapSchedule = (timeline: Timeline, stays: readonly StageInterval[]): SwapSchedule =>
-  inCreationOrder(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn, again }) => {
+export const createSwapSchedule = (timeline: Timeline, intervals: readonly StageInterval[]): SwapSchedule =>
+  inCreationOrder(timeline, intervals).map(({ tensor: { name }, swapOut, freed, swapIn, again }) => {
     const timepoint = (stage: number): number => timeline.stages[stage]!.timepoint
     return { tensor: name, swapOut: timepoint(again === true ? freed : swapOut), freed: timepoint(freed), swapIn: timepoint(swapIn) }
   })
 
-/** From one stage on to before another, so many bytes more. */
-type Hold = (from: number, to: number, bytes: number) => void
-
-/** What lives in each stage: these bytes, and all that is held. */
-const living = (bytes: readonly number[], holdAll: (hold: Hold) => void): number[] => {
-  const change = new Float64Array(bytes.length + 1)
-  holdAll((from, to, held) => {
-    if (from >= to) return
-    change[from]! += held
-    change[to]! -= held
-  })
-  let sum = 0
-  return bytes.map((beside, stage) => beside + (sum += change[stage]!))
+/** From one stage on to before another, so many bytes more, as changes by stage. */
+const hold = (changes: Float64Array, from: number, to: number, bytes: number): void => {
+  if (from >= to) return
+  changes[from]! += bytes
+  changes[to]! -= bytes
 }
 
 /** Bytes on the device in each stage; tensors that are in flight count. */
-export const occupancy = ({ stages, tensors }: Timeline, stays: readonly StageInterval[]): readonly number[] =>
-  living(
-    stages.map(({ bytes }) => bytes),
-    (hold) => {
-      for (const { from, to, bytes } of tensors) hold(from, to + 1, bytes)
-      for (const { tensor, freed, swapIn } of stays) hold(freed, swapIn, -tensor.bytes)
-    }
-  )
+export const occupancy = ({ stages, tensors }: Timeline, intervals: readonly StageInterval[]): readonly number[] => {
+  const changes = new Float64Array(stages.length + 1)
+  for (const { from, to, bytes } of tensors) hold(changes, from, to + 1, bytes)
+  for (const { tensor, freed, swapIn } of intervals) hold(changes, freed, swapIn, -tensor.bytes)
+  let held = 0
+  return stages.map(({ bytes }, stage) => bytes + (held += changes[stage]!))
+}
+
+/** What is on the device where nothing waits on the host. */
+const occupancyOfAll = memoizePerObject(
+  () => 0,
+  (timeline: Timeline) => occupancy(timeline, [])
+)
 
 /** The most bytes on the device in any stage. */
-export const peakOf = (timeline: Timeline, stays: readonly StageInterval[]): number => Math.max(...occupancy(timeline, stays))
+export const peakOccupancy = (timeline: Timeline, intervals: readonly StageInterval[]): number =>
+  Math.max(...occupancy(timeline, intervals))
 
 /** Stays by one of their stages. */
-const byStage = <S extends UnfreedInterval>(stays: readonly S[], stageOf: (stay: S) => number): ((stage: number) => readonly S[]) => {
+const byStage = <S>(intervals: readonly S[], stageOf: (interval: S) => number): ((stage: number) => readonly S[]) => {
   const lists = new Map<number, S[]>()
-  for (const stay of stays) {
-    const stage = stageOf(stay)
+  for (const interval of intervals) {
+    const stage = stageOf(interval)
     const list = lists.get(stage)
-    if (list === undefined) lists.set(stage, [stay])
-    else list.push(stay)
+    if (list === undefined) lists.set(stage, [interval])
+    else list.push(interval)
   }
   return (stage) => lists.get(stage) ?? []
 }
@@ -81,46 +84,50 @@ const byStage = <S extends UnfreedInterval>(stays: readonly S[], stageOf: (stay:
  * bytes are never needed stays where it is.
  */
 export const freeWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterval[], target: number): readonly StageInterval[] => {
-  const live = occupancy(timeline, [])
-  const places = new Map(open.map((stay, place) => [stay, place]))
-  const leaving = byStage(open, ({ tensor, swapOut }) => Math.max(swapOut, tensor.forward + 1))
+  const live = occupancyOfAll(timeline)
+  const leaving = byStage([...open.keys()], (place) => Math.max(open[place]!.swapOut, open[place]!.tensor.forward + 1))
   const back = new Float64Array(live.length + 1)
-  const stays: StageInterval[] = []
-  let inFlight: UnfreedInterval[] = []
+  const intervals: StageInterval[] = []
+  const inFlight = new Uint8Array(open.length)
+  /** No place before this one is in flight. */
+  let oldest = open.length
   let away = 0
   live.forEach((bytes, stage) => {
     away -= back[stage]!
-    const more = leaving(stage)
-    if (more.length > 0)
-      inFlight = [...inFlight.filter(({ swapIn }) => stage < swapIn), ...more].sort((a, b) => places.get(a)! - places.get(b)!)
+    for (const place of leaving(stage)) {
+      inFlight[place] = 1
+      oldest = Math.min(oldest, place)
+    }
     while (bytes - away > target) {
-      const oldest = inFlight.findIndex(({ swapIn }) => stage < swapIn)
-      if (oldest === -1) break
-      const stay = inFlight.splice(oldest, 1)[0]!
-      away += stay.tensor.bytes
-      back[stay.swapIn]! += stay.tensor.bytes
-      stays.push({ ...stay, freed: stage })
+      // What comes back by now is never in flight again.
+      while (oldest < open.length && (inFlight[oldest] === 0 || open[oldest]!.swapIn <= stage)) oldest++
+      if (oldest === open.length) break
+      inFlight[oldest] = 0
+      const interval = open[oldest]!
+      away += interval.tensor.bytes
+      back[interval.swapIn]! += interval.tensor.bytes
+      intervals.push({ ...interval, freed: stage })
     }
   })
-  return stays
+  return intervals
 }
 
 /**
  * The backward half: each swap-in, in the order in which backward reads, starts as early as
  * `target` bytes allow.
  */
-const fetchEarly = (timeline: Timeline, stays: readonly StageInterval[], target: number): readonly StageInterval[] => {
-  const live = [...occupancy(timeline, stays)]
+const fetchEarly = (timeline: Timeline, intervals: readonly StageInterval[], target: number): readonly StageInterval[] => {
+  const live = [...occupancy(timeline, intervals)]
   let earliest = 0
-  return [...stays]
+  return [...intervals]
     .sort((a, b) => a.tensor.backward - b.tensor.backward)
-    .map((stay) => {
-      const { tensor, freed } = stay
-      let swapIn = stay.swapIn
+    .map((interval) => {
+      const { tensor, freed } = interval
+      let swapIn = interval.swapIn
       while (swapIn > Math.max(freed + 1, earliest) && live[swapIn - 1]! + tensor.bytes <= target) swapIn--
-      for (let stage = swapIn; stage < stay.swapIn; stage++) live[stage]! += tensor.bytes
+      for (let stage = swapIn; stage < interval.swapIn; stage++) live[stage]! += tensor.bytes
       earliest = swapIn
-      return { ...stay, swapIn }
+      return { ...interval, swapIn }
     })
 }
 
@@ -137,92 +144,120 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
 
 /**
  * Nanoseconds of a step with its transfers: three engines, each in order, as the simulator has
- * them, stage by stage.
+ * them, stage by stage. What copies take from computing (see DeviceModel) is owed until computing
+ * waits; where a stage waits inside too, a step may take more than this.
  */
-export const estimatedNanoseconds = (
+export const estimateNanoseconds = (
   timeline: Timeline,
-  stays: readonly StageInterval[],
-  { toDevice, toHost }: DeviceModel['linkBytesPerSecond']
+  intervals: readonly StageInterval[],
+  { linkBytesPerSecond: link, copyBytesPerSecond: copies }: Pick<DeviceModel, 'linkBytesPerSecond' | 'copyBytesPerSecond'>
 ): number => {
-  let [compute, out, back] = [0, 0, 0]
+  let [compute, out, back, owed] = [0, 0, 0, 0]
   const left = new Map<StageInterval, number>()
   const arrived = new Map<StageInterval, number>()
-  const inBackward = [...stays].sort(({ tensor: a }, { tensor: b }) => a.backward - b.backward || a.nanosecondsBefore - b.nanosecondsBefore)
-  const moved = stays.filter(({ again }) => again !== true)
+  const inBackward = [...intervals].sort(
+    ({ tensor: a }, { tensor: b }) => a.backward - b.backward || a.nanosecondsBefore - b.nanosecondsBefore
+  )
+  const moved = intervals.filter(({ again }) => again !== true)
   const leaving = byStage(inCreationOrder(timeline, moved), ({ swapOut }) => swapOut)
-  const freed = byStage(moved, (stay) => stay.freed)
+  const freed = byStage(moved, (interval) => interval.freed)
   const entering = byStage(inBackward, ({ swapIn }) => swapIn)
   const wanted = byStage(inBackward, ({ tensor }) => tensor.backward)
-  const transfer = ({ tensor: { movedBytes } }: StageInterval, rate: number): number => Math.round((1e9 * movedBytes) / rate)
+  const nanosecondsAt = ({ tensor: { movedBytes } }: StageInterval, rate: number): number => Math.round((1e9 * movedBytes) / rate)
+  const transfer = (interval: StageInterval, direction: keyof LinkRates): number => {
+    if (copies !== undefined) owed += nanosecondsAt(interval, copies[direction])
+    return nanosecondsAt(interval, link[direction])
+  }
+  const waitFor = (event: number): void => {
+    compute = Math.max(compute + owed, event)
+    owed = 0
+  }
   timeline.stages.forEach(({ nanoseconds, busyNanoseconds }, stage) => {
-    for (const stay of leaving(stage)) left.set(stay, (out = Math.max(out, compute) + transfer(stay, toHost)))
-    for (const stay of freed(stage)) compute = Math.max(compute, left.get(stay)!)
-    for (const stay of entering(stage)) arrived.set(stay, (back = Math.max(back, compute) + transfer(stay, toDevice)))
+    for (const interval of leaving(stage)) left.set(interval, (out = Math.max(out, compute) + transfer(interval, 'toHost')))
+    for (const interval of freed(stage)) waitFor(left.get(interval)!)
+    for (const interval of entering(stage)) arrived.set(interval, (back = Math.max(back, compute) + transfer(interval, 'toDevice')))
     const begin = compute
     let done = 0
-    for (const stay of wanted(stage)) {
-      const { nanosecondsBefore } = stay.tensor
-      compute = Math.max(compute + nanosecondsBefore - done, arrived.get(stay)!)
+    for (const interval of wanted(stage)) {
+      const { nanosecondsBefore } = interval.tensor
+      compute += nanosecondsBefore - done
+      waitFor(arrived.get(interval)!)
       done = nanosecondsBefore
     }
-    compute = Math.max(compute + nanoseconds - done, begin + busyNanoseconds)
+    compute += nanoseconds - done
+    if (busyNanoseconds > nanoseconds) waitFor(begin + busyNanoseconds)
   })
-  return Math.max(compute, out, back)
+  return Math.max(compute + owed, out, back)
 }
 
 /**
  * The most bytes that live at once on the device, and on the host, where a tensor is until it is
  * back, somewhere in its last stage there.
  */
-const liveBytes = ({ stages }: Timeline, stays: readonly StageInterval[]): { readonly device: number; readonly host: number } => {
-  const most = (bytes: readonly number[], holdAll: (stay: StageInterval, hold: Hold) => void): number =>
-    Math.max(...living(bytes, (hold) => stays.forEach((stay) => holdAll(stay, hold))))
-  const device = most(
-    stages.map((stage) => stage.liveBytes),
+const liveBytes = ({ stages }: Timeline, intervals: readonly StageInterval[]): { readonly device: number; readonly host: number } => {
+  const [onDevice, onHost, throughout] = [0, 1, 2].map(() => new Float64Array(stages.length + 1))
+  for (const { tensor, swapOut, freed, swapIn, again } of intervals) {
     // Nothing keeps what the host has up to the end of the stage that read it last.
-    ({ tensor, freed, swapIn, again }, hold) => hold(again === true ? freed - 1 : freed, swapIn, -tensor.bytes)
-  )
-  const host = most(
-    stages.map(() => 0),
-    ({ tensor, swapOut }, hold) => hold(swapOut, tensor.backward + 1, tensor.bytes)
-  )
-  const hostThroughout = most(
-    stages.map((stage) => stage.hostBytes),
-    ({ tensor, swapOut }, hold) => hold(swapOut, tensor.backward, tensor.bytes)
-  )
-  return { device, host: Math.max(host, hostThroughout) }
+    hold(onDevice!, again === true ? freed - 1 : freed, swapIn, tensor.bytes)
+    hold(onHost!, swapOut, tensor.backward + 1, tensor.bytes)
+    hold(throughout!, swapOut, tensor.backward, tensor.bytes)
+  }
+  let [away, there, thereThroughout, device, host] = [0, 0, 0, 0, 0]
+  stages.forEach((stage, index) => {
+    device = Math.max(device, stage.liveBytes - (away += onDevice![index]!))
+    host = Math.max(host, (there += onHost![index]!), stage.hostBytes + (thereThroughout += throughout![index]!))
+  })
+  return { device, host }
 }
 
 /** Made when asked for: of thousands a few are looked at more than once. */
-export type Schedule = () => readonly StageInterval[]
+export type LazySwapSchedule = () => readonly StageInterval[]
 
-type SchedulesOf = (timeline: Timeline) => readonly Schedule[]
+type SchedulesOf = (timeline: Timeline) => readonly LazySwapSchedule[]
 
 /** A segmentation with what waits on the host by each schedule. */
 export const withSchedules = (
   { order, device, timeline }: Search,
   segments: Segmentation,
   schedulesOf: SchedulesOf
+): ScheduledSegmentation => {
+  const seen = lazy(() => timeline(segments))
+  const least = lazy(() => leastTransferNanoseconds(seen(), device))
+  return {
+    leastNanoseconds: (deviceBytes) => least()(deviceBytes),
+    estimates: lazy(() => makeEstimates(order, segments, seen(), schedulesOf, device))
+  }
+}
+
+const makeEstimates = (
+  order: Order,
+  segments: Segmentation,
+  seen: Timeline,
+  schedulesOf: SchedulesOf,
+  device: DeviceModel
 ): readonly PlanEstimate[] => {
-  const seen = timeline(segments)
   const { refusedKernel } = seen
   // Whatever waits on the host, the kernel is refused.
   const schedules = refusedKernel === undefined ? schedulesOf(seen) : [() => []]
-  return schedules.map((stays): PlanEstimate => {
-    const live = liveBytes(seen, stays())
+  const leastOf = leastMovingNanoseconds(seen, device)
+  return schedules.map((schedule): PlanEstimate => {
+    const intervals = schedule()
+    const live = liveBytes(seen, intervals)
+    const moved = (some: readonly StageInterval[]): number => some.reduce((sum, { tensor }) => sum + tensor.movedBytes, 0)
     return {
-      plan: () => ({ order, segments, swapSchedule: createSwapSchedule(seen, stays()) }),
+      plan: () => ({ order, segments, swapSchedule: createSwapSchedule(seen, schedule()) }),
       deviceBytes: live.device,
       hostBytes: live.host,
       refusedKernel,
-      nanoseconds: lazy(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))
+      leastNanoseconds: leastOf(intervals.length, moved(intervals.filter(({ again }) => again !== true)), moved(intervals)),
+      nanoseconds: lazy(() => estimateNanoseconds(seen, schedule(), device))
     }
   })
 }
 
 /** Swap schedules for each variant of a segmentation. */
-export const withSwapIntervals = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly PlanEstimate[] =>
-  withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
+export const withSwapIntervals = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly ScheduledSegmentation[] =>
+  withVariants(search.variants, segmentation).map((segments) => withSchedules(search, segments, schedulesOf))
 
 /**
  * Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the

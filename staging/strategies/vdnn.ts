@@ -6,7 +6,7 @@ import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
 /** The layer that runs in a stage, forward or backward. */
-export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
+export const findStageLayer = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
   const { timepoint } = stages[stage]!
   return nodes[timepoint < nodes.length ? timepoint : 2 * nodes.length - 1 - timepoint]!
 }
@@ -17,12 +17,12 @@ export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): 
  * that misses something, no further ahead than the next convolution (their findPrefetchLayer).
  */
 export const vdnnSwapIntervals = (graph: Graph, timeline: Timeline, offloads: (op: Op) => boolean): readonly StageInterval[] => {
-  const isConvolution = (stage: number): boolean => isConvolutionOp(layerOf(graph, timeline, stage).op)
+  const isConvolution = (stage: number): boolean => isConvolutionOp(findStageLayer(graph, timeline, stage).op)
   const offloaded = timeline.tensors.filter(
-    ({ forward, backward }) => forward + 1 < backward && offloads(layerOf(graph, timeline, forward).op)
+    ({ forward, backward }) => forward + 1 < backward && offloads(findStageLayer(graph, timeline, forward).op)
   )
   const started = new Map<(typeof offloaded)[number], number>()
-  for (let stage = timeline.turn; stage < timeline.stages.length; stage++)
+  for (let stage = timeline.backwardStart; stage < timeline.stages.length; stage++)
     for (let ahead = stage + 1; ahead < timeline.stages.length; ahead++) {
       const missing = offloaded.find((tensor) => tensor.backward === ahead && !started.has(tensor))
       if (missing !== undefined) started.set(missing, stage)

@@ -3,7 +3,7 @@ import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
 import { lazy } from '../memoize'
 import { sourceOrder } from '../graph/order'
-import { withSwapIntervals, type Schedule } from './swap-intervals'
+import { withSwapIntervals, type LazySwapSchedule } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 
@@ -12,16 +12,16 @@ import type { Strategy } from './strategy'
  * some schedules that is worth lowering.
  */
 export const swappingWhole = (
-  schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly Schedule[]
+  schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly LazySwapSchedule[]
 ): Strategy => ({
   obeysDirectives: false,
   order: sourceOrder,
   kind: 'swapping',
   groups: (search) => {
     const { graph, device } = search
-    const estimates = lazy(() =>
+    const scheduled = lazy(() =>
       withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
     )
-    return [{ target: undefined, estimates }]
+    return [{ target: undefined, scheduled }]
   }
 })

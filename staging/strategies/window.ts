@@ -32,14 +32,14 @@ export const windowSwapIntervals = (timeline: Timeline, target: number, windowBy
   const ends = windowEnds(timeline, windowBytes)
   const live = [...occupancy(timeline, [])]
   const leaving: { readonly tensor: SwappableTensor; readonly swapOut: number; readonly freed?: number }[] = []
-  const stays: StageInterval[] = []
+  const intervals: StageInterval[] = []
   timeline.stages.forEach((_, stage) => {
     const entering = leaving.filter(({ tensor: { backward } }) => backward <= ends[stage]!)
-    for (const stay of entering) {
-      leaving.splice(leaving.indexOf(stay), 1)
-      const { tensor, swapOut, freed } = stay
+    for (const interval of entering) {
+      leaving.splice(leaving.indexOf(interval), 1)
+      const { tensor, swapOut, freed } = interval
       if (freed === undefined) continue
-      stays.push({ tensor, swapOut, freed, swapIn: stage })
+      intervals.push({ tensor, swapOut, freed, swapIn: stage })
       for (let later = stage; later < tensor.backward; later++) live[later]! += tensor.bytes
     }
     while (live[stage]! > target) {
@@ -52,7 +52,7 @@ export const windowSwapIntervals = (timeline: Timeline, target: number, windowBy
     for (const tensor of timeline.tensors)
       if (tensor.forward === stage && tensor.backward > ends[stage]!) leaving.push({ tensor, swapOut: stage + 1 })
   })
-  return stays
+  return intervals
 }
 
 /** Windows as shares of what the budget leaves beside the parameters. */

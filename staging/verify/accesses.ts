@@ -1,6 +1,6 @@
 import { tileAxes, type Offset, type Program } from '../program/program'
 import type { Access, OpenLoop, Store } from './events'
-import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'
+import { fail, operandFault, rangeText, type InstructionPlace, type VerifierFault } from './fault'
 import type { OperandRegion } from './operand-regions'
 import { spaceNames } from './stores'
 
@@ -55,7 +55,7 @@ const findStore = (
  */
 export const locateAccess = (
   section: SectionStores,
-  place: Place,
+  place: InstructionPlace,
   loops: readonly OpenLoop[],
   space: Store['space'],
   { base, strides, buffer }: Offset,

@@ -19,7 +19,7 @@ export interface Box {
 /**
  * Strides are taken in the order given, as far as they divide each other and `bytes` holds them.
  */
-export const coordinatesOf = (bytes: number, wanted: Iterable<number>): Coordinates => {
+export const chooseCoordinates = (bytes: number, wanted: Iterable<number>): Coordinates => {
   const strides = [1]
   for (const stride of wanted) {
     if (!(stride > 1 && stride < bytes)) continue

@@ -16,7 +16,7 @@ const copiedRanges = (stores: readonly Store[], events: readonly Event[]): reado
         : []
   )
 
-const merged = (ranges: readonly Range[]): readonly Range[] => {
+const mergeRanges = (ranges: readonly Range[]): readonly Range[] => {
   const union: [number, number][] = []
   for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
     const last = union[union.length - 1]
@@ -32,7 +32,7 @@ const merged = (ranges: readonly Range[]): readonly Range[] => {
  */
 export const copiedBytes = ({ stores }: ProgramEvents, events: readonly Event[]): ((space: Space, range: Range) => boolean) => {
   const copied = copiedRanges(stores, events)
-  const of = (wanted: Space): readonly Range[] => merged(copied.flatMap(([space, range]) => (space === wanted ? [range] : [])))
+  const of = (wanted: Space): readonly Range[] => mergeRanges(copied.flatMap(([space, range]) => (space === wanted ? [range] : [])))
   const spaces: Readonly<Record<Space, readonly Range[]>> = { arena: of('arena'), host: of('host'), exchange: of('exchange') }
   return (space, [from, to]) => spaces[space].some((range) => range[0] < to && from < range[1])
 }

@@ -2,14 +2,14 @@ import { engines } from '../program/program'
 import { accessBoxes } from './access-boxes'
 import { overlap, repeatBoxes, type Box } from './boxes'
 import type { Access, OpenLoop, ProgramEvents, Store } from './events'
-import { fail, operandFault, placeText, rangeText, type Place } from './fault'
+import { fail, operandFault, placeText, rangeText, type InstructionPlace } from './fault'
 import type { VectorClocks } from './vector-clocks'
 
 /** An access of an engine at the tile indices at which it ran. */
 export interface EngineAccess {
-  /** Of its engine's clock. */
+  /** The time on its engine's clock. */
   readonly time: number
-  readonly place: Place
+  readonly place: InstructionPlace
   readonly access: Access
   /** Bytes from the access of the first iteration to this one. */
   readonly shift: number

@@ -2,8 +2,8 @@ import type { Kernel } from '../kernels/kernels'
 import type { Engine } from '../program/program'
 import type { BufferRole, RowShare } from '../program/program-buffer'
 import type { Coordinates } from './boxes'
-import type { Place } from './fault'
-import type { Repeat } from './regions/region'
+import type { InstructionPlace } from './fault'
+import type { StridedRepeat } from './regions/region'
 
 /**
  * Something that holds bytes: a buffer of the arena or of the host pool, or one value of a
@@ -33,7 +33,7 @@ export interface Access {
   readonly use: 'read' | 'write' | 'accumulate' | 'scratch'
   /** First byte of the first iteration, from the store's start. */
   readonly base: number
-  readonly repeats: readonly Repeat[]
+  readonly repeats: readonly StridedRepeat[]
   readonly run: number
   /** Bytes per tile along B, H, W; 0 outside a loop of that axis. */
   readonly strides: readonly [number, number, number]
@@ -59,7 +59,7 @@ export interface Mapping {
 export type Event =
   | {
       readonly kind: 'access'
-      readonly place: Place
+      readonly place: InstructionPlace
       readonly engine: Engine
       /** Absent for copies, and where ranks exchange. */
       readonly kernel?: Kernel
@@ -68,9 +68,9 @@ export type Event =
       readonly seed?: Access
     }
   | { readonly kind: 'loop'; readonly loop: OpenLoop; readonly body: readonly Event[] }
-  | { readonly kind: 'record' | 'wait'; readonly place: Place; readonly engine: Engine; readonly event: number }
-  | { readonly kind: 'map'; readonly place: Place; readonly mapping: Mapping }
-  | { readonly kind: 'unmap'; readonly place: Place; readonly mapping: Omit<Mapping, 'memory'> }
+  | { readonly kind: 'record' | 'wait'; readonly place: InstructionPlace; readonly engine: Engine; readonly event: number }
+  | { readonly kind: 'map'; readonly place: InstructionPlace; readonly mapping: Mapping }
+  | { readonly kind: 'unmap'; readonly place: InstructionPlace; readonly mapping: Omit<Mapping, 'memory'> }
 
 /** A section as the bytes that it touches, in program order. */
 export interface SectionEvents {

@@ -2,7 +2,7 @@ import type { Event, ProgramEvents, SectionEvents } from './events'
 import { accessBoxes } from './access-boxes'
 import { subtract } from './boxes'
 import { fail, rangeText, type VerifierFault } from './fault'
-import { spanOf, type WrittenBytes } from './initialised'
+import { bytesSpanned, type WrittenBytes } from './initialised'
 
 const exchangeFault = (section: string, name: string, bytes: readonly [number, number], how: string): VerifierFault => ({
   kind: 'exchange',
@@ -32,6 +32,6 @@ export const proveExchanged = (
     if (!used.has(store)) fail(exchangeFault(section, name, [0, bytes], 'no instruction touches'))
     if (section !== 'save') continue
     const missing = subtract(accessBoxes(coordinates[store]!, { base: 0, repeats: [], run: bytes }).boxes, written.of(store))
-    if (missing.length > 0) fail(exchangeFault(section, name, spanOf(coordinates[store]!, missing), 'no instruction writes'))
+    if (missing.length > 0) fail(exchangeFault(section, name, bytesSpanned(coordinates[store]!, missing), 'no instruction writes'))
   }
 }

@@ -19,14 +19,14 @@ export interface VerifierFault {
 }
 
 /** An instruction, for sentences. */
-export interface Place {
+export interface InstructionPlace {
   readonly section: string
   readonly path: readonly number[]
   readonly kernel: string
 }
 
 /** An instruction in words: "step, instruction 3.1 (gather)". */
-export const placeText = ({ section, path, kernel }: Place): string => `${section}, instruction ${path.join('.')} (${kernel})`
+export const placeText = ({ section, path, kernel }: InstructionPlace): string => `${section}, instruction ${path.join('.')} (${kernel})`
 
 /** A half-open range of bytes in words. */
 export const rangeText = ([from, to]: readonly [number, number]): string => `bytes ${from} .. ${to}`
@@ -36,7 +36,7 @@ export const rangeText = ([from, to]: readonly [number, number]): string => `byt
  */
 export const operandFault = (
   kind: FaultKind,
-  place: Place,
+  place: InstructionPlace,
   operand: string,
   buffer: string,
   bytes: readonly [number, number],
@@ -44,7 +44,7 @@ export const operandFault = (
 ): VerifierFault => ({ kind, message: `${placeText(place)}: ${operand} ${sentence}.`, ...place, operand, buffer, bytes })
 
 /** A fault of a whole instruction. */
-export const instructionFault = (kind: FaultKind, place: Place, sentence: string): VerifierFault => ({
+export const instructionFault = (kind: FaultKind, place: InstructionPlace, sentence: string): VerifierFault => ({
   kind,
   message: `${placeText(place)}: ${sentence}.`,
   ...place

@@ -34,7 +34,7 @@ const count = (events: readonly Event[]): number =>
   events.reduce((sum, event) => sum + (event.kind === 'loop' ? 1 + count(event.body) : 1), 0)
 
 /** Highest byte that the sections touch in a space, plus one. */
-const peakOf = ({ stores, sections }: ProgramEvents, space: 'arena' | 'host'): number => {
+const findPeak = ({ stores, sections }: ProgramEvents, space: 'arena' | 'host'): number => {
   const highest = (events: readonly Event[]): number => {
     let peak = 0
     for (const event of events)
@@ -78,14 +78,14 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveExchanged(events, section, written)
     proveAllRead(events, section)
   }
-  const peakBytes = program.pages === undefined ? peakOf(events, 'arena') : mappedPeak(program.pages, events)
+  const peakBytes = program.pages === undefined ? findPeak(events, 'arena') : mappedPeak(program.pages, events)
   if (peakBytes !== program.peakBytes)
     fail({
       kind: 'peak',
       message: `the Program says that its peak is ${program.peakBytes} bytes, but it ${program.pages === undefined ? 'touches' : 'maps'} ${peakBytes}.`
     })
   const instructions = sections.reduce((sum, section) => sum + count(section.events), 0)
-  return { peakBytes, hostPeakBytes: peakOf(events, 'host'), instructions }
+  return { peakBytes, hostPeakBytes: findPeak(events, 'host'), instructions }
 }
 
 /**

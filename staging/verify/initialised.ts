@@ -1,7 +1,7 @@
 import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents } from './events'
 import { accessBoxes } from './access-boxes'
 import { addBox, bytesOfBox, repeatBoxes, subtract, type Box } from './boxes'
-import { fail, operandFault, rangeText, type Place } from './fault'
+import { fail, operandFault, rangeText, type InstructionPlace } from './fault'
 
 /** The bytes of each store that are initialised when a section begins. */
 export type Initialised = ReadonlyMap<number, readonly Box[]>
@@ -12,7 +12,7 @@ interface Moving {
   readonly boxes: Box[]
 }
 
-const keyOf = (strides: readonly number[]): string => strides.join()
+const stridesKey = (strides: readonly number[]): string => strides.join()
 
 /**
  * The bytes that are certainly written, by how they move with the tile index of the loops that are
@@ -27,7 +27,7 @@ export class WrittenBytes {
   add(store: number, strides: Access['strides'], boxes: readonly Box[]): void {
     let known = this.stores.get(store)
     if (known === undefined) this.stores.set(store, (known = new Map()))
-    const key = keyOf(strides)
+    const key = stridesKey(strides)
     let moving = known.get(key)
     if (moving === undefined) known.set(key, (moving = { strides, boxes: [] }))
     for (const box of boxes) addBox(moving.boxes, box)
@@ -49,7 +49,7 @@ export class WrittenBytes {
     const strides: [number, number, number] = [...access.strides]
     let left = accessBoxes(coordinates, access).boxes
     for (let depth = loops.length; ; depth--) {
-      left = subtract(left, known?.get(keyOf(strides))?.boxes ?? [])
+      left = subtract(left, known?.get(stridesKey(strides))?.boxes ?? [])
       if (left.length === 0 || depth === 0) return left
       const { axis, count } = loops[depth - 1]!
       left = repeatBoxes(coordinates, left, strides[axis]!, count).boxes
@@ -83,12 +83,12 @@ export class WrittenBytes {
 
   /** Returns the bytes that stand still: all that is known outside of loops. */
   of(store: number): readonly Box[] {
-    return this.stores.get(store)?.get(keyOf([0, 0, 0]))?.boxes ?? []
+    return this.stores.get(store)?.get(stridesKey([0, 0, 0]))?.boxes ?? []
   }
 }
 
 /** The bytes that some boxes span, of a store. */
-export const spanOf = (coordinates: ProgramEvents['coordinates'][number], boxes: readonly Box[]): readonly [number, number] => {
+export const bytesSpanned = (coordinates: ProgramEvents['coordinates'][number], boxes: readonly Box[]): readonly [number, number] => {
   const ranges = boxes.map((box) => bytesOfBox(coordinates, box))
   return [Math.min(...ranges.map(([from]) => from)), Math.max(...ranges.map(([, to]) => to))]
 }
@@ -106,12 +106,12 @@ export const proveInitialised = (
 ): WrittenBytes => {
   const written = new WrittenBytes(coordinates)
   for (const [store, boxes] of initially) written.add(store, [0, 0, 0], boxes)
-  const check = (place: Place, access: Access, loops: readonly OpenLoop[]): void => {
+  const check = (place: InstructionPlace, access: Access, loops: readonly OpenLoop[]): void => {
     const { name, space } = stores[access.store]!
     if (space === 'exchange' && access.use === 'read') return
     const left = written.missing(access, loops)
     if (left.length === 0) return
-    const span = spanOf(coordinates[access.store]!, left)
+    const span = bytesSpanned(coordinates[access.store]!, left)
     const verb = access.use === 'read' ? 'reads' : 'adds to'
     const when = loops.length === 0 ? 'before' : 'before the loop or earlier in the same iteration'
     fail(

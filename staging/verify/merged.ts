@@ -1,7 +1,7 @@
 import type { KernelKind } from '../kernels/kernels'
 import type { Program } from '../program/program'
 import type { Access, Event, ProgramEvents, SectionEvents } from './events'
-import { fail, operandFault, type Place } from './fault'
+import { fail, operandFault, type InstructionPlace } from './fault'
 
 /** What a rank has of statistics: its own part, what it has received of all, or all of them. */
 type State = { readonly kind: 'part' | 'whole' } | { readonly kind: 'received'; readonly store: number }
@@ -9,7 +9,7 @@ type State = { readonly kind: 'part' | 'whole' } | { readonly kind: 'received'; 
 const isMerging = (kind: KernelKind): boolean => kind === 'mergeMoments' || kind === 'addSums' || kind === 'mergeMaxima'
 
 /** The kernel that merges what one accumulates. */
-const mergerOf = (kind: KernelKind): KernelKind =>
+const mergingKernel = (kind: KernelKind): KernelKind =>
   kind === 'momentsForward' ? 'mergeMoments' : kind === 'globalMaxPoolForward' ? 'mergeMaxima' : 'addSums'
 
 /** Whether a part may be taken in once more; what was merged is then a part again. */
@@ -21,10 +21,11 @@ const readsPart = (kind: KernelKind): boolean => kind === 'normaliseParameters'
 /**
  * Proves of a Program whose ranks share rows that the statistics which it names are those of all
  * ranks where they are read: after the last part of its own a rank gathers those of all, in their
- * order, and merges them once; nothing is added behind.
+ * order, and merges them once; nothing is added behind. What a step leaves to the section `reduce`,
+ * which hands it to other groups, is merged.
  */
-export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { events }: SectionEvents): void => {
-  if (shard === undefined) return
+export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { name: section, events }: SectionEvents): void => {
+  if (shard === undefined || section === 'reduce') return
   const named = new Set(shard.merged)
   const isNamed = ({ store }: Access): boolean => stores[store]!.space === 'arena' && named.has(stores[store]!.name)
   const states = new Map<number, State>()
@@ -40,9 +41,9 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { eve
     if (owner !== undefined && states.get(owner)?.kind === 'received') states.set(owner, { kind: 'part' })
     waiting.delete(store)
   }
-  const refuse = (place: Place, { store, operand, range }: Access, sentence: string): never =>
+  const refuse = (place: InstructionPlace, { store, operand, range }: Access, sentence: string): never =>
     fail(operandFault('exchange', place, operand, stores[store]!.name, range, sentence))
-  const gather = (place: Place, [sent, received]: readonly Access[]): void => {
+  const gather = (place: InstructionPlace, [sent, received]: readonly Access[]): void => {
     if (sent === undefined || received === undefined || !isNamed(sent)) return
     const { bytes, name } = stores[sent.store]!
     const isWhole = sent.base === 0 && sent.run === bytes && sent.repeats.every(({ stride }) => stride === 0)
@@ -51,7 +52,7 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { eve
     states.set(sent.store, { kind: 'received', store: received.store })
     waiting.set(received.store, sent.store)
   }
-  const merge = (kernel: KernelKind, place: Place, [source, merged, made]: readonly Access[], parts: number): void => {
+  const merge = (kernel: KernelKind, place: InstructionPlace, [source, merged, made]: readonly Access[], parts: number): void => {
     if (source === undefined || merged === undefined || !isNamed(merged)) return
     const { bytes, name } = stores[merged.store]!
     const state = states.get(merged.store)
@@ -64,13 +65,13 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { eve
     states.set(merged.store, { kind: 'whole' })
     if (made !== undefined) states.set(made.store, { kind: 'whole' })
   }
-  const follow = (kernel: KernelKind, place: Place, accesses: readonly Access[]): void => {
+  const follow = (kernel: KernelKind, place: InstructionPlace, accesses: readonly Access[]): void => {
     if (kernel === 'globalMaxPoolForward' && accesses.some(isNamed))
       for (const { use, store } of accesses) if (use === 'write') pooled.add(store)
     for (const access of accesses.filter(isFollowed)) {
       const state = states.get(access.store)
       const { name } = stores[access.store]!
-      if (access.use === 'accumulate') mergers.set(access.store, mergerOf(kernel))
+      if (access.use === 'accumulate') mergers.set(access.store, mergingKernel(kernel))
       if (access.use === 'write' || (access.use === 'accumulate' && mayTakeInAgain(kernel))) states.set(access.store, { kind: 'part' })
       else if (access.use === 'accumulate' && state?.kind !== 'part')
         refuse(place, access, `adds to "${name}", which ranks have merged already`)
@@ -93,4 +94,10 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { eve
     }
   }
   walk(events)
+  if (section !== 'step') return
+  for (const [store, { kind }] of states) {
+    const { name, role } = stores[store]!
+    if (kind !== 'whole' && role === 'persistent' && named.has(name))
+      fail({ kind: 'exchange', message: `${section}: leaves this rank's part alone of "${name}".`, section, buffer: name })
+  }
 }

@@ -1,7 +1,7 @@
 import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents, type Store } from './events'
 import { accessBoxes } from './access-boxes'
 import { overlap, repeatBoxes, type Box } from './boxes'
-import { fail, instructionFault, operandFault, rangeText, type Place, type VerifierFault } from './fault'
+import { fail, instructionFault, operandFault, rangeText, type InstructionPlace, type VerifierFault } from './fault'
 import { worksInPlace } from '../kernels/kernels'
 
 /** Times of use in program order, half-open. */
@@ -105,7 +105,7 @@ const proveApart = ({ stores, coordinates }: ProgramEvents, { events }: SectionE
       (boxes, { axis, count }) => repeatBoxes(coordinates[access.store]!, boxes, access.strides[axis]!, count).boxes,
       accessBoxes(coordinates[access.store]!, access).boxes
     )
-  const check = (place: Place, written: Access, other: Access, loops: readonly OpenLoop[]): void => {
+  const check = (place: InstructionPlace, written: Access, other: Access, loops: readonly OpenLoop[]): void => {
     const moved = written.strides.some((stride, axis) => stride !== other.strides[axis]) ? loops : []
     const [a, b] = [overAll(written, moved), overAll(other, moved)]
     if (!a.some((one) => b.some((two) => overlap(one, two)))) return

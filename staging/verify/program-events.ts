@@ -2,13 +2,13 @@ import * as E from 'fp-ts/Either'
 import { elementSizes } from '../kernels/precision'
 import type { Pages, Program } from '../program/program'
 import { isCount } from './accesses'
-import { coordinatesOf, type Coordinates } from './boxes'
+import { chooseCoordinates, type Coordinates } from './boxes'
 import type { Event, ProgramEvents, SectionEvents, Store } from './events'
 import { catchFault, type VerifierFault } from './fault'
 import { operandRegions } from './operand-regions'
 import { readInstructions } from './section-events'
-import { sectionsOf } from './sections'
-import { spaceNames, storesOf } from './stores'
+import { listSections } from './sections'
+import { spaceNames, listStores } from './stores'
 
 /**
  * Strides that make boxes of the accesses: those between repetitions first; loops advance by
@@ -27,7 +27,7 @@ const coordinatesFor = (stores: readonly Store[], sections: readonly SectionEven
   }
   sections.forEach(({ events }) => gather(events))
   return stores.map(({ bytes }, store) =>
-    coordinatesOf(
+    chooseCoordinates(
       bytes,
       wanted[store]!.flatMap((strides) => [...strides].sort((a, b) => a - b))
     )
@@ -41,7 +41,7 @@ const isSane = ({ pageBytes, addressBytes, residentBytes }: Pages, peakBytes: nu
 
 /** Every section as events over stores, or why some access does not lie where it says. */
 export const programEvents = (program: Program): E.Either<VerifierFault, ProgramEvents> => {
-  const { stores, exchanges } = storesOf(program)
+  const { stores, exchanges } = listStores(program)
   for (const space of ['arena', 'host'] as const) {
     const buffers = space === 'arena' ? program.buffers : program.hostBuffers
     const outside = buffers.find(({ offset, bytes }) => !(Number.isSafeInteger(offset) && offset >= 0 && isCount(bytes)))
@@ -52,7 +52,7 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
     return E.left({ kind: 'form', message: "the Program's pages, addresses and memory are no whole numbers of pages." })
   return catchFault(() => {
     const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
-    const sections = sectionsOf(program).map(([name, { code, exchangeBytes }], index): SectionEvents => {
+    const sections = listSections(program).map(([name, { code, exchangeBytes }], index): SectionEvents => {
       const exchange = exchanges[index]!
       return { name, events: readInstructions({ name, program, stores, kernels, exchange, exchangeBytes }, code), exchange }
     })

@@ -1,31 +1,39 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { rowOf } from '../kernels/kernels'
+import { getKernelRow } from '../kernels/kernels'
 import type { AllToAll, Exchange, Instruction, Program, ProgramShard } from '../program/program'
 import type { RowShare } from '../program/program-buffer'
 import { catchFault, fail, type VerifierFault } from './fault'
-import { sectionsOf } from './sections'
+import { listSections } from './sections'
 
 type NetworkInstruction = AllToAll | Exchange
 
-const exchangesOf = (code: readonly Instruction[]): readonly NetworkInstruction[] =>
+const listExchanges = (code: readonly Instruction[]): readonly NetworkInstruction[] =>
   code.filter((one): one is NetworkInstruction => one.kind === 'allToAll' || one.kind === 'exchange')
 
 const refuse = (message: string): never => fail({ kind: 'exchange', message: `${message}.` })
 
-/** Each Program is that of its rank, of as many as there are. */
-const shardsOf = (programs: readonly Program[]): readonly ProgramShard[] =>
-  programs.map(({ shard }, rank) =>
+/** Each Program is that of its rank, of as many as there are, and of as many groups of them. */
+const listShards = (programs: readonly Program[]): readonly ProgramShard[] => {
+  const shards = programs.map(({ shard }, rank) =>
     shard?.count === programs.length && shard.index === rank
       ? shard
       : refuse(
           `the Program of rank ${rank} of ${programs.length} is ${shard === undefined ? 'none of ranks that share rows' : `of rank ${shard.index} of ${shard.count}`}`
         )
   )
+  const other = shards.findIndex(({ groups }) => groups !== shards[0]!.groups)
+  if (other !== -1) refuse(`rank ${other} is of ${shards[other]!.groups} groups where rank 0 is of ${shards[0]!.groups}`)
+  return shards
+}
+
+/** The sections in which each rank exchanges with all; in others with its group. */
+const ofAllGroups = ['reduce', 'update']
 
 /** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
 const proveMatching = (section: string, programs: readonly Program[], codes: readonly (readonly Instruction[])[]): void => {
-  const lists = codes.map(exchangesOf)
+  const ranks = codes.length * (ofAllGroups.includes(section) ? programs[0]!.shard!.groups : 1)
+  const lists = codes.map(listExchanges)
   const [first] = lists
   lists.forEach((list, rank) => {
     if (list.length !== first!.length)
@@ -42,7 +50,7 @@ const proveMatching = (section: string, programs: readonly Program[], codes: rea
         refuse(`${section}: exchange ${round} of rank ${rank} is ${sizes(one)}, that of rank 0 ${sizes(all[0]!)}`)
       if (nameOfSent(rank, one) !== nameOfSent(0, all[0]!))
         refuse(`${section}: exchange ${round} of rank ${rank} is of ${nameOfSent(rank, one)}, that of rank 0 of ${nameOfSent(0, all[0]!)}`)
-      if (one.ranks !== codes.length) refuse(`${section}: exchange ${round} is among ${one.ranks} ranks of ${codes.length}`)
+      if (one.ranks !== ranks) refuse(`${section}: exchange ${round} is among ${one.ranks} ranks of ${ranks}`)
     })
     const bytesBetween = (rank: number, side: 'sends' | 'receives', other: number): number => {
       const one = all[rank]!
@@ -98,7 +106,7 @@ const proveShares = (programs: readonly Program[], shards: readonly ProgramShard
 const writtenBuffers = ({ kernels }: Program, one: Instruction): readonly (number | undefined)[] => {
   switch (one.kind) {
     case 'launch': {
-      const uses = Object.values(rowOf(kernels[one.kernel]!.kind).operands)
+      const uses = Object.values(getKernelRow(kernels[one.kernel]!.kind).operands)
       return one.operands
         .filter(({ space }, operand) => space === 'arena' && (uses[operand] === 'write' || uses[operand] === 'accumulate'))
         .map(({ buffer }) => buffer)
@@ -121,14 +129,14 @@ const lastWriter = (program: Program, code: readonly Instruction[], buffer: numb
     return writtenBuffers(program, one).includes(buffer) ? one : last
   }, undefined)
 
-const listOf = (names: readonly string[]): string => (names.length === 0 ? 'nothing' : names.join(', '))
+const listText = (names: readonly string[]): string => (names.length === 0 ? 'nothing' : names.join(', '))
 
 /** Statistics that one rank merges all do. */
 const proveSameMerged = (shards: readonly ProgramShard[]): void => {
   const [first] = shards
   shards.forEach(({ merged }, rank) => {
     if (merged.join() !== first!.merged.join())
-      refuse(`rank ${rank} merges ${listOf(merged)} of all ranks where rank 0 does ${listOf(first!.merged)}`)
+      refuse(`rank ${rank} merges ${listText(merged)} of all ranks where rank 0 does ${listText(first!.merged)}`)
   })
 }
 
@@ -153,16 +161,17 @@ const proveReplicated = (programs: readonly Program[], shards: readonly ProgramS
 }
 
 /**
- * Proves of the Programs of ranks that share the rows of each image, each of which `verify` has
- * passed, that they go together: what one sends another receives, in the same order, so that no
- * rank waits for ever; each row of each tensor that they share is one rank's; and what is
- * replicated is counted once.
+ * Proves of the Programs of ranks that share the rows of each image, and which every group of such
+ * ranks runs, each of which `verify` has passed, that they go together: what one sends another
+ * receives, in the same order, so that no rank waits for ever; each row of each tensor that they
+ * share is one rank's; what is replicated is counted once; and a step exchanges within a group,
+ * gradients among all.
  */
 export const verifyRanks = (programs: readonly Program[]): E.Either<VerifierFault, void> =>
   pipe(
     catchFault(() => {
-      const shards = shardsOf(programs)
-      const sections = programs.map(sectionsOf)
+      const shards = listShards(programs)
+      const sections = programs.map(listSections)
       sections.forEach((list, rank) => {
         if (list.map(([name]) => name).join() !== sections[0]!.map(([name]) => name).join())
           refuse(`rank ${rank} has other sections than rank 0`)

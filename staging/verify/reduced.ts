@@ -4,7 +4,7 @@ import { fail } from './fault'
 /** Bytes of the arena, half-open. */
 type Range = readonly [from: number, to: number]
 
-const exchangesOf = (section: Section | undefined): readonly AllToAll[] =>
+const listExchanges = (section: Section | undefined): readonly AllToAll[] =>
   (section?.code ?? []).flatMap((one) => (one.kind === 'allToAll' ? [one] : []))
 
 const reachOf = ({ ranks, bytes }: AllToAll, base: number, stride: number): Range => [base, base + (ranks - 1) * stride + bytes]
@@ -27,10 +27,10 @@ const firstNotOnce = ([from, to]: Range, others: readonly Range[]): number | und
  */
 export const proveReduced = ({ persistentTensors, reduce, update, ...program }: Program): void => {
   if (reduce === undefined) {
-    const lonely = [update, program.step, program.restore, program.save, program.evaluate].flatMap(exchangesOf)
+    const lonely = [update, program.step, program.restore, program.save, program.evaluate].flatMap(listExchanges)
     return lonely.length === 0 ? undefined : fail({ kind: 'form', message: 'ranks exchange without a section reduce.' })
   }
-  const [reducing, gathering] = [exchangesOf(reduce), exchangesOf(update)]
+  const [reducing, gathering] = [listExchanges(reduce), listExchanges(update)]
   const ranks = new Set([...reducing, ...gathering].map((one) => one.ranks))
   if (ranks.size > 1) fail({ kind: 'form', message: `exchanges are with ${[...ranks].join(' and with ')} ranks.` })
   const isScatter = ({ bytes, sendStride }: AllToAll): boolean => sendStride === bytes

@@ -11,7 +11,7 @@ import {
 } from '../program/program'
 import { arenaBytes, isCount, locateAccess, movement, type SectionStores } from './accesses'
 import type { Access, Event, OpenLoop } from './events'
-import { fail, instructionFault, operandFault, rangeText, type Place } from './fault'
+import { fail, instructionFault, operandFault, rangeText, type InstructionPlace } from './fault'
 import type { OperandRegion } from './operand-regions'
 
 /** A section that is read: its name, its stores, and what each kernel of the Program touches. */
@@ -29,7 +29,7 @@ const readLaunch = (
   const { program, kernels } = section
   const kernel = program.kernels[one.kernel]
   const regions = kernels[one.kernel]
-  const place: Place = { section: section.name, path, kernel: kernel?.kind ?? `kernel ${one.kernel}` }
+  const place: InstructionPlace = { section: section.name, path, kernel: kernel?.kind ?? `kernel ${one.kernel}` }
   if (kernel === undefined || regions === undefined) return fail(instructionFault('form', place, 'the Program has no such kernel'))
   if (one.operands.length !== regions.length)
     return fail(instructionFault('form', place, `has ${one.operands.length} operands instead of ${regions.length}`))
@@ -66,7 +66,7 @@ const readLaunch = (
 }
 
 const readCopy = (section: ReadSection, one: Copy, path: readonly number[], loops: readonly OpenLoop[]): Event => {
-  const place: Place = { section: section.name, path, kernel: `copy ${one.engine}` }
+  const place: InstructionPlace = { section: section.name, path, kernel: `copy ${one.engine}` }
   const side = (space: 'arena' | 'host', offset: Offset, stride: number, use: 'read' | 'write'): Access => {
     const region = { kind: 'bytes', repeats: [{ count: one.rows, stride }], run: one.rowBytes } as const
     return locateAccess(section, place, loops, space, offset, { name: space === 'arena' ? 'device' : 'host', use, region })
@@ -79,7 +79,7 @@ const readCopy = (section: ReadSection, one: Copy, path: readonly number[], loop
 }
 
 const readAllToAll = (section: ReadSection, one: AllToAll, path: readonly number[], loops: readonly OpenLoop[]): Event => {
-  const place: Place = { section: section.name, path, kernel: one.kind }
+  const place: InstructionPlace = { section: section.name, path, kernel: one.kind }
   const { ranks, bytes, sendStride, receiveStride } = one
   if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
   if (!isCount(ranks) || !isCount(bytes)) fail(instructionFault('form', place, `exchanges ${bytes} bytes with each of ${ranks} ranks`))
@@ -94,7 +94,7 @@ const readAllToAll = (section: ReadSection, one: AllToAll, path: readonly number
 }
 
 const readExchange = (section: ReadSection, one: Exchange, path: readonly number[], loops: readonly OpenLoop[]): Event => {
-  const place: Place = { section: section.name, path, kernel: one.kind }
+  const place: InstructionPlace = { section: section.name, path, kernel: one.kind }
   if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
   const side = (messages: readonly Message[], name: string, use: 'read' | 'write'): readonly Access[] =>
     messages.map(({ rank, bytes, at }, position) => {
@@ -116,7 +116,7 @@ const readExchange = (section: ReadSection, one: Exchange, path: readonly number
 /** Fails unless a map or unmap stands outside of loops and names whole pages. */
 const checkMapping = (
   { pages }: Program,
-  place: Place,
+  place: InstructionPlace,
   ends: readonly (readonly [from: number, bytes: number, limit: number])[],
   loops: readonly OpenLoop[]
 ): void => {
@@ -155,7 +155,7 @@ export const readInstructions = (
       case 'wait':
         return { ...one, place: { section: name, path: here, kernel: one.kind } }
       case 'map': {
-        const place: Place = { section: name, path: here, kernel: one.kind }
+        const place: InstructionPlace = { section: name, path: here, kernel: one.kind }
         const { address, memory, bytes } = one
         checkMapping(
           program,
@@ -169,14 +169,14 @@ export const readInstructions = (
         return { kind: 'map', place, mapping: { address, memory, bytes } }
       }
       case 'unmap': {
-        const place: Place = { section: name, path: here, kernel: one.kind }
+        const place: InstructionPlace = { section: name, path: here, kernel: one.kind }
         const { address, bytes } = one
         checkMapping(program, place, [[address, bytes, arenaBytes(program)]], loops)
         return { kind: 'unmap', place, mapping: { address, bytes } }
       }
       case 'loop': {
         const loop: OpenLoop = { axis: tileAxes.indexOf(one.axis), count: one.count }
-        const place: Place = { section: name, path: here, kernel: `loop ${one.axis}` }
+        const place: InstructionPlace = { section: name, path: here, kernel: `loop ${one.axis}` }
         if (!isCount(one.count)) return fail(instructionFault('form', place, `runs ${one.count} times`))
         if (loops.some(({ axis }) => axis === loop.axis)) return fail(instructionFault('form', place, 'stands in a loop of its own axis'))
         return { kind: 'loop', loop, body: readInstructions(section, one.body, here, [...loops, loop]) }

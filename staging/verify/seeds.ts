@@ -2,13 +2,13 @@ import type { Kernel, KernelKind } from '../kernels/kernels'
 import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents, type Store } from './events'
 import { accessBoxes } from './access-boxes'
 import { bytesOfBox, overlap, subtract, type Box, type Coordinates } from './boxes'
-import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'
+import { fail, operandFault, rangeText, type InstructionPlace, type VerifierFault } from './fault'
 import { WrittenBytes } from './initialised'
 
 /** A kernel of a loss that reads its target. */
 interface TargetReader {
   readonly operand: 'labels' | 'target'
-  /** Of a gradient: the kernel of its loss, which must have taken the same elements. */
+  /** The kernel of a gradient's loss, which must have taken the same elements. */
   readonly forward?: KernelKind
 }
 
@@ -48,7 +48,7 @@ interface Parts {
 }
 
 /** Pixels of the tile that a sum, or a maximum, runs over, and of the whole tensor. */
-const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly times: number } => {
+const countSummed = (kernel: Kernel | undefined): { readonly pixels: number; readonly times: number } => {
   switch (kernel?.kind) {
     case 'globalAveragePoolForward':
     case 'globalAveragePoolBackward':
@@ -139,7 +139,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   const parts = new Map<string, Parts>()
   const take = (reader: Parts['reader'], kernel: Kernel | undefined, access: Access, loops: readonly OpenLoop[]): void => {
     const { store } = access
-    const { pixels, times } = summed(kernel)
+    const { pixels, times } = countSummed(kernel)
     const key = `${store},${reader},${times}`
     let found = parts.get(key)
     if (found === undefined) parts.set(key, (found = { store, reader, times, touched: new WrittenBytes(coordinates), bytes: 0 }))
@@ -164,7 +164,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     kind === 'copyBox' &&
     stores[store]!.share?.kind === 'sum' &&
     (goesTo(all, 'network') || goesTo(all, 'copyBox') || goesTo(all, 'normaliseBackward', 'copyBox'))
-  const checkReread = (place: Place, access: Access, seed: Access | undefined): void => {
+  const checkReread = (place: InstructionPlace, access: Access, seed: Access | undefined): void => {
     const system = coordinates[access.store]!
     const moves = seed !== undefined && access.strides.every((stride, axis) => stride === seed.strides[axis])
     const own: readonly Box[] = moves ? accessBoxes(system, seed).boxes : []
@@ -196,7 +196,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
      * Parts of gradients on the host that were brought to be added to, and have to go back to where
      * they were.
      */
-    const lent = new Map<number, { readonly place: Place; readonly access: Access }>()
+    const lent = new Map<number, { readonly place: InstructionPlace; readonly access: Access }>()
     const copied = ({ place, engine, accesses: [from, to], seed }: Extract<Event, { readonly kind: 'access' }>): void => {
       const host = engine === 'to-device' ? from! : to!
       if (stores[host.store]!.role !== 'output-gradient') return

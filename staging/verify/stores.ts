@@ -1,21 +1,21 @@
 import { stepIoElementBytes, type Program } from '../program/program'
 import type { Store } from './events'
-import { sectionsOf } from './sections'
+import { listSections } from './sections'
 
-/** What sentences call the spaces of memory. */
+/** The words for the spaces of memory in sentences. */
 export const spaceNames = { arena: 'the arena', host: 'the host pool', exchange: 'the exchange buffer' } as const
 
 /**
  * Returns all stores of a Program, and which of them are values of each section's exchange buffer.
  */
-export const storesOf = (
+export const listStores = (
   program: Program
 ): { readonly stores: readonly Store[]; readonly exchanges: readonly (readonly [number, number])[] } => {
   const stores: Store[] = [
     ...program.buffers.map((buffer): Store => ({ space: 'arena', ...buffer })),
     ...program.hostBuffers.map((buffer): Store => ({ space: 'host', ...buffer }))
   ]
-  const exchanges = sectionsOf(program).map(([section, { stepIo }]) => {
+  const exchanges = listSections(program).map(([section, { stepIo }]) => {
     const first = stores.length
     for (const { name, type, shape, offset } of stepIo) {
       const bytes = shape.reduce((product, extent) => product * extent, stepIoElementBytes(type))

@@ -1,5 +1,5 @@
 import type { Access, Event, ProgramEvents, SectionEvents } from './events'
-import { fail, operandFault, rangeText, type Place } from './fault'
+import { fail, operandFault, rangeText, type InstructionPlace } from './fault'
 
 /**
  * Kernels of which one output may be wanted and not the other: forward reads a pool's maxima,
@@ -16,7 +16,7 @@ const alsoRead: { readonly [kernel: string]: string } = { globalMaxPoolForward: 
  */
 export const proveAllRead = ({ stores }: ProgramEvents, { events }: SectionEvents): void => {
   const read = new Set<number>()
-  const writers: { readonly place: Place; readonly written: readonly Access[] }[] = []
+  const writers: { readonly place: InstructionPlace; readonly written: readonly Access[] }[] = []
   const walk = (list: readonly Event[]): void => {
     for (const event of list)
       if (event.kind === 'loop') walk(event.body)

@@ -6,7 +6,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deadlineIn } from '../../bench/gpu/deadline'
 import { runSanitizer } from '../../bench/gpu/sanitizer'
-import { scaleOf } from '../../bench/gpu/scale'
+import { chooseScale } from '../../bench/gpu/scale'
 import { temporaryFolder } from '../src/temporary-folder'
 
 const folder = temporaryFolder()
@@ -17,7 +17,7 @@ const check = {
   precisions: ['float32'],
   python: 'python3',
   minutes: 1,
-  scale: scaleOf('cuda', 'quick')
+  scale: chooseScale('cuda', 'quick')
 } as const
 
 /** The errors or the complaint of each run in which compute-sanitizer does this. */

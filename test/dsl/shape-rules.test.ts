@@ -4,7 +4,7 @@ import * as E from 'fp-ts/Either'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Shape } from '../../dsl'
-import { shapeRules, windowOf, type Op, type OpArguments, type ShapeRule } from '../../dsl/internal'
+import { shapeRules, toWindow, type Op, type OpArguments, type ShapeRule } from '../../dsl/internal'
 
 type Sized = 'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d' | 'pad' | 'pixelUnshuffle'
 interface Case {
@@ -44,7 +44,7 @@ shapes('the golden cases hold refusals and partial windows', () => {
 shapes('asymmetric padding counts each side', () => {
   const args = { out: 4, k: [2, 3], p: [1, 0, 2, 3] } as const
   assert.equal(shapeOf('conv2d', args, [2, 3, 4, 5]), E.right([2, 4, 4, 8]))
-  assert.equal(windowOf(args), { kernel: [2, 3], stride: [1, 1], dilation: [1, 1], padding: { top: 1, bottom: 0, left: 2, right: 3 } })
+  assert.equal(toWindow(args), { kernel: [2, 3], stride: [1, 1], dilation: [1, 1], padding: { top: 1, bottom: 0, left: 2, right: 3 } })
 })
 
 shapes('a transposed convolution adds no border that no window reaches', () => {
@@ -56,9 +56,9 @@ shapes('a transposed convolution adds no border that no window reaches', () => {
 })
 
 shapes('a pool steps by its kernel, a convolution by one', () => {
-  assert.equal(windowOf({ k: [2, 3] }).stride, [2, 3])
-  assert.equal(windowOf({ out: 1, k: [2, 3] }).stride, [1, 1])
-  assert.equal(windowOf({ k: 3, s: [1, 2], p: [0, 1], d: 2 }), {
+  assert.equal(toWindow({ k: [2, 3] }).stride, [2, 3])
+  assert.equal(toWindow({ out: 1, k: [2, 3] }).stride, [1, 1])
+  assert.equal(toWindow({ k: 3, s: [1, 2], p: [0, 1], d: 2 }), {
     kernel: [3, 3],
     stride: [1, 2],
     dilation: [2, 2],

@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { layerText, flatLayers, checkPlan, type PlannedLayer } from '../../dsl/internal'
-import { bytesOf, type AnyLayer } from '../../dsl'
+import { float32Bytes, type AnyLayer } from '../../dsl'
 import { shapeRules, trace, windowCount, windowExtent, type Op, type ShapeRule } from '../../dsl/internal'
 import { opRecords } from '../../dsl/ops'
 import { buildGraph } from '../../staging'
@@ -99,14 +99,14 @@ types('bytes of tensors', () => {
     [8, 64, 81920, 81920],
     [3, 7],
     []
-  ].filter((shape) => bytesOf(shape) <= Number.MAX_SAFE_INTEGER)
+  ].filter((shape) => float32Bytes(shape) <= Number.MAX_SAFE_INTEGER)
   const found = answers(
-    `import type { BytesOf } from '../../dsl/shapes/shape'`,
-    shapes.map((shape) => `BytesOf<readonly ${JSON.stringify(shape)}>`)
+    `import type { Float32Bytes } from '../../dsl/shapes/shape'`,
+    shapes.map((shape) => `Float32Bytes<readonly ${JSON.stringify(shape)}>`)
   )
   assert.equal(
     found,
-    shapes.map((shape) => `${bytesOf(shape)}`)
+    shapes.map((shape) => `${float32Bytes(shape)}`)
   )
 })
 
@@ -317,7 +317,7 @@ types('plans: right, or the same sentence', () => {
   const branching = layers.findIndex(({ name }) => name === 'block.0')
   const [position, count] = [fc.integer({ min: -1, max: layers.length + 1 }), fc.constantFrom(1, 1, 1, 1, 2, 3, 0, 2.5)]
   const name = fc.constantFrom(...layers.map((layer) => layer.name), '9', 'features.9', 'head.9', 'head')
-  const stay = { tensor: 'output of 1', swapOut: 'forward head.0', freed: 'backward loss', swapIn: 'backward 4' }
+  const interval = { tensor: 'output of 1', swapOut: 'forward head.0', freed: 'backward loss', swapIn: 'backward 4' }
   /** Mostly right: cuts at random, and then at most one field changed. */
   const plan = fc
     .record({
@@ -382,9 +382,9 @@ types('plans: right, or the same sentence', () => {
         case 10:
           return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
-          return { ...right, swapSchedule: [{ ...stay, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
+          return { ...right, swapSchedule: [{ ...interval, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
         case 13:
-          return { ...right, swapSchedule: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
+          return { ...right, swapSchedule: [interval, { ...interval, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
         case 14:
           return { ...right, order: order.with(branching, branching + 1).with(branching + 1, branching) }
         case 15:

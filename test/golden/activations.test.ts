@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { functionsOf } from '../../staging/pointwise/functions'
+import { getPointwiseFunctions } from '../../staging/pointwise/functions'
 import { runKernel, targets, type Target } from '../native/program'
 import { goldenJson } from './files'
 
@@ -58,7 +58,7 @@ for (const [name, { values, gradients }] of Object.entries(golden.functions))
   for (const target of targets)
     activations(`${name}, ${target.device} ${target.precision}`, async () => {
       const { args } = layers[name]!
-      const { forward, backward } = functionsOf(args)
+      const { forward, backward } = getPointwiseFunctions(args)
       const weight = args.weight && [args.weight.initial]
       const empty = points.map(() => 0)
       const y = (

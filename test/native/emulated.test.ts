@@ -33,6 +33,7 @@ const files = {
   'properties/bf16': 5,
   'properties/fused-rectifier': 0,
   'properties/not-a-number': 0,
+  'properties/repeated-tiles': 20,
   'properties/tiled-equals-untiled': 10,
   'training/devices': 5
 }

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
-import { type ElementType, type Image, type ImageWindow, type ReadPixels, type Session, mapPixels } from '../../native'
+import { type PixelType, type Image, type ImageWindow, type ReadPixels, type Session, mapPixels } from '../../native'
 import { type Elements, asBytes, newElements, pixelBytes } from '../../src/images/samples'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
@@ -138,7 +138,7 @@ for (const target of targets)
       })
 
 /** Values of the type, those at its ends among them. */
-const elementsOf = (type: ElementType, length: number): Elements => {
+const elementsOf = (type: PixelType, length: number): Elements => {
   const ends = { uint8: [0, 255], uint16: [0, 65535], int16: [-32768, 32767], float32: [-1.5e9, 3.25e-7] }[type]
   const elements = newElements(type, length)
   for (let i = 0; i < length; i += 1)

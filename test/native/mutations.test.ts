@@ -64,12 +64,14 @@ const image: Image = {
  * The staged Program, which loads its tiles ahead, with a swap of its first kilobyte before its
  * step: something to damage in copies and events too.
  */
-const programFor = (device: 'reference' | 'cpu', placement?: PlanPlacement): Program => {
+const programFor = (name: 'reference' | 'cpu', placement?: PlanPlacement): Program => {
+  const device = must(deviceModel(name, 'float32', 2))
   const staged = must(
     E.mapLeft(({ message }: { readonly message: string }): DeviceError => ({ code: 'device', message }))(
       stage({
         model: small,
-        device: must(deviceModel(device, 'float32', 2)),
+        // Beside a slow link tiles are loaded ahead.
+        device: { ...device, linkBytesPerSecond: { toDevice: 1e9, toHost: 1e9 } },
         strategy: 'sft',
         objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 1e-4 } },
         source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] },

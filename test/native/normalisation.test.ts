@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { gelu, sigmoid, silu, tanh } from '../../dsl'
-import { functionsOf } from '../../staging/pointwise/functions'
+import { getPointwiseFunctions } from '../../staging/pointwise/functions'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { operandRegions } from '../../staging/verify/operand-regions'
 import { close, runKernel, targets, type Target } from './program'
@@ -236,7 +236,7 @@ for (const target of targets) {
       [0, 0.7310585786300049, -0.2384058440442351],
       [0, 0.8413447460685429, -0.04550026389635842]
     ]
-    const functions = [sigmoid, tanh, silu, gelu].map(({ args }) => ({ ...args, ...functionsOf(args) }))
+    const functions = [sigmoid, tanh, silu, gelu].map(({ args }) => ({ ...args, ...getPointwiseFunctions(args) }))
     const shared = { broadcast: 0, weightPerChannel: 0, biasPerChannel: 0 }
     const absent = [undefined, undefined, undefined]
     for (const [index, { function: called, ...own }] of functions.entries())

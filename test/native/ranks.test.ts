@@ -2,10 +2,11 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { localNetworks, openSession, type Network } from '../../native'
+import { openSession, type Network } from '../../native'
+import { localNetworks } from '../local-networks'
 import { encodeProgram } from '../../native/session/encode'
 import { openEncoded } from '../../native/session/session'
-import type { AllToAll, Exchange, Instruction } from '../../staging/program/program'
+import type { AllToAll, Exchange, Instruction, Program } from '../../staging/program/program'
 import { must } from '../must'
 import { arena, at, copy, exchange, launch, left, loop, parameters, programOf, record, wait } from './program'
 
@@ -83,6 +84,52 @@ test('messages go to the ranks that they name, of other bytes each', async () =>
   assert.is(sent[0]![0], 6)
   assert.is(sent[1]![1], 1)
   assert.equal(sent[2]!.slice(0, 2), [2, 3])
+})
+
+/** A program that also has a section of all of so many ranks, whose others are of groups. */
+const inGroupsOf = (ranks: number, written: Parameters<typeof programOf>[0]): Program => ({
+  ...programOf(written),
+  reduce: { code: [all({ ranks, sendStride: 0 })], exchangeBytes: 0, stepIo: [] }
+})
+
+test('ranks of a group exchange with each other alone, by their numbers in it', async () => {
+  const networks = must(localNetworks(6))
+  const runInGroup = async (network: Network, exchanged: AllToAll | Exchange): Promise<readonly number[]> => {
+    const program = inGroupsOf(6, { kernels: [copy(3)], code: around(exchanged), exchangeBytes: 24 })
+    const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+    const buffer = Float64Array.of(network.rank, network.rank + 10, network.rank + 20).buffer
+    must(await session.run('step', buffer, parameters, [])())
+    session.close()
+    return [...new Float64Array(buffer)]
+  }
+  assert.equal(
+    await Promise.all(networks.map((network) => runInGroup(network, all({ sendStride: 0 })))),
+    [0, 0, 0, 3, 3, 3].map((first) => [first, first + 1, first + 2])
+  )
+  // Each to the next of its three.
+  const toNext = (own: number): Exchange => ({
+    ...some({ sends: [message((own + 1) % 3, 24, 0)], receives: [message((own + 2) % 3, 24, 64)] })
+  })
+  assert.equal(
+    await Promise.all(networks.map((network) => runInGroup(network, toNext(network.rank % 3)))),
+    [2, 0, 1, 5, 3, 4].map((from) => [from, from + 10, from + 20])
+  )
+})
+
+test('groups of ranks are refused where they are not all that there are, or do not divide them', () => {
+  const opened = (size: number, ranks: number, code: readonly Instruction[]): string => {
+    const [network] = must(localNetworks(size))
+    const session = openSession({
+      device: 'reference',
+      program: inGroupsOf(ranks, { kernels: [], code }),
+      arenaBytes: 4096,
+      network: network!
+    })
+    return E.isLeft(session) ? session.left.message : 'nothing'
+  }
+  assert.is(opened(6, 6, [all()]), 'nothing')
+  assert.is(opened(6, 3, [all()]), 'section step is of 3 ranks, but runs on 6')
+  assert.is(opened(4, 4, [all()]), 'section step is of 3 ranks, but runs on 4')
 })
 
 test('a rank that sends itself other bytes than it receives hears of it', async () => {

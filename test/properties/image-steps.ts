@@ -1,14 +1,18 @@
 import { openSession, type DeviceName, type Image } from '../../native'
 import { type MemoryStepIo, createStepIo } from '../../src/running/step-io'
 import type { Objective, Program, SectionName } from '../../staging'
+import { testsDevice } from '../devices'
 import { must } from '../must'
 import type { RandomExecution } from './random-execution'
 
-/** Where steps from images are tried. */
-export const devices = [
+const candidates = [
   { name: 'reference', precision: 'float64' },
-  { name: 'cpu', precision: 'float32' }
+  { name: 'cpu', precision: 'float32' },
+  { name: 'cuda', precision: 'float32' }
 ] as const
+
+/** Where steps from images are tried. */
+export const devices = candidates.filter(({ name }) => testsDevice(name))
 
 export const training: Objective = {
   kind: 'train',

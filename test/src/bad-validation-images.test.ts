@@ -40,6 +40,41 @@ test('an image that cannot be read ends the validation, or is left out by --skip
   assert.match(notices[0]!, /damaged\.tif is left out of validation$/)
 })
 
+test('a row whose mask is damaged ends the training before it begins, or is left out by --skip-bad and counted', async () => {
+  const [{ height, width }] = extents
+  const cut = readFileSync(at('1.mask.png'))
+  writeFileSync(at('cut.mask.png'), cut.subarray(0, cut.length - 30))
+  const tiled = at('damaged.mask.tif')
+  await sharp(
+    noise(height * width, 5).map((value) => value % 2),
+    { raw: { height, width, channels: 1 } }
+  )
+    .toColourspace('b-w')
+    .tiff({ tile: true, tileWidth: 16, tileHeight: 16, compression: 'deflate' })
+    .toFile(tiled)
+  const bytes = readFileSync(tiled)
+  bytes.fill(255, 200, 400)
+  writeFileSync(tiled, bytes)
+  const rows = ['path,mask', '0.png,0.mask.png', '1.png,cut.mask.png', '2.png,2.mask.png', '0.png,damaged.mask.tif']
+  writeFileSync(at('masks.csv'), `${rows.join('\n')}\n`)
+  writeFileSync(at('whole-masks.csv'), `${[rows[0], rows[1], rows[3]].join('\n')}\n`)
+  const { code, message } = await failureOf(train({ ...options, data: at('masks.csv'), steps: 2 }))
+  assert.is(code, 'input')
+  assert.match(
+    message,
+    /line 3: the mask .*cut\.mask\.png cannot be read: .*leave its row out, as --skip-bad does; .*line 5: the mask .*damaged/
+  )
+  const { report, notices } = await trained({ data: at('masks.csv'), skipBad: true })
+  assert.equal(report.skippedMasks, [at('cut.mask.png'), tiled])
+  assert.match(notices[0]!, /masks\.csv: left out are 2 rows whose masks cannot be read \(.*line 3: the mask .*; .*line 5: the mask /)
+  assert.equal(report.loss, (await trained({ data: at('whole-masks.csv') })).report.loss)
+  writeFileSync(at('no-masks.csv'), `${[rows[0], rows[2]].join('\n')}\n`)
+  assert.match(
+    (await failureOf(train({ ...options, data: at('no-masks.csv'), skipBad: true, steps: 2 }))).message,
+    /line 2: the mask .*cut/
+  )
+})
+
 test('an image that was left out of a validation of whole images is not read again by the next one', async () => {
   copyFileSync(at('damaged.tif'), at('mended.tif'))
   writeFileSync(at('mended.csv'), 'path,mask\n0.png,0.mask.png\nmended.tif,damaged.mask.png\n')

@@ -5,7 +5,7 @@ import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { ElementType } from '../../native'
+import type { PixelType } from '../../native'
 import { type TrainOptions, predict, train } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
 import { openImage } from '../../src/images/image-source'
@@ -23,11 +23,11 @@ const at = (name: string): string => join(folder, name)
 const [height, width] = [70, 50]
 
 /** A value of every pixel and band, negative ones among those that may be. */
-const valueAt = (type: ElementType, index: number): number => {
+const valueAt = (type: PixelType, index: number): number => {
   const value = (Math.imul(index + 1, 2654435761) >>> 16) & 0xffff
   return { uint8: value & 255, uint16: value, int16: value - 32768, float32: Math.fround((value - 20000) / 7) }[type]
 }
-const write = (name: string, type: ElementType, channels: number, options: Partial<TiledTiffOptions> = {}, first?: number): void => {
+const write = (name: string, type: PixelType, channels: number, options: Partial<TiledTiffOptions> = {}, first?: number): void => {
   const elements = newElements(type, height * width * channels)
   for (let i = 0; i < elements.length; i += 1) elements[i] = valueAt(type, i)
   if (first !== undefined) elements[0] = first
@@ -123,7 +123,7 @@ const kernelsOf = async (name: string): Promise<Float64Array> => (await weightsO
 const options = { model: segmenting, input: [2, 4, 32, 16], device: 'reference', threads: 1, seed: 5, steps: 3 } as const
 const losses = async (more: Partial<TrainOptions> & Pick<TrainOptions, 'data'>) => valueOf(train({ ...options, ...more }))
 
-const writeData = async (type: ElementType): Promise<void> => {
+const writeData = async (type: PixelType): Promise<void> => {
   write('data.tif', type, 6, deflate)
   const classes = Uint8Array.from({ length: height * width }, (_, index) => (index >> 3) % 3)
   writePng(at('mask.png'), classes, { height, width, bitDepth: 8 })
@@ -149,6 +149,15 @@ test('training measures mean and deviation of the bands, keeps them, and predict
   const asked = { bands, mean: kept.mean, deviation: kept.deviation, budget: '60%' } as const
   assert.equal((await valueOf(predict({ ...common, ...asked, out: at('asked.png') }))).pixels, found.pixels)
   assert.ok(existsSync(at('asked.png')))
+  // Another type has another unit.
+  write('other.tif', 'float32', 6)
+  const other = { ...common, image: at('other.tif'), out: at('other.png') } as const
+  const { message } = await failureOf(predict(other))
+  assert.match(
+    message,
+    /other\.tif has values of float32, but the weights were trained on uint16: convert it, or give --mean and --deviation$/
+  )
+  await valueOf(predict({ ...other, ...asked }))
 })
 
 test('float32 trains to finite losses by window and larger than the bytes of crops', async () => {

@@ -267,7 +267,10 @@ test('bench says where the time of the fastest step went, by kernel', async () =
   // each in whole nanoseconds.
   assert.ok(Math.abs(sum(({ predictedMs }) => predictedMs) - predictedStepMs) <= 1e-6 * sum(({ launches }) => launches))
   // What loads ahead takes nothing of the time in which others compute.
-  const ahead = (await json('bench', smallModel, '--strategy', 'sft', '--budget', '60%', '--steps', '1', '--breakdown')) as BenchReport
+  await json('plan', smallModel, '--strategy', 'sft', '--budget', '60%', '--out', at('ahead.json'))
+  const inTurn = readFileSync(at('ahead.json'), 'utf8')
+  writeFileSync(at('ahead.json'), inTurn.replace('"recompute": true', '"recompute": true, "prefetch": true'))
+  const ahead = (await json('bench', smallModel, '--plan', at('ahead.json'), '--steps', '1', '--breakdown')) as BenchReport
   assert.equal(
     ahead.breakdown!.filter(({ beside }) => beside).map(({ kernel }) => kernel),
     ['loadImage, beside computing']

@@ -1,7 +1,7 @@
 /** Measures of a confusion matrix, against numbers made by hand. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { measureConfusion, rowsOf } from '../../src/metrics/confusion'
+import { measureConfusion, makeConfusionMatrix } from '../../src/metrics/confusion'
 import { measureQuality } from '../../src/metrics/scores'
 
 const close = (found: number | null, expected: number): void =>
@@ -31,7 +31,7 @@ test('a class that is nowhere has no measure, and without a count there is none'
   close(dice, (6 / 7 + 4 / 5) / 2)
   // Agreement 5/6; chance 4/6 · 3/6 + 2/6 · 3/6 = 1/2.
   close(kappa, 2 / 3)
-  const nothing = measureConfusion(rowsOf(new Float64Array(4), 2))
+  const nothing = measureConfusion(makeConfusionMatrix(new Float64Array(4), 2))
   assert.equal([nothing.kappa, nothing.dice, nothing.classIou], [null, null, [null, null]])
 })
 

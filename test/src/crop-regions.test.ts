@@ -7,7 +7,7 @@ import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TrainOptions, readDataset, train } from '../../src'
-import { type Cells, cornerInCells, gridOf } from '../../src/images/cells'
+import { type Cells, cornerInCells, finestGrid } from '../../src/images/cells'
 import { findTissue, otsuThreshold, saturation } from '../../src/images/tissue'
 import { type CropRules, findCropRegions } from '../../src/training/crop-regions'
 import { createSampler, drawReplacement } from '../../src/training/sampling'
@@ -138,7 +138,7 @@ test('of other than 8-bit RGB, cells with data are taken: what holds nothing is 
 })
 
 test('every cell is drawn, and every place in it; crops are moved in at the border', () => {
-  const grid = gridOf({ height: 10, width: 1030 })
+  const grid = finestGrid({ height: 10, width: 1030 })
   assert.equal([grid.block, grid.rows, grid.columns], [3, 4, 344])
   const cells = { grid, numbers: Uint32Array.of(0, 343 + 3 * 344) }
   const image = { height: 10, width: 1030 }

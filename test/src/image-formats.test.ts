@@ -239,6 +239,19 @@ test('a header that is cut, an empty file, and another format have a sentence ea
       `the image ${file} cannot be read: it begins as a ${format}, but is cut or damaged in its header; store it anew, or leave it out`
     )
   }
+  const tall = await whole.clone().tiff({ compression: 'none' }).toBuffer()
+  const directory = tall.readUInt32LE(4)
+  // Field by field of 12 bytes: the height (257) becomes a LONG of 4,294,967,280.
+  for (let field = directory + 2; field < directory + 2 + 12 * tall.readUInt16LE(directory); field += 12)
+    if (tall.readUInt16LE(field) === 257) {
+      tall.writeUInt16LE(4, field + 2)
+      tall.writeUInt32LE(0xfffffff0, field + 8)
+    }
+  writeFileSync(at('tall.tif'), tall)
+  assert.match(
+    (await failureOf(readHeader(at('tall.tif')))).message,
+    /^the image .*tall\.tif cannot be read: .*; its header is damaged, or says what no decoder here reads; store it anew, or leave it out$/
+  )
   const sentenceOf = async (bytes: string): Promise<string> => {
     writeFileSync(at('start'), bytes, 'latin1')
     return (await failureOf(readHeader(at('start')))).message
@@ -275,7 +288,10 @@ test('what is no ordinary file is refused without opening it', async () => {
   execFileSync('mkfifo', [at('pipe.png')])
   for (const path of [at('pipe.png'), folder, '/dev/zero']) {
     assert.match((await failureOf(decodeImage(path, one))).message, /^the image .* cannot be read: it is no ordinary file$/)
-    assert.match((await failureOf(decodeMask(path))).message, /^the mask .* cannot be read: it is no ordinary file$/)
+    assert.match(
+      (await failureOf(decodeMask(path))).message,
+      /^the mask .* cannot be read: it is no ordinary file; mend its path, or leave its row out$/
+    )
   }
 })
 
@@ -326,7 +342,10 @@ test('a mask whose header is damaged is refused', async () => {
   const bytes = readFileSync(at('whole.png'))
   bytes[19] = 3
   writeFileSync(at('damaged.png'), bytes)
-  assert.match((await failureOf(decodeMask(at('damaged.png')))).message, /^the mask .*damaged\.png is damaged in its header$/)
+  assert.match(
+    (await failureOf(decodeMask(at('damaged.png')))).message,
+    /^the mask .*damaged\.png is damaged in its header: store it anew, or leave its row out$/
+  )
 })
 
 test.run()

@@ -131,7 +131,11 @@ const rejected: readonly (readonly [text: string, sentence: RegExp, options?: Re
     /line 2: the label "w" is ignored by --class-names, which only pixels can be: leave the row out$/,
     { classNames: 'x,ignored=w' }
   ],
-  ['path,label\nz,0\n', /line 2: the image .*slides\/z\.png does not exist or may not be read$/, { root: 'slides', suffix: '.png' }],
+  [
+    'path,label\nz,0\n',
+    /line 2: the image .*slides\/z\.png does not exist or may not be read: mend the path \(--root and --suffix complete it\), or leave the row out$/,
+    { root: 'slides', suffix: '.png' }
+  ],
   ['path,label\na.png,0\n', /^--unannotated x is for masks of polygons, which --data has not: leave it out$/, { unannotated: 'x' }],
   ['path,label\na.png,0\n', /^classNames: "x" stands there twice$/, { classNames: 'x,y=x' }],
   ['path,label\na.png,0\n', /^classNames: one of the names is empty$/, { classNames: 'x,' }],

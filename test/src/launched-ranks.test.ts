@@ -54,6 +54,19 @@ withLauncher('mpirun trains on shared rows as this process does on whole images'
   assertCloseLosses(JSON.parse(stdout).loss, JSON.parse(alone.stdout).loss)
 })
 
+withLauncher('mpirun trains on groups of ranks that share rows to the same bytes as on one group', async () => {
+  const more = ['--steps', '3', '--network', '1000GB/s,1ns']
+  const weights = async (size: number): Promise<Buffer> => {
+    const save = at(`groups-${size}.safetensors`)
+    const { status, stdout, stderr } = await launch(size, trainOf(...more, '--shard-rows', '2', '--save', save))
+    assert.is(status, 0, stderr)
+    assert.is(JSON.parse(stdout).steps, 3)
+    return readFileSync(save)
+  }
+  const one = await weights(2)
+  assert.ok((await weights(4)).equals(one))
+})
+
 withLauncher('under mpirun all ranks end with what one of them fails with, said once', async () => {
   const refused = await launch(3, trainOf('--steps', '2'))
   assert.is(refused.status, 2, refused.stderr)

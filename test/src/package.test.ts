@@ -67,7 +67,7 @@ test('help and the version need less than 0.2 s of a processor', () => {
   const least = (...args: readonly string[]): number =>
     Math.min(...Array.from({ length: 5 }, () => Number(run(project, process.execPath, ['-r', './measured.js', ...args]).stderr)))
   // On a slow or busy machine a program that does nothing takes longer too.
-  const allowed = Math.max(200_000, 3 * least('-e', '0'))
+  const allowed = Math.max(200_000, 4 * least('-e', '0'))
   for (const option of ['--help', '--version']) {
     const microseconds = least(command, option)
     assert.ok(microseconds < allowed, `${option}: ${microseconds}, more than ${allowed}`)
@@ -225,7 +225,8 @@ test('TypeScript compiles what a strict project writes, our declarations include
     'exporting.ts': exportingProgram
   })
   borrow(folder, ['fp-ts'])
-  prints(run(folder, process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']), '', 'tsc')
+  // Version 7 takes a quarter of the time; all others: test/systems/packages.test.ts.
+  prints(run(folder, process.execPath, [join(root, 'node_modules', 'typescript-7', 'bin', 'tsc'), '-p', '.']), '', 'tsc')
   for (const { name, program } of oldestAndNewest) prints(run(folder, program, ['out/program.js'], quiet), printed, name)
 })
 

@@ -6,7 +6,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d } from '../../dsl'
 import { areaUnderCurve } from '../../src/metrics/scores'
-import { pixelMeasureOf, qualityOf, tallyImage } from '../../src/metrics/pixel-tally'
+import { makePixelMeasure, computeQuality, tallyImage } from '../../src/metrics/pixel-tally'
 import { areasUnderCurves, countScore, emptyScoreCounts } from '../../src/metrics/score-areas'
 import { buildGraph } from '../../staging'
 import { must } from '../must'
@@ -14,7 +14,7 @@ import { propertyRuns } from '../property-runs'
 
 test('the measures of pixels, by their definitions', () => {
   const graph = must(buildGraph({ name: 'scores', layers: [conv2d({ out: 3, k: 1 })] }, [1, 3, 4, 5]))
-  const measure = pixelMeasureOf(graph.nodes.at(-1)!)
+  const measure = makePixelMeasure(graph.nodes.at(-1)!)
   const [height, width] = [4, 5]
   const pixels = fc.record({
     scores: fc.array(fc.integer({ min: -400, max: 400 }), { minLength: 60, maxLength: 60 }),
@@ -28,7 +28,7 @@ test('the measures of pixels, by their definitions', () => {
       tally.add(given, labels, { height, width }, { top: 2, left: 0, height: 2, width })
       const { counts, scoreCounts } = tally.finish()
       const areas = areasUnderCurves(scoreCounts)
-      const found = qualityOf(measure, counts, areas)
+      const found = computeQuality(measure, counts, areas)
       const counted = labels.flatMap((label, index) =>
         label === 255 ? [] : [{ label, own: [0, 1, 2].map((one) => given[one * 20 + index]!) }]
       )

@@ -133,6 +133,26 @@ for (const [name, network, speedUps] of golden)
     assert.equal(found, speedUps)
   })
 
+test('of meshes the fastest is planned for: micro-batches as far as they go, and rows beside them', async () => {
+  const asked = { ...v100, input: [1, 3, 512, 512], network: '100Gb/s,2us' } as const
+  const meshOf = async (ranks: number, accumulate: number) => (await valueOf(plan({ ...asked, ranks, accumulate }))).ranks!.mesh
+  assert.equal(await meshOf(4, 4), { microBatches: 4, rows: 1 })
+  assert.equal(await meshOf(8, 4), { microBatches: 4, rows: 2 })
+  assert.equal(await meshOf(4, 3), { microBatches: 1, rows: 4 })
+})
+
+for (const [ranks, mesh] of [
+  [4, 'micro-batches'],
+  [8, 'micro-batches and rows']
+] as const)
+  test(`times of segments, and what no plan undercuts, are those of a rank that shares ${mesh}`, async () => {
+    const asked = { ...v100, model: 'vgg11', input: [1, 3, 512, 512], network: '100Gb/s,2us', accumulate: 4, ranks } as const
+    const { predictedStepMs, lowerBoundMs, segments } = await valueOf(explain(asked))
+    const ofSegments = segments.reduce((sum, segment) => sum + segment.predictedMs, 0)
+    assert.ok(lowerBoundMs! <= predictedStepMs!, `${predictedStepMs} ms are less than the least of ${lowerBoundMs}`)
+    assert.ok(ofSegments < predictedStepMs! && 4 * ofSegments > predictedStepMs!, `${ofSegments} ms of ${predictedStepMs}`)
+  })
+
 test('what compare and explain tell of ranks is what plan does', async () => {
   const asked = { ...v100, input: [1, 3, 512, 512], ranks: 4, network: '100Gb/s,2us' } as const
   const planned = await valueOf(plan(asked))

@@ -258,7 +258,7 @@ test('names are classes in the order of a list, or sorted; later ones cover; wha
 })
 
 const rejected: readonly (readonly [name: string, text: string, sentence: RegExp, options?: ReadDatasetOptions])[] = [
-  ['a.geojson', '{"type": "FeatureCollection"', /^.*data\.csv line 2: the annotations .*a\.geojson: it is no JSON: /],
+  ['a.geojson', '{"type": "FeatureCollection"', /^.*data\.csv line 2: the annotations .*a\.geojson: it is no JSON \(.*\): store it anew$/],
   ['a.json', '{"type": "Topology"}', /a\.json: it is no GeoJSON of features, as QuPath exports$/],
   ['a.json', collection({ type: 'Feature', properties: {} }), /feature 1: geometry is missing$/],
   [
@@ -310,8 +310,12 @@ const rejected: readonly (readonly [name: string, text: string, sentence: RegExp
     /^--unannotated w is none of the classes x, y: add it to --class-names$/,
     { classNames: 'x,y', unannotated: 'w' }
   ],
-  ['a.xml', '<a>\n<b></a>', /a\.xml: it begins with <a> and is no file of ASAP or ImageScope$/],
-  ['a.xml', asap(['x', box(0, 0, 9, 9)]).replace('</Coordinates>', ''), /a\.xml: it is no XML: \d+:\d+: unexpected close tag\.$/],
+  ['a.xml', '<a>\n<b></a>', /a\.xml: it begins with <a> and is no file of ASAP or ImageScope: store it as one of these, or as GeoJSON$/],
+  [
+    'a.xml',
+    asap(['x', box(0, 0, 9, 9)]).replace('</Coordinates>', ''),
+    /a\.xml: it is no XML \(\d+:\d+: unexpected close tag\): store it anew$/
+  ],
   ['a.xml', asap(['x', box(0, 0, 9, 9)]).replace('X="9"', 'X="nine"'), /a\.xml: line 7: X is "nine", which is no number$/],
   ['a.xml', asap(['x', box(0, 0, 9, 9), 'Spline']), /a\.xml: line 4: its shape is a Spline: draw it as a polygon$/],
   ['a.xml', asap(['None', box(0, 0, 9, 9)]), /line 4: the polygon has no class: /],
@@ -339,7 +343,7 @@ for (const [name, text, sentence, options] of rejected)
 test('annotations that are absent are named', async () => {
   assert.match(
     (await failureOf(await read('absent.xml'))).message,
-    /data\.csv line 2: the annotations .*absent\.xml cannot be read: no such file/
+    /data\.csv line 2: the annotations .*absent\.xml cannot be read: no such file or directory; mend its path, or leave its row out$/
   )
 })
 

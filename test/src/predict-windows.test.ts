@@ -10,7 +10,7 @@ import sharp from 'sharp'
 import { type Model, convTranspose2d, maxPool2d } from '../../dsl'
 import { type Planned, type PredictOptions, predict } from '../../src'
 import { joinWindows } from '../../src/predicting/join-windows'
-import { pixelScoresOf } from '../../src/predicting/pixel-scores'
+import { makePixelScores } from '../../src/predicting/pixel-scores'
 import { windowSpans } from '../../src/running/window-spans'
 import type { ReceptiveField } from '../../staging'
 import { noise, writeColours } from './example-images'
@@ -170,7 +170,7 @@ for (const extent of [
         })
         joined.add({ view: () => scores, leaveToFile: () => undefined }, rows, columns)
       }
-    const { classes: channels, rows, height, width } = pixelScoresOf(joined)
+    const { classes: channels, rows, height, width } = makePixelScores(joined)
     assert.equal({ channels, height, width }, { channels: 2, ...extent })
     for (const channel of [0, 1]) {
       const wrong = rows(channel, 0, height).findIndex((value, index) => value !== Math.fround(channel * height * width + index))

@@ -9,7 +9,7 @@ import { conv2d, globalAvgPool, linear, model, named, pixelLoss, relu, seq } fro
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { writeProbabilities } from '../../src/results/probability-map'
-import { probabilitiesOf } from '../../src/results/scores-csv'
+import { softmax } from '../../src/results/scores-csv'
 import { tilefold } from './command-line'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
@@ -71,7 +71,7 @@ for (const classes of [1, 3, 5])
     for (let index = 0; index < height * width; index += 1) {
       const given = planes.map((plane) => plane[index]!)
       // A single score is that of class 1, beside 0.
-      const expected = classes === 1 ? [probabilitiesOf([given[0]!, 0])[0]!] : probabilitiesOf(given)
+      const expected = classes === 1 ? [softmax([given[0]!, 0])[0]!] : softmax(given)
       expected.forEach((value, one) => {
         const place = index * classes + one
         if (Math.abs(float.values[place]! - value) > 1e-7)
@@ -171,7 +171,7 @@ test('of a model that ends in a binary loss each band is the sigmoid of its scor
   for (let index = 0; index < sigmoids.length; index += 3) {
     const found = [...sigmoids.subarray(index, index + 3)]
     // The softmax of the same scores, which are the log-odds.
-    const expected = probabilitiesOf(found.map((value) => Math.log(value / (1 - value))))
+    const expected = softmax(found.map((value) => Math.log(value / (1 - value))))
     expected.forEach((value, one) => assert.ok(Math.abs(value - shares[index + one]!) < 1e-4, `${value} for ${shares[index + one]}`))
     furthest = Math.max(furthest, Math.abs(found.reduce((sum, value) => sum + value, 0) - 1))
   }

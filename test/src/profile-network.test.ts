@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { localNetworks } from '../../native'
+import { localNetworks } from '../local-networks'
 import { conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
 import { plan, profile } from '../../src'
-import { profileNetworkOf } from '../../src/commands/profile-network'
+import { profileNetworkAmong } from '../../src/commands/profile-network'
 import { createRanks } from '../../src/ranks/ranks'
 import { fitNetwork } from '../../staging'
 import { must } from '../must'
@@ -65,7 +65,7 @@ const planned = { model: small, device: 'reference', precision: 'float32', ranks
 test('ranks measure the network between them, and plans for ranks take it', async () => {
   for (const size of [2, 3]) {
     const ranks = must(localNetworks(size)).map((network) => createRanks(network))
-    const reports = await Promise.all(ranks.map((one) => valueOf(profileNetworkOf(one))))
+    const reports = await Promise.all(ranks.map((one) => valueOf(profileNetworkAmong(one))))
     const [first] = reports
     for (const report of reports) assert.equal(report, first)
     assert.is(first!.ranks, size)
@@ -104,7 +104,7 @@ test('without a launcher there is no network to measure', async () => {
   const sentence = '--network measures between the processes that mpirun starts, and this one is alone: start it with mpirun -n 2'
   assert.is((await failureOf(profile({ network: true }))).message, sentence)
   const [network] = must(localNetworks(1))
-  assert.is((await failureOf(profileNetworkOf(createRanks(network!)))).message, sentence)
+  assert.is((await failureOf(profileNetworkAmong(createRanks(network!)))).message, sentence)
   const both: unknown = { model: small, network: true }
   assert.is((await failureOf(profile(both as { readonly network: true }))).message, '--network measures no model: leave the model out')
   const neither: unknown = {}

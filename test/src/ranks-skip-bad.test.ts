@@ -103,6 +103,14 @@ test('ranks that share rows draw alike, and count a crop once', async () => {
   assert.is(reports[0]!.skippedCrops, alone!.skippedCrops)
 })
 
+test('groups of ranks that share rows draw as one group does, and count a crop once', async () => {
+  const on = (size: number) => trained(size, () => ({ shardRows: 2, input: [2, 3, 64, 64] }))
+  const [one, two] = [await on(2), await on(4)]
+  assert.ok(one.reports[0]!.skippedCrops! > 0)
+  for (const report of two.reports) assert.equal(counted(report), counted(one.reports[0]!))
+  for (const said of two.notices) assert.equal(said, two.notices[0])
+})
+
 for (const shardRows of [false, true])
   test(`where one rank alone cannot read its copy all draw what it can read${shardRows ? ', of rows that they share' : ''}`, async () => {
     const { reports, notices } = await trained(2, (rank) => ({ shardRows, data: at(rank === 1 ? 'second/both.csv' : 'both.csv') }))

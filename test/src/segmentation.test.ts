@@ -26,7 +26,7 @@ import {
 import { checkLabels } from '../../src/images/dataset'
 import { decodeMask, writeMask } from '../../src/images/masks'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
-import { frozenModel } from '../../src/model/model-layers'
+import { freezeModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import type { Setup } from '../../src/plans/setup'
 import { openTensorFile } from '../../src/weights/safetensors'
@@ -221,7 +221,7 @@ test('micro-batches that are accumulated count every pixel alike, as one batch d
   // the two apart.
   const once = {
     ...training,
-    model: frozenModel(segmenting),
+    model: freezeModel(segmenting),
     precision: 'float64',
     optimizer: 'sgd',
     steps: 1,
@@ -318,7 +318,7 @@ test('the command predicts within its budget, and writes a TIFF in tiles', async
 
 /** What predict takes the best of, from a network that ends in the scores themselves. */
 const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' | 'strategy'>): Promise<Float64Array> => {
-  const model: Model = { name: 'scores', layers: [...frozenModel(segmenting).layers, meanSquaredError] }
+  const model: Model = { name: 'scores', layers: [...freezeModel(segmenting).layers, meanSquaredError] }
   const image = { pixels: Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => (index * 7919) % 251), height: 117, width: 93 }
   return valueOf(
     pipe(

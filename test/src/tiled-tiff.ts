@@ -1,7 +1,7 @@
 /** TIFF and BigTIFF files in tiles, of several levels, by their specifications. */
 import { writeFileSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'
-import type { ElementType } from '../../native'
+import type { PixelType } from '../../native'
 import { sampleTypes } from './image-files'
 
 export interface TiledLevel {
@@ -19,7 +19,7 @@ export interface TiledTiffOptions {
   readonly tile: number
   readonly channels: number
   /** uint8 where absent. */
-  readonly elementType?: ElementType
+  readonly elementType?: PixelType
   readonly isBig?: boolean
   /** Smaller levels below the first page, as OME has them, instead of after it. */
   readonly isBelow?: boolean

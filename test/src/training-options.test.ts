@@ -6,7 +6,7 @@ import type { Dataset } from '../../src/images/dataset'
 import { createAugmenter, colourMatrix, parseColourJitter } from '../../src/training/augmentation'
 import { splitIntoBatches } from '../../src/training/batches'
 import { parseClassWeights } from '../../src/options/class-weights'
-import { countClasses, rowWeights, resolveClassWeights } from '../../src/training/class-weights'
+import { countLabelsByClass, rowWeights, resolveClassWeights } from '../../src/training/class-weights'
 import { parseGroup } from '../../src/training/parameter-groups'
 import { parseFraction } from '../../src/options/sizes'
 import { splitForValidation, splitDataset } from '../../src/training/validation-split'
@@ -67,8 +67,8 @@ test('folders of validation must be those of training, for classes are numbered 
 test('balanced weights are those of scikit-learn; row weights make the weighted mean of torch', () => {
   // sklearn.utils.class_weight.compute_class_weight('balanced', classes=[0, 1, 2], y=[0, 0, 0, 1,
   // 1, 2])
-  assert.equal(rightOf(resolveClassWeights('balanced', countClasses(dataset(0, 0, 0, 1, 1, 2), 3))), [6 / 9, 1, 2])
-  assert.equal(rightOf(resolveClassWeights('balanced', countClasses(dataset(0, 0, 2), 3))), [0.75, 0, 1.5])
+  assert.equal(rightOf(resolveClassWeights('balanced', countLabelsByClass(dataset(0, 0, 0, 1, 1, 2), 3))), [6 / 9, 1, 2])
+  assert.equal(rightOf(resolveClassWeights('balanced', countLabelsByClass(dataset(0, 0, 2), 3))), [0.75, 0, 1.5])
   assert.match(
     (resolveClassWeights([1, 2], [1, 1, 1]) as E.Left<{ message: string }>).left.message,
     /gives 2 weights but the model has 3 classes/

@@ -20,10 +20,10 @@ import {
   resize,
   pad
 } from '../../dsl'
-import { frozenModel } from '../../src/model/model-layers'
+import { freezeModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
 import { withNetwork } from '../../src/running/running-network'
-import { windowExtent, windowSpans } from '../../src/running/window-spans'
+import { chooseWindowExtent, windowSpans } from '../../src/running/window-spans'
 import { buildGraph, receptiveField, type ReceptiveField } from '../../staging'
 import { must } from '../must'
 import { propertyRuns } from '../property-runs'
@@ -36,7 +36,7 @@ test('windows cover a side once, each by what no cut edge reaches', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 9 }), field, (length, parts, { step, before, after }) => {
       const given: ReceptiveField = { stride: step, before: step * before, after: step * after }
-      const extent = windowExtent(length, parts, given)
+      const extent = chooseWindowExtent(length, parts, given)
       if (extent === undefined || extent === 0) return
       const spans = windowSpans(length, extent, given)
       assert.equal([spans[0]!.from, spans.at(-1)!.to], [0, length])
@@ -72,8 +72,8 @@ test('of a side that is no multiple of the stride the same outputs are moved, wh
   assert.is(windowSpans(101, 76, field).length, 2)
   // Smaller than what an output reads: two of all but what is over.
   const large: ReceptiveField = { stride: 16, before: 96, after: 96 }
-  assert.is(windowExtent(100, 2, large), 96)
-  assert.is(windowExtent(100, 4, large), undefined)
+  assert.is(chooseWindowExtent(100, 2, large), 96)
+  assert.is(chooseWindowExtent(100, 4, large), undefined)
   assert.equal(windowSpans(100, 96, large), [
     { start: 0, from: 0, to: 50 },
     { start: 4, from: 50, to: 100 }
@@ -82,9 +82,9 @@ test('of a side that is no multiple of the stride the same outputs are moved, wh
 
 test('windows that are no larger than what lies around an output cover the side that they are, and no longer one', () => {
   const field: ReceptiveField = { stride: 16, before: 96, after: 96 }
-  assert.is(windowExtent(128, 1, field), 128)
-  assert.is(windowExtent(128, 1, field, 500), undefined)
-  assert.is(windowExtent(208, 1, field, 500), 208)
+  assert.is(chooseWindowExtent(128, 1, field), 128)
+  assert.is(chooseWindowExtent(128, 1, field, 500), undefined)
+  assert.is(chooseWindowExtent(208, 1, field, 500), 208)
   assert.equal(windowSpans(128, 128, field), [{ start: 0, from: 0, to: 128 }])
   assert.throws(() => windowSpans(500, 128, field), /never cover 500/)
 })
@@ -102,7 +102,7 @@ test('what outputs read: of layers by hand, and of none where they read all', ()
     ...{ stride: 2, before: 2, after: 2 }
   })
   assert.is(of([resize({ mode: 'bilinear', size: [48, 48] }), resize({ mode: 'nearest', size: [64, 64] }), end]), undefined)
-  assert.is(receptiveField(must(buildGraph(frozenModel(segmenting), [1, 3, 64, 64])), 'H'), undefined)
+  assert.is(receptiveField(must(buildGraph(freezeModel(segmenting), [1, 3, 64, 64])), 'H'), undefined)
 })
 
 /** Bodies that bring an image back to its size, of whatever they are drawn. */
@@ -131,7 +131,7 @@ const scoresOf = (
     pipe(
       buildSetupGraph(
         {
-          model: { ...model, layers: [...frozenModel(model).layers, meanSquaredError] },
+          model: { ...model, layers: [...freezeModel(model).layers, meanSquaredError] },
           device: 'reference',
           precision: 'float64',
           threads: 1,
@@ -164,7 +164,7 @@ test('a window makes, away from its cut edges, what the whole image makes there'
     fc.asyncProperty(body, fc.integer({ min: 2, max: 4 }), async (drawn, parts) => {
       const model: Model = { name: 'drawn', layers: drawn }
       const field = receptiveField(must(buildGraph(model, [1, 3, side, side])), 'H')!
-      const extent = windowExtent(side, parts, field)!
+      const extent = chooseWindowExtent(side, parts, field)!
       const whole = await scoresOf(model, pixels, side, { top: 0, left: 0, height: side, width: side })
       for (const { start, from, to } of windowSpans(side, extent, field)) {
         const cut = await scoresOf(model, pixels, side, { top: start, left: 0, height: extent, width: side })

@@ -11,9 +11,9 @@ import {
   decodeChain,
   leastBytes,
   lowerBound,
-  offload,
+  chooseOffload,
   offloadStrategies,
-  orderedSchedule,
+  scheduleInOrder,
   peakBytes,
   type Chain,
   type Offloaded,
@@ -28,7 +28,7 @@ import { must } from '../must'
 import { allSets, exhaustiveMakespan, randomChain } from './chain-oracle'
 import { drawsOf } from './random-nets'
 
-const offloaded = (request: OffloadRequest): Offloaded => must(offload(request))
+const offloaded = (request: OffloadRequest): Offloaded => must(chooseOffload(request))
 
 /** A random chain of at most `mostStages`, with a memory in which there is a schedule. */
 const propertyOf = (runs: number, mostStages: number, mostBytes: number, check: (chain: Chain, memory: number) => void): void =>
@@ -69,7 +69,7 @@ test('ordered schedules of every set are the shortest that there are, by whole a
   propertyOf(40, 4, 4, (chain, memory) => {
     for (const set of allSets(chain.stages.length))
       for (const release of ['whole', 'bytes'] as const) {
-        const found = orderedSchedule(chain, memory, set, release)?.makespan ?? Infinity
+        const found = scheduleInOrder(chain, memory, set, release)?.makespan ?? Infinity
         close(found, exhaustiveMakespan(chain, memory, { release, ordered: set }), `${release}, ${set}`)
       }
   })
@@ -77,11 +77,11 @@ test('ordered schedules of every set are the shortest that there are, by whole a
 
 test('DYNPROG is optimal in its relaxation: no set of up to 8 stages has a shorter ordered schedule by bytes', () => {
   propertyOf(200, 8, 9, (chain, memory) => {
-    const best = Math.min(...allSets(chain.stages.length).map((set) => orderedSchedule(chain, memory, set, 'bytes')?.makespan ?? Infinity))
+    const best = Math.min(...allSets(chain.stages.length).map((set) => scheduleInOrder(chain, memory, set, 'bytes')?.makespan ?? Infinity))
     // A slot is a byte: nothing is rounded.
     const { idle, sets } = minimizeIdle(discretise(chain, memory, memory))
     close(computeMilliseconds(chain) + idle, best, 'the least idle time')
-    for (const set of sets) close(orderedSchedule(chain, memory, set, 'bytes')!.makespan, best, 'a set with it')
+    for (const set of sets) close(scheduleInOrder(chain, memory, set, 'bytes')!.makespan, best, 'a set with it')
   })
 })
 
@@ -201,7 +201,7 @@ test('DYNPROG of 150 stages: 500 slots within 60 seconds, 100 within 5', () => {
 
 test('less than the largest operation needs is refused, with what would do', () => {
   const chain = longChain(1, 10)
-  const refused = offload({ chain, memory: leastBytes(chain) - 1, strategy: 'dynprog' })
+  const refused = chooseOffload({ chain, memory: leastBytes(chain) - 1, strategy: 'dynprog' })
   assert.ok(isLeft(refused) && refused.left.code === 'budget' && refused.left.smallestFeasibleBudgetBytes === leastBytes(chain))
 })
 

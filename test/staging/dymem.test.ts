@@ -32,9 +32,12 @@ const base = {
 /** Of dymem's plans of a graph in an order, the one that needs the fewest bytes. */
 const leastOf = (written: StepGraph, order: Order): Lowered => {
   if (dymem.kind !== 'swapping') throw new Error('dymem swaps')
-  const [least] = [...dymem.groups(searchIn(written, base.device, order))[0]!.estimates(Infinity)].sort(
-    (a, b) => a.deviceBytes - b.deviceBytes
-  )
+  const [least] = [
+    ...dymem
+      .groups(searchIn(written, base.device, order))[0]!
+      .scheduled(Infinity)
+      .flatMap(({ estimates }) => estimates())
+  ].sort((a, b) => a.deviceBytes - b.deviceBytes)
   return lower(written, least!.plan(), base.device)
 }
 

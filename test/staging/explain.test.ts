@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { model } from '../../dsl'
 import {
-  explain,
+  explainModel,
   referenceModel,
   stage,
   strategyNames,
@@ -35,7 +35,7 @@ const request: StageRequest = {
   budget: { bytes: presentBytes }
 }
 
-const explained = (wanted: StageRequest): Explanation => must(explain(wanted))
+const explained = (wanted: StageRequest): Explanation => must(explainModel(wanted))
 
 const untiled = { B: 1, H: 1, W: 1 }
 
@@ -100,7 +100,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
       (seed, strategy, accumulate, share) => {
         const accumulating = { ...common, objective: { ...common.objective, accumulate } }
         const wanted: StageRequest = { ...accumulating, ...randomNet(drawsOf(seed), netKind(seed)), strategy }
-        const result = explain({
+        const result = explainModel({
           ...wanted,
           budget: { bytes: Math.floor(share * must(stage({ ...wanted, strategy: 'plain' })).program.peakBytes) }
         })
@@ -132,7 +132,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
 })
 
 test('a budget that nothing fits is refused as in staging', () => {
-  const [explanation, staged] = [explain({ ...request, budget: { bytes: 4096 } }), stage({ ...request, budget: { bytes: 4096 } })]
+  const [explanation, staged] = [explainModel({ ...request, budget: { bytes: 4096 } }), stage({ ...request, budget: { bytes: 4096 } })]
   assert.ok(isLeft(explanation) && isLeft(staged))
   assert.equal(explanation, staged)
 })

@@ -12,7 +12,7 @@ import { createStepGraph } from '../../staging/ops/build-graph'
 import { lower, type Lowered } from '../../staging/lowering'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { sourceOrder } from '../../staging/graph/order'
-import { peakOf, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
+import { peakOccupancy, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lmsSchedules, lmsSwapIntervals, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
 import { must } from '../must'
@@ -61,7 +61,7 @@ test('what is not in one group is swapped in once more, and its bytes are free b
   const { tensor, freed } = later[0]!
   const between = [{ ...timeline, stages: timeline.stages.slice(freed, freed + 1) }].map(({ stages }) => stages[0]!)
   assert.ok(between.length === 1 && tensor.reads.every(({ stage }) => stage !== freed))
-  assert.ok(peakOf(timeline, apart) <= peakOf(timeline, together))
+  assert.ok(peakOccupancy(timeline, apart) <= peakOccupancy(timeline, together))
 })
 
 test('all three are tuned', () => {

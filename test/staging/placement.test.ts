@@ -187,10 +187,10 @@ test('static places the public instances: feasibly where a capacity is given, an
   assert.equal([placed.peakBytes, placed.optimal, findOverlap(resnet, placed)], [maxLive(resnet, 1).bytes, true, undefined])
 })
 
-/** Buffers, moments, slack, seed. */
+/** Buffers, timepoints, slack, seed. */
 type Cut = readonly [number, number, number, number]
 
-const cutOf = ([buffers, moments, slack, seed]: Cut) => cutInstance({ buffers, moments, slack, seed })
+const cutOf = ([buffers, timepoints, slack, seed]: Cut) => cutInstance({ buffers, timepoints, slack, seed })
 
 test('instances that are cut from a rectangle fit together again, and fill it where there is no slack', () => {
   fc.assert(
@@ -199,10 +199,10 @@ test('instances that are cut from a rectangle fit together again, and fill it wh
       fc.integer({ min: 1, max: 200 }),
       fc.integer({ min: 2, max: 100 }),
       fc.constantFrom(0, 0.05),
-      (seed, buffers, moments, slack) => {
-        const cut = cutInstance({ seed, buffers, moments, slack })
+      (seed, buffers, timepoints, slack) => {
+        const cut = cutInstance({ seed, buffers, timepoints, slack })
         const peakBytes = Math.max(...cut.lifetimes.map(({ bytes }, index) => cut.offsets[index]! + bytes))
-        const area = cut.lifetimes.reduce((sum, { from, to, bytes }) => sum + (to - from) * bytes, 0) / (moments * cut.capacity)
+        const area = cut.lifetimes.reduce((sum, { from, to, bytes }) => sum + (to - from) * bytes, 0) / (timepoints * cut.capacity)
         assert.ok(peakBytes <= cut.capacity)
         assert.is(findOverlap(cut.lifetimes, { offsets: cut.offsets, peakBytes, optimal: false }), undefined)
         assert.ok(slack === 0 ? area === 1 : area <= 1 - slack)
@@ -212,12 +212,12 @@ test('instances that are cut from a rectangle fit together again, and fill it wh
   )
 })
 
-const easyCuts: readonly Cut[] = [40, 100].flatMap((moments) =>
-  [0, 0.02, 0.05].flatMap((slack) => [1, 2].map((seed): Cut => [100, moments, slack, seed]))
+const easyCuts: readonly Cut[] = [40, 100].flatMap((timepoints) =>
+  [0, 0.02, 0.05].flatMap((slack) => [1, 2].map((seed): Cut => [100, timepoints, slack, seed]))
 )
 
-const seeded = (buffers: number, moments: number, slack: number): readonly Cut[] =>
-  [1, 2, 3].map((seed): Cut => [buffers, moments, slack, seed])
+const seeded = (buffers: number, timepoints: number, slack: number): readonly Cut[] =>
+  [1, 2, 3].map((seed): Cut => [buffers, timepoints, slack, seed])
 
 const hardCuts: readonly Cut[] = [
   ...seeded(150, 40, 0),

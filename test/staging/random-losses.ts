@@ -1,6 +1,6 @@
 import * as dsl from '../../dsl'
 import { trace } from '../../dsl/internal'
-import { hasTarget, ignoredLabelOf, labelsOf, type Node } from '../../staging'
+import { hasTarget, getIgnoredLabel, countLabels, type Node } from '../../staging'
 import { must } from '../must'
 import type { Draw, RandomNet } from './random-nets'
 
@@ -50,8 +50,8 @@ export const withRandomLoss = (draw: Draw, { model, input }: RandomNet): RandomN
 /** A target of a loss: classes, or values, of which some do not count. */
 export const randomTarget = (draw: Draw, loss: Node): readonly number[] => {
   const [rows, channels, height, width] = loss.input
-  const ignored = ignoredLabelOf(loss)
-  const label = (): number => draw(0, labelsOf(loss) - 1)
+  const ignored = getIgnoredLabel(loss)
+  const label = (): number => draw(0, countLabels(loss) - 1)
   if (hasTarget(loss, 'labels')) return Array.from({ length: rows }, label)
   if (hasTarget(loss, 'pixel-labels'))
     return Array.from({ length: rows * height * width }, () => (ignored !== undefined && draw(0, 9) === 0 ? ignored : label()))

@@ -57,7 +57,7 @@ test('the bytes of a segment are those that live at once in the code of its larg
           code.reduce((sum, one) => sum + (one.kind === 'loop' ? count(one.body) : 1), 0)
         let turn = 0
         emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed, {
-          turn: () => {
+          onForwardDone: () => {
             turn = count(builder.code())
           },
           ...(!streams && { finish: (_, gradient) => zeroBuffer({ builder }, gradient) })

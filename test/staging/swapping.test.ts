@@ -21,7 +21,7 @@ import type { Instruction } from '../../staging/program/program'
 import { dymemSwapIntervals } from '../../staging/strategies/dymem'
 import { dynprogSwapIntervals, stepChain } from '../../staging/strategies/dynprog'
 import { greedySwapIntervals } from '../../staging/strategies/greedy'
-import { estimatedNanoseconds, occupancy, peakOf, type StageInterval } from '../../staging/strategies/swap-intervals'
+import { estimateNanoseconds, occupancy, peakOccupancy, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lateSwapIntervals, lmsSwapIntervals } from '../../staging/strategies/lms'
 import { vdnnSwapIntervals } from '../../staging/strategies/vdnn'
 import { windowSwapIntervals } from '../../staging/strategies/window'
@@ -39,7 +39,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
     stages: Array.from({ length: last + 1 }, (_, timepoint) => {
       return { timepoint, bytes: 5, liveBytes: 5, hostBytes: 0, nanoseconds: 1e9, busyNanoseconds: 1e9 }
     }),
-    turn: outputs.length + 1,
+    backwardStart: outputs.length + 1,
     persistentBytes: 0,
     refusedKernel: undefined,
     tensors: outputs.map((bytes, made) => ({
@@ -71,19 +71,21 @@ test('what is on the host takes no bytes between its being freed and its swap-in
 
 test('computing waits where bytes are freed and where backward reads, for transfers in order', () => {
   const [first, second] = seen.tensors
-  const link = { toDevice: 10, toHost: 10 }
-  assert.is(estimatedNanoseconds(seen, [], link), 8e9)
+  const link = { linkBytesPerSecond: { toDevice: 10, toHost: 10 } }
+  assert.is(estimateNanoseconds(seen, [], link), 8e9)
   // Out from second 1 to 2, when it is freed; in from 5 to 6, when it is read.
-  assert.is(estimatedNanoseconds(seen, [{ tensor: first!, swapOut: 1, freed: 2, swapIn: 5 }], link), 8e9)
-  assert.is(estimatedNanoseconds(seen, [{ tensor: first!, swapOut: 2, freed: 2, swapIn: 6 }], link), 10e9)
+  assert.is(estimateNanoseconds(seen, [{ tensor: first!, swapOut: 1, freed: 2, swapIn: 5 }], link), 8e9)
+  assert.is(estimateNanoseconds(seen, [{ tensor: first!, swapOut: 2, freed: 2, swapIn: 6 }], link), 10e9)
   const both = [
     { tensor: first!, swapOut: 1, freed: 3, swapIn: 4 },
     { tensor: second!, swapOut: 1, freed: 3, swapIn: 4 }
   ]
   // The link is done with both at 3, and again with the second, which is read first, at 5, with the
   // first at 6.
-  assert.is(estimatedNanoseconds(seen, both, link), 8e9)
-  assert.is(estimatedNanoseconds(seen, both, { toDevice: 5, toHost: 5 }), 8e9 + 2e9 + 1e9 + 1e9)
+  assert.is(estimateNanoseconds(seen, both, link), 8e9)
+  assert.is(estimateNanoseconds(seen, both, { linkBytesPerSecond: { toDevice: 5, toHost: 5 } }), 8e9 + 2e9 + 1e9 + 1e9)
+  // Copies by the threads that compute take from computing what they take by themselves.
+  assert.is(estimateNanoseconds(seen, both, { ...link, copyBytesPerSecond: { toDevice: 10, toHost: 10 } }), 8e9 + 2e9 + 2e9)
 })
 
 test('vDNN: inputs leave while their layer runs, and come back one layer ahead', () => {
@@ -126,7 +128,10 @@ test('DYNPROG: of a step as a chain, a set that waits least, and no more than th
   })
   // Ten bytes too many: one activation, where GREEDY takes the first two.
   const stays = dynprogSwapIntervals(seven, chain, 50)
-  assert.equal([stays.length, stays[0]!.tensor.bytes, peakOf(seven, stays), estimatedNanoseconds(seven, stays, link)], [1, 10, 50, 14e9])
+  assert.equal(
+    [stays.length, stays[0]!.tensor.bytes, peakOccupancy(seven, stays), estimateNanoseconds(seven, stays, { linkBytesPerSecond: link })],
+    [1, 10, 50, 14e9]
+  )
   assert.is(greedySwapIntervals(seven, 50).length, 2)
   assert.equal(figures(dynprogSwapIntervals(seven, chain, 60)), [])
   // Less than any operation needs: all that is ever free goes.

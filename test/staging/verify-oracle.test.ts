@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, stage, verify, type Instruction, type Program } from '../../staging'
 import { tileAxes, type Address } from '../../staging/program/program'
 import { elementSizes } from '../../staging/kernels/precision'
-import { coordinatesOf, repeatBoxes, runBoxes, subtract, type Box, type Coordinates } from '../../staging/verify/boxes'
+import { chooseCoordinates, repeatBoxes, runBoxes, subtract, type Box, type Coordinates } from '../../staging/verify/boxes'
 import { operandRegions } from '../../staging/verify/operand-regions'
 import { changeOperand, drop, launches, replaceAt, shifted } from './edit-program'
 import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
@@ -144,7 +144,7 @@ test('boxes hold the bytes that they stand for', () => {
   const draw = drawsOf(3)
   for (let run = 0; run < 2000; run++) {
     const bytes = draw(8, 120)
-    const system = coordinatesOf(bytes, [draw(2, 6), draw(2, 40), draw(2, 40)])
+    const system = chooseCoordinates(bytes, [draw(2, 6), draw(2, 40), draw(2, 40)])
     const random = (): readonly [number, number] => {
       const from = draw(0, bytes - 1)
       return [from, draw(from + 1, bytes)]

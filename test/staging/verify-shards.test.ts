@@ -216,6 +216,76 @@ for (const [what, programs, sentence] of [
 ] as const)
   test(`Programs are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
 
+/** Programs of groups of two ranks that normalise, whose groups share micro-batches. */
+const groupedPrograms = [0, 1].map(
+  (index) =>
+    must(
+      stage(
+        requestFor(normalising, [segment(0, 1), segment(1, 5, 2), segment(5, 7)], { shard: { count: 2, index }, ranks: 2, accumulate: 4 })
+      )
+    ).program
+)
+
+test('Programs of groups of ranks are sound as they come', () => {
+  assert.is(sentenceOf(groupedPrograms), 'nothing is wrong')
+  for (const { shard } of groupedPrograms) assert.is(shard!.groups, 2)
+})
+
+/** Changes a section of the second of two ranks, or of both. */
+const groupedEdited = (section: 'step' | 'reduce' | 'update', change: Change, ofBoth = true): readonly Program[] =>
+  groupedPrograms.map((program, rank) =>
+    ofBoth || rank === 1 ? { ...program, [section]: { ...program[section]!, code: program[section]!.code.flatMap(change) } } : program
+  )
+
+const amongRanks =
+  (ranks: number): Change =>
+  (one) => [one.kind === 'allToAll' ? { ...one, ranks } : one]
+
+for (const [what, programs, sentence] of [
+  ['gradients that are added in a group alone', groupedEdited('reduce', amongRanks(2)), /exchanges are with 2 and with 4 ranks\.$/],
+  [
+    'gradients of which a group is added and gathered alone',
+    groupedEdited('reduce', amongRanks(2)).map((program) => ({
+      ...program,
+      update: { ...program.update!, code: program.update!.code.flatMap(amongRanks(2)) }
+    })),
+    /is not (sent|received) once\.$|is among 2 ranks of 4\.$/
+  ],
+  [
+    'statistics that all groups exchange',
+    groupedEdited('step', amongRanks(4)),
+    /receive reaches bytes 0 \.\. 384 of "statistics of all ranks", which has 192\.$/
+  ],
+  [
+    'rows that all groups exchange',
+    groupedEdited('step', (one) => [one.kind === 'exchange' ? { ...one, ranks: 4 } : one]),
+    /^step: exchange \d is among 4 ranks of 2\.$/
+  ],
+  [
+    'moments that a group has not merged',
+    groupedEdited('step', (one) =>
+      one.kind === 'launch' && groupedPrograms[1]!.kernels[one.kernel]!.kind === 'mergeMoments' ? [] : [one]
+    ),
+    /before what ranks have of it is merged\.$/
+  ],
+  [
+    'moments that other groups do not get',
+    groupedEdited('reduce', (one) => (one.kind === 'allToAll' && one.sendStride === 0 ? [] : [one])),
+    /^reduce: .*(is not sent once|nothing writes before)/
+  ],
+  [
+    'ranks of other groups',
+    groupedPrograms.map((program, rank) => (rank === 1 ? { ...program, shard: { ...program.shard!, groups: 3 } } : program)),
+    /^rank 1 is of 3 groups where rank 0 is of 2\.$/
+  ],
+  [
+    'groups that are not as many as exchange',
+    groupedPrograms.map((program) => ({ ...program, shard: { ...program.shard!, groups: 3 } })),
+    /^reduce: exchange 0 is among 4 ranks of 6\.$/
+  ]
+] as const)
+  test(`Programs of groups are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
+
 const soundNormalising = normalisingPrograms(3)
 const kindOf = (one: Instruction): string => (one.kind === 'launch' ? soundNormalising[1]!.kernels[one.kernel]!.kind : one.kind)
 

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify, type Training } from '../../staging'
-import type { Tensors } from '../golden/execute'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
 import { propertyRuns } from '../property-runs'
@@ -10,16 +9,9 @@ import { randomSegments } from '../staging/random-segments'
 import { runSections, update } from './execute'
 import { optimizers, randomTraining } from './random-training'
 import { runRanks } from './run-ranks'
+import { assertSameBits } from './same-bits'
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-
-const bytesOf = (tensors: Tensors): readonly (readonly [string, Buffer])[] =>
-  [...tensors].map(([name, values]) => [name, Buffer.from(values.buffer.slice(values.byteOffset, values.byteOffset + values.byteLength))])
-
-const assertSameBits = (a: Tensors, b: Tensors, what: string): void => {
-  assert.is(a.size, b.size, what)
-  for (const [name, bytes] of bytesOf(a)) assert.ok(new Map(bytesOf(b)).get(name)!.equals(bytes), `${name} has other bits ${what}`)
-}
 
 test('four micro-batches train to the same bits on one, two and four ranks, by one plan, in tiles or whole', async () => {
   await fc.assert(

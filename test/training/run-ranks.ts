@@ -1,4 +1,5 @@
-import { localNetworks, type Network, openSession, type SectionName } from '../../native'
+import { type Network, openSession, type SectionName } from '../../native'
+import { localNetworks } from '../local-networks'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
 import { createStepIo, type StepIo } from '../../src/running/step-io'
 import type { Staged, Training } from '../../staging'

@@ -1,4 +1,5 @@
-import { localNetworks, type Network, openSession, type SectionName } from '../../native'
+import { type Network, openSession, type SectionName } from '../../native'
+import { localNetworks } from '../local-networks'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
 import { createStepIo, type StepIo } from '../../src/running/step-io'
 import type { Staged, Training } from '../../staging'
@@ -15,12 +16,13 @@ export interface ShardOutcome {
   readonly measuredPeakBytes: number
 }
 
-/** Updates of one rank, of its rows of all micro-batches. */
+/** Updates of one rank, of its rows of its group's micro-batches. */
 const runShard = async (
   staged: Staged,
   execution: Execution,
   network: Network,
-  updates: readonly (readonly Batch[])[]
+  updates: readonly (readonly Batch[])[],
+  { group, groups }: { readonly group: number; readonly groups: number }
 ): Promise<ShardOutcome> => {
   const { program, graph } = staged
   const loss = graph.nodes.at(-1)!
@@ -39,12 +41,13 @@ const runShard = async (
         loss,
         batches.flatMap(({ target }) => Array.from(target))
       )
-      for (const { input, target } of batches) {
+      for (let own = group; own < batches.length; own += groups) {
+        const { input, target } = batches[own]!
         const exchange = createStepIo(program.step)
         exchange.view('input').set(input)
         exchange.view('target').set(target)
         setNormaliser(loss, weight, exchange)
-        await run('step', exchange, losses.length)
+        await run('step', exchange, index * batches.length + own)
         losses.push(exchange.view('loss')[0]!)
         await run('reduce', createStepIo(program.reduce!), 0)
       }
@@ -62,21 +65,26 @@ const runShard = async (
   }
 }
 
-/** The Programs of so many ranks that share the rows of each image. */
+/** The Programs of so many ranks that share the rows of each image, of each group of them. */
 export const stageShards = (execution: Execution, objective: Training, count: number): readonly Staged[] =>
   Array.from({ length: count }, (_, index) => must(stageFor(execution, { ...objective, shard: { count, index } })))
 
-/** Updates of ranks that share rows, whose sessions run beside each other in this process. */
+/**
+ * Updates of ranks that share rows, in groups that share micro-batches, whose sessions run beside
+ * each other in this process.
+ */
 export const runShards = async (
   execution: Execution,
   staged: readonly Staged[],
-  updates: readonly (readonly Batch[])[]
+  updates: readonly (readonly Batch[])[],
+  groups = 1
 ): Promise<readonly ShardOutcome[]> => {
-  const networks = must(localNetworks(staged.length))
+  const count = staged.length
+  const networks = must(localNetworks(groups * count))
   return Promise.all(
     networks.map(async (network, rank) => {
       try {
-        return await runShard(staged[rank]!, execution, network, updates)
+        return await runShard(staged[rank % count]!, execution, network, updates, { group: Math.floor(rank / count), groups })
       } catch (thrown) {
         network.leave(1)
         throw thrown

@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, model, relu, softmaxCrossEntropy, type Layers } from '../../dsl'
 import { buildGraph, verify, verifyRanks, type Segment, type Staged, type Training } from '../../staging'
-import { shardOf } from '../../staging/graph/shard'
+import { findShard } from '../../staging/graph/shard'
 import { accumulatesStatistics } from '../../staging/graph/statistics'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { must } from '../must'
@@ -81,7 +81,7 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
       const segments = withRematerialization(draw, onRanks, randomSegments(draw, onRanks, ['B', 'H', 'W'], graph.nodes.length, normalising))
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
       all++
-      if (segments.some((segment) => shardOf(onRanks, segment) !== undefined)) sharded++
+      if (segments.some((segment) => findShard(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
       const running = { ...micro, segments, device }
       const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-5 }

@@ -4,6 +4,7 @@
 
 #include "compiled.hpp"
 #include "families.hpp"
+#include "plain_tile.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -19,9 +20,26 @@ class CompiledBody : public CompiledKernel {
     body_(Arguments{{operands}, loading});
   }
 
- private:
+ protected:
   const Context& context_;
+
+ private:
   std::function<void(const Arguments&)> body_;
+};
+
+class LoadBody : public CompiledBody {
+ public:
+  LoadBody(const Context& context, LoadImage load, std::function<void(const Arguments&)> body)
+      : CompiledBody(context, std::move(body)), load_(std::move(load)) {}
+  bool repeats(std::optional<PlainTile>& before, const std::vector<Operand>& operands) override {
+    std::optional<PlainTile> tile = findPlainTile(context_.images, load_, LaunchOperands{operands}.origin(1));
+    const bool isSame = tile && before && tile->firstImage == before->firstImage && tile->pixels == before->pixels;
+    before = std::move(tile);
+    return isSame;
+  }
+
+ private:
+  LoadImage load_;
 };
 
 // With activations of type T.
@@ -59,6 +77,10 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
 
 std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body) {
   return std::make_unique<CompiledBody>(context, std::move(body));
+}
+
+std::unique_ptr<CompiledKernel> compiledLoad(const Context& context, LoadImage load, std::function<void(const Arguments&)> body) {
+  return std::make_unique<LoadBody>(context, std::move(load), std::move(body));
 }
 
 std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& context) {

@@ -19,6 +19,8 @@ struct Arguments : LaunchOperands {
 
 // `body` is what a launch enqueues; `context` outlives the kernel.
 std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body);
+// Of a loadImage.
+std::unique_ptr<CompiledKernel> compiledLoad(const Context& context, LoadImage load, std::function<void(const Arguments&)> body);
 
 inline void requireActivation(Layout layout) {
   if (layout != Layout::plain && layout != Layout::nhwc)

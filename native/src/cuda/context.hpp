@@ -52,6 +52,7 @@ struct Context {
   cudaStream_t compute = nullptr;
   cudaStream_t load = nullptr;      // of the to-device engine: loads run beside what computes
   const StepBlock* step = nullptr;  // on the device
+  const ImageBlock* images = nullptr;  // of the step, in pinned memory as their pixels are
   Fault* fault = nullptr;           // on the device
   Partials* partials = nullptr;     // on the device
   Precision precision = Precision::float32;  // of activations

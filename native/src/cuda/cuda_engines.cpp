@@ -52,6 +52,7 @@ class CudaEngines : public Engines {
     for (const Engine engine : {Engine::toDevice, Engine::toHost}) of(streams_, engine) = makeStream();
     context_.load = stream(Engine::toDevice);
     context_.step = input_.block();
+    context_.images = input_.images();
     context_.fault = fault_.get();
     fillPattern(context_.compute, arena_.memory(), arena_.memoryBytes());
     fillPattern(context_.compute, hostPool_.get(), hostBytes_);
@@ -61,6 +62,7 @@ class CudaEngines : public Engines {
     settle();
     context_.load = nullptr;
     context_.step = nullptr;
+    context_.images = nullptr;
     context_.fault = nullptr;
   }
 
@@ -69,14 +71,15 @@ class CudaEngines : public Engines {
   std::byte* arena() const override { return arena_.data(); }
   std::byte* hostPool() const override { return hostPool_.get(); }
 
-  std::optional<std::byte*> begin(const Section& section, std::byte* exchange, const StepParameters& step) override {
+  void take(const Section& section, const StepParameters& step) override { input_.set(step, section.loadsImages); }
+
+  std::optional<std::byte*> begin(const Section& section, std::byte* exchange, bool leavesOut) override {
     given_ = exchange;
     exchangeBytes_ = section.exchangeBytes;
     if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
-    input_.set(step, section.loadsImages);
     timer_.clear();
     if (arena_.pages()) arena_.pages()->reset();
-    recording_ = &recordings_[section.name];
+    recording_ = leavesOut ? &unrecorded_ : &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be
     // captured.
@@ -262,6 +265,7 @@ class CudaEngines : public Engines {
   Event order_ = makeEvent();
   std::vector<Event> events_;
   std::map<std::string, Recording> recordings_;
+  Recording unrecorded_{false, true, {}};  // of runs that leave instructions out
   EventTimer timer_;
   const std::int64_t maxPitch_ = pitchLimit();
   const StepParameters none_{};

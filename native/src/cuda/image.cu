@@ -64,7 +64,8 @@ std::unique_ptr<CompiledKernel> compileImage(const Kernel& kernel, const Context
   using A = Arguments;
   switch (kernel.kind) {
     case KernelKind::loadImage:
-      return compiled(context, [l = tiled<LoadImage>(kernel)](const A& a) { loadImage<T>(a.context, l, a.origin(1), a.at<T>(0)); });
+      return compiledLoad(context, tiled<LoadImage>(kernel),
+                          [l = tiled<LoadImage>(kernel)](const A& a) { loadImage<T>(a.context, l, a.origin(1), a.at<T>(0)); });
     default:
       return nullptr;
   }

@@ -15,6 +15,8 @@ class StepInput {
   explicit StepInput(const ImageExtent& images);
 
   const StepBlock* block() const { return deviceBlock_.get(); }
+  // The step's images, for who runs on the processor.
+  const ImageBlock* images() const { return images_.get(); }
   // Copies the step's values, and where images are loaded the crops' pixels, to pinned memory. Not
   // while a section runs.
   void set(const StepParameters& step, bool loadsImages);

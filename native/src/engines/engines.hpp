@@ -35,10 +35,12 @@ class Engines {
   virtual std::byte* arena() const = 0;
   virtual std::byte* hostPool() const = 0;
 
-  // Before a section, and until end(): `exchange` and `step` stay where they are. The address at
-  // which kernels find the exchange, or nothing: the device knows this section's instructions from
-  // an earlier run and needs only end().
-  virtual std::optional<std::byte*> begin(const Section& section, std::byte* exchange, const StepParameters& step) = 0;
+  // Before a section: what kernels read of the step, which stays where it is until end().
+  virtual void take(const Section& section, const StepParameters& step) = 0;
+  // Then, and until end(): `exchange` stays where it is. The address at which kernels find it, or
+  // nothing: the device knows this section's instructions from an earlier run and needs only end().
+  // `leavesOut`: this step goes without some of them.
+  virtual std::optional<std::byte*> begin(const Section& section, std::byte* exchange, bool leavesOut) = 0;
   // On the to-device engine: a load.
   virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // The same, and waits: milliseconds that it took.

@@ -36,8 +36,8 @@ class HostEngines : public Engines {
   std::byte* arena() const override { return pages_ ? pages_->data() : arena_->data(); }
   std::byte* hostPool() const override { return hostPool_.data(); }
 
-  std::optional<std::byte*> begin(const Section&, std::byte* exchange, const StepParameters& step) override {
-    step_ = &step;
+  void take(const Section&, const StepParameters& step) override { step_ = &step; }
+  std::optional<std::byte*> begin(const Section&, std::byte* exchange, bool) override {
     if (pages_) pages_->reset();
     for (std::vector<double>& times : timestamps_) times.clear();
     return exchange;

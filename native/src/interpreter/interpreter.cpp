@@ -23,15 +23,17 @@ Spaces spacesOf(const Program& program) {
   return spaces;
 }
 
-// Throws Failure unless these are the ranks that the program exchanges with.
+// Throws Failure unless the section with the most ranks is of all that there are, and any other of
+// groups of them.
 void checkRanks(const Program& program, const Engines& engines, const Network* network) {
-  for (const Section& section : program.sections) {
-    if (section.ranks == 0) continue;
-    if (network == nullptr || network->size() != section.ranks)
-      throw Failure("section " + section.name + " is of " + std::to_string(section.ranks) + " ranks, but runs on " +
-                    std::to_string(network == nullptr ? 1 : network->size()));
-    if (engines.queue()) throw Failure("ranks train on processors alone: give --device cpu");
-  }
+  std::int64_t most = 0;
+  for (const Section& section : program.sections) most = std::max(most, section.ranks);
+  if (most == 0) return;
+  const std::int64_t size = network == nullptr ? 1 : network->size();
+  for (const Section& section : program.sections)
+    if (section.ranks > 0 && (size % section.ranks != 0 || (section.ranks == most && most != size)))
+      throw Failure("section " + section.name + " is of " + std::to_string(section.ranks) + " ranks, but runs on " + std::to_string(size));
+  if (engines.queue()) throw Failure("ranks train on processors alone: give --device cpu");
 }
 
 // Jobs on other threads that refer to what the caller holds, so it waits for them however it ends.
@@ -62,13 +64,15 @@ class Started {
 // The way through a section of one engine, or of all of them in program order.
 class Interpreter::Walk {
  public:
+  // `leavesOut`: launches of a tile that is the one before.
   Walk(Interpreter& interpreter, std::optional<Engine> engine, const Section& section, std::byte* exchange, const StepParameters& step,
-       Progress& progress)
+       bool leavesOut, Progress& progress)
       : interpreter_(interpreter),
         engines_(*interpreter.engines_),
         engine_(engine),
         exchange_(exchange),
         step_(step),
+        leavesOut_(leavesOut),
         progress_(progress),
         recorded_(section.eventCount) {}
 
@@ -79,6 +83,14 @@ class Interpreter::Walk {
       if (!std::visit([this](const auto& it) { return execute(it); }, code[at])) return false;
     }
     return true;
+  }
+
+  // Whether any tile is the one before; runs nothing.
+  bool repeatsTile(const Code& code) {
+    return std::any_of(code.begin(), code.end(), [this](const Instruction& instruction) {
+      const auto* loop = std::get_if<Loop>(&instruction);
+      return loop != nullptr && repeatsTile(*loop);
+    });
   }
 
  private:
@@ -129,26 +141,40 @@ class Interpreter::Walk {
     });
   }
 
-  bool execute(const Loop& loop) {
-    // Who measures wants each launch.
-    const bool isMeasured = interpreter_.traces_ || !of(interpreter_.kernelMilliseconds_, Engine::compute).empty();
-    const bool mayRepeat = loop.repeated > 0 && !isMeasured && !engines_.queue();
-    std::optional<PlainTile> before;
-    bool finished = true;
-    for (std::int64_t i = 0; finished && i < loop.count; ++i) {
+  // Each iteration until one says false.
+  template <class Iteration>
+  bool iterate(const Loop& loop, const Iteration& iteration) {
+    bool goesOn = true;
+    for (std::int64_t i = 0; goesOn && i < loop.count; ++i) {
       index_[loop.axis] = i;
-      finished = mayRepeat ? runTile(loop, before) : run(loop.body);
+      goesOn = iteration();
     }
     index_[loop.axis] = 0;
-    return finished;
+    return goesOn;
+  }
+
+  bool execute(const Loop& loop) {
+    if (loop.repeated == 0 || !leavesOut_) return iterate(loop, [&] { return run(loop.body); });
+    std::optional<PlainTile> before;
+    return iterate(loop, [&] { return runTile(loop, before); });
+  }
+
+  bool repeatsTile(const Loop& loop) {
+    std::optional<PlainTile> before;
+    return !iterate(loop, [&] { return loop.repeated == 0 ? !repeatsTile(loop.body) : !kernelOfTile(loop).repeats(before, operands_); });
+  }
+
+  // The loadImage that a tile's launches begin with; resolves its operands.
+  CompiledKernel& kernelOfTile(const Loop& loop) {
+    const auto& load = std::get<Launch>(loop.body.front());
+    resolve(load);
+    return *interpreter_.kernels_[load.kernel];
   }
 
   // Of an iteration whose tile is the one before only what is not the same again.
   bool runTile(const Loop& loop, std::optional<PlainTile>& before) {
     if (progress_.ended()) return false;
-    const auto& load = std::get<Launch>(loop.body.front());
-    resolve(load);
-    const bool loaded = interpreter_.kernels_[load.kernel]->loadUnless(before, operands_, step_);
+    const bool loaded = kernelOfTile(loop).loadUnless(before, operands_, step_);
     if (!loaded) ++interpreter_.repeatedTiles_;
     return run(loop.body, loaded ? 1 : loop.repeated);
   }
@@ -160,13 +186,13 @@ class Interpreter::Walk {
   }
 
   bool execute(const AllToAll& all) {
-    std::vector<RankBuffers> parts(static_cast<std::size_t>(all.ranks));
     const auto bytes = static_cast<std::size_t>(all.bytes);
     const std::byte* send = engines_.arena() + resolve(all.send);
     std::byte* receive = engines_.arena() + resolve(all.receive);
+    std::vector<RankBuffers> parts(static_cast<std::size_t>(all.ranks));
     for (std::int64_t rank = 0; rank < all.ranks; ++rank)
       parts[static_cast<std::size_t>(rank)] = {send + rank * all.sendStride, bytes, receive + rank * all.receiveStride, bytes};
-    return traced(Engine::network, [&] { return interpreter_.network_->exchange(parts, [this] { return progress_.ended(); }); });
+    return exchangeInGroup(parts);
   }
 
   bool execute(const Exchange& exchange) {
@@ -182,11 +208,20 @@ class Interpreter::Walk {
       part.receive = arena + received.base;
       part.receiveBytes = static_cast<std::size_t>(received.bytes);
     }
-    const RankBuffers& own = parts[static_cast<std::size_t>(interpreter_.network_->rank())];
+    const RankBuffers& own = parts[static_cast<std::size_t>(interpreter_.network_->rank()) % parts.size()];
     if (own.sendBytes != own.receiveBytes)
       throw Failure("rank " + std::to_string(interpreter_.network_->rank()) + " sends itself " + std::to_string(own.sendBytes) +
                     " bytes, but receives " + std::to_string(own.receiveBytes));
-    return traced(Engine::network, [&] { return interpreter_.network_->exchange(parts, [this] { return progress_.ended(); }); });
+    return exchangeInGroup(parts);
+  }
+
+  // With the ranks of this one's group, of as many as there are parts; nothing with any other.
+  bool exchangeInGroup(const std::vector<RankBuffers>& parts) {
+    Network& network = *interpreter_.network_;
+    const auto rank = static_cast<std::size_t>(network.rank());
+    std::vector<RankBuffers> all(static_cast<std::size_t>(network.size()));
+    std::copy(parts.begin(), parts.end(), all.begin() + static_cast<std::ptrdiff_t>(rank - rank % parts.size()));
+    return traced(Engine::network, [&] { return network.exchange(all, [this] { return progress_.ended(); }); });
   }
 
   bool execute(const Record& record) {
@@ -221,6 +256,7 @@ class Interpreter::Walk {
   std::optional<Engine> engine_;
   std::byte* exchange_;
   const StepParameters& step_;
+  bool leavesOut_;
   Progress& progress_;
   std::vector<Recorded> recorded_;
   std::array<std::int64_t, axisCount> index_{};
@@ -248,11 +284,13 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
   if (section.loadsImages) checkImages(step.images, program_.input);
   if (reinterpret_cast<std::uintptr_t>(exchange) % sizeof(double) != 0) throw Failure("the exchange buffer is not aligned to 8 bytes");
   progress.expect(section.eventCount);
+  engines_->take(section, step);
+  const bool leavesOut = mayLeaveOut(section, step, progress);
   while (true) {
     try {
-      const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
+      const std::optional<std::byte*> found = engines_->begin(section, exchange, leavesOut);
       // A run that ended while it waited for an image is not replayed either.
-      const bool finished = found ? walk(section, *found, step, progress) : !progress.ended();
+      const bool finished = found ? walk(section, *found, step, leavesOut, progress) : !progress.ended();
       engines_->end(finished);
       return finished;
     } catch (...) {
@@ -261,12 +299,19 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
   }
 }
 
-bool Interpreter::walk(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress) {
-  if (engines_->queue()) return Walk(*this, std::nullopt, section, exchange, step, progress).run(section.code);
+bool Interpreter::mayLeaveOut(const Section& section, const StepParameters& step, Progress& progress) {
+  // Of a run that ended, images may be missing. Who measures wants each launch.
+  if (progress.ended() || !section.loadsImages || traces_ || !of(kernelMilliseconds_, Engine::compute).empty()) return false;
+  // A device that queues knows a section in which nothing is left out.
+  return !engines_->queue() || Walk(*this, std::nullopt, section, nullptr, step, false, progress).repeatsTile(section.code);
+}
+
+bool Interpreter::walk(const Section& section, std::byte* exchange, const StepParameters& step, bool leavesOut, Progress& progress) {
+  if (engines_->queue()) return Walk(*this, std::nullopt, section, exchange, step, leavesOut, progress).run(section.code);
   PerEngine<bool> finished{true, true, true, true};
   const auto walk = [&](Engine engine) {
     try {
-      of(finished, engine) = Walk(*this, engine, section, exchange, step, progress).run(of(section.parts, engine));
+      of(finished, engine) = Walk(*this, engine, section, exchange, step, leavesOut, progress).run(of(section.parts, engine));
     } catch (...) {
       progress.end();
       throw;

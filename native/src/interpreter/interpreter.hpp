@@ -43,7 +43,9 @@ class Interpreter {
  private:
   class Walk;
 
-  bool walk(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
+  // Whether a run may leave out launches of tiles that are the one before.
+  bool mayLeaveOut(const Section& section, const StepParameters& step, Progress& progress);
+  bool walk(const Section& section, std::byte* exchange, const StepParameters& step, bool leavesOut, Progress& progress);
 
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;

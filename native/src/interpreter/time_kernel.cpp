@@ -110,7 +110,8 @@ double timeIn(Engines& engines, const Images& images, const Timed& timed, Device
   Section section;
   section.loadsImages = !images.parameters.images.empty();
   try {
-    engines.begin(section, nullptr, images.parameters);
+    engines.take(section, images.parameters);
+    engines.begin(section, nullptr, false);
     if (timed.hasWinners()) {
       const Operand source = place(timed.extents[2].bytes, moderate);
       const std::unique_ptr<CompiledKernel> forward = device.compile({KernelKind::maxPoolForward, timed.kernel.fields});
@@ -175,7 +176,8 @@ double timeCopy(Device& device, Engine engine) {
     Section section;
     section.name = std::to_string(repeat);  // one that has not run before is no graph
     const auto start = std::chrono::steady_clock::now();
-    engines->begin(section, nullptr, {});
+    engines->take(section, {});
+    engines->begin(section, nullptr, false);
     engines->copy(engine, {engines->arena(), size}, {engines->hostPool(), size}, 1, size, progress);
     engines->end(true);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -82,7 +82,8 @@ struct Copy {
   Offset device, host;
 };
 
-// On the network engine: `bytes` to and from each rank, at places so far apart in the arena.
+// On the network engine: `bytes` to and from each rank, at places so far apart in the arena. Of
+// fewer ranks than there are, with those of its group: as many, one after the other.
 struct AllToAll {
   std::int64_t ranks = 1, bytes = 0, sendStride = 0, receiveStride = 0;
   Offset send, receive;

@@ -1,7 +1,14 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Chain, type OffloadStrategy, computeMilliseconds, leastBytes, offload as offloadChain, peakBytes } from '../../../staging'
+import {
+  type Chain,
+  type OffloadStrategy,
+  computeMilliseconds,
+  leastBytes,
+  chooseOffload as offloadChain,
+  peakBytes
+} from '../../../staging'
 import { type Failure, type Outcome, inputFailure } from '../../failure'
 import { libraryFunction } from '../../options/decode-options'
 import type { DecodedOptions } from '../../options/option'
@@ -44,7 +51,8 @@ export interface OffloadReport {
   readonly stages: readonly OffloadedStage[]
 }
 
-const bytesOf = (size: Size, chain: Chain): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * peakBytes(chain)))
+const resolveBytes = (size: Size, chain: Chain): number =>
+  size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * peakBytes(chain))
 
 const report = (chain: Chain, memory: number, { strategy, slots }: Options): E.Either<Failure, OffloadReport> => {
   const started = performance.now()
@@ -91,7 +99,7 @@ export const offload: (options: OffloadOptions) => Outcome<OffloadReport> = libr
   pipe(
     checkSlots(options),
     E.chain(() => loadChain(options.chain)),
-    E.chain((chain) => report(chain, bytesOf(options.memory, chain), options)),
+    E.chain((chain) => report(chain, resolveBytes(options.memory, chain), options)),
     TE.fromEither
   )
 )

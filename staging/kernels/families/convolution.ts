@@ -30,8 +30,8 @@ export const convolutionKernels = {
     operands: { source: 'read', destination: 'write' }
   },
   /**
-   * As reorderWeights, rounded to the activations' type, to the nearest, ties to even: weights as
-   * products read them. No layout is a transformed one.
+   * Reorders weights as reorderWeights does and rounds them to the activations' type, to the
+   * nearest, ties to even: weights as products read them. No layout is a transformed one.
    */
   castWeights: { fields: fields.weightReorder, operands: { source: 'read', destination: 'write' } },
   /** Adds bias [channels] to every pixel. */

@@ -17,7 +17,10 @@ export const movementKernels = {
     fields: fields.copyChannels,
     operands: { source: 'read', destination: 'accumulate' }
   },
-  /** As torch.nn.functional.pixel_shuffle, forward and backward; pixel_unshuffle is its inverse. */
+  /**
+   * Moves pixels as torch.nn.functional.pixel_shuffle, forward and backward; pixel_unshuffle is its
+   * inverse.
+   */
   pixelShuffle: { fields: fields.pixelShuffle, operands: { source: 'read', destination: 'write' } },
   /**
    * Channel i of group g becomes channel g of group i, of channels / groups groups, by which it is

@@ -6,7 +6,7 @@ const resampledAt = { sourceRow: 'index', sourceColumn: 'index', destinationRow:
 
 /** What maps absolute coordinates between whole tensors: resizing, adaptive pooling, padding. */
 export const resamplingKernels = {
-  /** As torch.nn.functional.interpolate: bilinear 0 is nearest. */
+  /** Resamples as torch.nn.functional.interpolate: bilinear 0 is nearest. */
   resizeForward: {
     fields: fields.resize,
     operands: { source: 'read', destination: 'write', ...resampledAt }
@@ -16,12 +16,12 @@ export const resamplingKernels = {
     operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt }
   },
   /**
-   * Row o of the output is the mean over rows floor(o H / O) to ceil((o + 1) H / O); columns
-   * likewise.
+   * Row o of the output is the mean over rows floor(o H / O) to ceil((o + 1) H / O), and a column
+   * of it the mean over such columns.
    */
   adaptivePoolForward: { fields: fields.resampled, operands: { source: 'read', destination: 'write', ...resampledAt } },
   adaptivePoolBackward: { fields: fields.resampled, operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt } },
-  /** As torch.nn.functional.pad, at absolute coordinates of the whole tensors. */
+  /** Pads as torch.nn.functional.pad, at absolute coordinates of the whole tensors. */
   padForward: { fields: fields.pad, operands: { source: 'read', destination: 'write', ...resampledAt } },
   padBackward: { fields: fields.pad, operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt } }
 } as const satisfies KernelRows

@@ -8,11 +8,11 @@ export interface SegmentBytes {
   readonly forwardBytes: number
   readonly backwardBytes: number
   /**
-   * Of backward, with the gradients of tensors that only it reads or makes: of those that it makes
-   * until it is done with them, of those that it reads from when it begins them.
+   * Bytes of backward with the gradients of tensors that only it reads or makes: of those that it
+   * makes until it is done with them, of those that it reads from when it begins them.
    */
   readonly bytesWithGradients: number
-  /** What stays from forward until backward. */
+  /** Bytes that are kept from forward until backward. */
   readonly keptBytes: number
   /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
   readonly refusedKernel: KernelKind | undefined

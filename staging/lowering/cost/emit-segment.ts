@@ -14,7 +14,7 @@ interface Watch {
   readonly aroundTile?: AroundTile
   readonly atOp?: BoundSegment['atOp']
   /** Told when forward is done. */
-  readonly turn?: () => void
+  readonly onForwardDone?: () => void
   /** What complete gradients are for; nothing where absent. */
   readonly finish?: FinishGradient
 }
@@ -28,12 +28,12 @@ export const emitSegment = (
   segment: Segment,
   tiling: SegmentTiling,
   streamed: ReadonlySet<number>,
-  { aroundTile, atOp, turn, finish = () => undefined }: Watch = {}
+  { aroundTile, atOp, onForwardDone, finish = () => undefined }: Watch = {}
 ): void => {
   const code = { ...bindAlone(scope, segment, tiling, streamed), ...(aroundTile && { aroundTile }), ...(atOp && { atOp }) }
   exchangeInputs(scope, code, 'outputs')
   const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
-  turn?.()
+  onForwardDone?.()
   if (segment.rematerialize === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
   emitBackward(scope, code, kept, finish)
   exchangeInputs(scope, code, 'gradients')

@@ -23,7 +23,10 @@ export interface SegmentEstimate {
   readonly bytes: () => SegmentBytes
   /** Exact: its share of what the simulator says of a step that runs launch by launch. */
   readonly nanoseconds: () => number
-  /** Of running it forward once more, for nothing but what leaves it; of whole tensors. */
+  /**
+   * Nanoseconds of running the segment forward once more, for nothing but what leaves it; of whole
+   * tensors.
+   */
   readonly forwardNanoseconds: () => number
 }
 
@@ -72,7 +75,7 @@ export const segmentEstimator = (
       known.set(
         key,
         tiling && {
-          bytes: lazy(() => bytesOf(scope, segment, tiling, streamed, onHost === undefined)),
+          bytes: lazy(() => countBytes(scope, segment, tiling, streamed, onHost === undefined)),
           nanoseconds: lazy(() => timeOf(segment, tiling, streamed)),
           forwardNanoseconds: lazy(() => timeForward(segment, tiling))
         }
@@ -83,7 +86,7 @@ export const segmentEstimator = (
 }
 
 /** Of the gradients at a segment's ends, those that live on one side of it alone. */
-const sidesOf = ({ graph }: ModelScope, segment: Segment): ((node: string) => 'before' | 'after' | undefined) => {
+const makeSideFinder = ({ graph }: ModelScope, segment: Segment): ((node: string) => 'before' | 'after' | undefined) => {
   const { inputs, outputs } = boundaryTensors(graph, segment)
   const nameOf = (tensor: number): string => graph.nodes[tensor - 1]!.name
   const ending = inputs.filter((tensor) => tensor > 0 && !isLiveAfter(graph, tensor, segment.to))
@@ -95,7 +98,7 @@ const sidesOf = ({ graph }: ModelScope, segment: Segment): ((node: string) => 'b
 }
 
 /** `inStep`: complete gradients stay until the layer's backward is done, for its update. */
-const bytesOf = (
+const countBytes = (
   scope: ModelScope,
   segment: Segment,
   tiling: SegmentTiling,
@@ -107,10 +110,10 @@ const bytesOf = (
   const inBands = endsOnHost(scope.graph, segment, streamed).length > 0
   let forwardEnd = 0
   emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed, {
-    turn: () => {
+    onForwardDone: () => {
       forwardEnd = builder.time()
     },
     ...(inStep && { finish: (_, gradient) => zeroBuffer({ builder }, gradient) })
   })
-  return builder.bytes(forwardEnd, sidesOf(scope, segment))
+  return builder.bytes(forwardEnd, makeSideFinder(scope, segment))
 }

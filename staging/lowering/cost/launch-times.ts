@@ -6,13 +6,13 @@ import { createCostBuilder } from './cost-builder'
 
 /** Nanoseconds of some launches, apart by what a segment's decisions change. */
 export interface Times {
-  /** Of launches that are the same however the weights are read. */
+  /** Nanoseconds of launches that are the same however the weights are read. */
   other: number
-  /** Of images that are loaded, which may go beside computing. */
+  /** Nanoseconds of loading images, which may go beside computing. */
   loads: number
-  /** Of the convolutions that may run by Winograd, by their place in the segment. */
+  /** Nanoseconds of the convolutions that may run by Winograd, by their place in the segment. */
   readonly convolutions: Float64Array
-  /** Of copies of weights in another layout or type, by the place of the layer. */
+  /** Nanoseconds of copies of weights in another layout or type, by the place of the layer. */
   readonly weights: Float64Array
 }
 
@@ -64,7 +64,7 @@ const weightsOperand: { readonly [K in Kernel['kind']]?: string } = {
   castWeights: 'source'
 }
 
-const parameterOf = (operand: UnplacedOperand | undefined): string | undefined =>
+const getParameterName = (operand: UnplacedOperand | undefined): string | undefined =>
   operand?.space === 'arena' && 'parameter' in operand.buffer.identity ? operand.buffer.identity.parameter : undefined
 
 /** Emits nothing; adds what launches take to times that are changed as it goes. */
@@ -77,7 +77,7 @@ export const createTimesBuilder = (
   const launch = (kernel: { readonly kind: Kernel['kind'] }, operands: Readonly<Record<string, UnplacedOperand>>): void => {
     const time = nanoseconds(device, kernel as Kernel)
     const name = weightsOperand[kernel.kind]
-    const owner = name === undefined ? undefined : parameterOf(operands[name])
+    const owner = name === undefined ? undefined : getParameterName(operands[name])
     const place = owner === undefined ? undefined : places.get(owner)
     if (kernel.kind === 'loadImage') current.loads += time
     else if (place === undefined) current.other += time

@@ -1,6 +1,6 @@
 import type { SegmentTiling } from '../../graph/tiling'
 import { memoize } from '../../memoize'
-import { loweringOf } from '../../ops'
+import { getNodeLowering } from '../../ops'
 import type { Segment } from '../../plans/plan'
 import type { Builder } from '../ir/builder'
 import type { ModelScope } from '../scope/scope'
@@ -9,13 +9,13 @@ import { transformablePositions } from '../segment/winograd'
 import type { Direction } from '../tile/bound-segment'
 import { emitSegment } from './emit-segment'
 import { type OpTimes, type TileTimes, type Times, addOpTimes, addTimes, createTimesBuilder, noTimes } from './launch-times'
-import { type ShapesOf, tileShapes } from './tile-shapes'
+import { type RunShapes, tileShapes } from './tile-shapes'
 
 /** A tiled segment's launches, where all or none of its convolutions run by Winograd. */
 export interface Recorded {
-  /** By pass and body. */
+  /** Launches of one tile of each body, by pass and body. */
   readonly tiles: ReadonlyMap<string, TileTimes>
-  /** Of all tiles, and of what stands around them. */
+  /** Times of all tiles, and of what stands around them. */
   readonly all: Times
 }
 
@@ -62,7 +62,7 @@ export const createTimedSegment = (scope: ModelScope, segment: Segment, tiling: 
     ),
     emit: (builder, decided, aroundTile, atOp) =>
       emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile, ...(atOp && { atOp }) }),
-    readsInTiles: scope.graph.nodes.slice(from, to).some((node) => loweringOf(node).backwardReadsStored === true)
+    readsInTiles: scope.graph.nodes.slice(from, to).some((node) => getNodeLowering(node).backwardReadsStored === true)
   }
 }
 
@@ -94,7 +94,7 @@ export const recordTiles = (
   { scope, segment, places, transformable, emit }: TimedSegment,
   { winograd, reorder }: { readonly winograd: readonly number[]; readonly reorder: Reorder },
   known: KnownOps,
-  shapesOf: ShapesOf
+  shapesOf: RunShapes
 ): Recorded => {
   const { from, to } = segment
   const count = to - from

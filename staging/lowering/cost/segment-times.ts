@@ -1,4 +1,4 @@
-import { simulatedTimes } from '../../devices/simulate'
+import { simulateTimedCode } from '../../devices/simulate'
 import type { DeviceModel } from '../../devices/device-model'
 import type { StepGraph } from '../../graph/step-graph'
 import { tileCount, untiled } from '../../graph/span'
@@ -44,7 +44,7 @@ const timeSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling,
 const simulateSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
   const builder = createTimedBuilder(scope.device)
   emitSegment({ ...scope, builder }, segment, tiling, streamed)
-  return simulatedTimes(builder.timed(), scope.device)
+  return simulateTimedCode(builder.timed(), scope.device)
 }
 
 /** Nanoseconds of segments that run forward once more, for nothing but what leaves them. */

@@ -5,7 +5,7 @@ import type { StepGraph } from '../../graph/step-graph'
 import type { TileRun } from '../../graph/tiling'
 
 /** By place in a span, a number for how a run along an axis lies there. */
-export type ShapesOf = (span: Span, axis: number, run: TileRun) => readonly number[]
+export type RunShapes = (span: Span, axis: number, run: TileRun) => readonly number[]
 
 /** More than there are ways in which runs lie. */
 const shapeLimit = 2 ** 17
@@ -13,7 +13,7 @@ const shapeLimit = 2 ** 17
 const extent = ({ from, to }: Interval): number => to - from
 
 /** How a run along an axis lies for each op of a span: what its launches depend on, as numbers. */
-export const createShapes = ({ nodes }: StepGraph): ShapesOf => {
+export const createShapes = ({ nodes }: StepGraph): RunShapes => {
   const numbers = new Map<string, number>()
   const known = new WeakMap<TileRun, readonly number[]>()
   const numberOf = (key: string): number => {
@@ -43,7 +43,7 @@ export const createShapes = ({ nodes }: StepGraph): ShapesOf => {
 }
 
 /** By place in a span, a number for how a tile lies there, of its runs along the three axes. */
-export const tileShapes = (shapesOf: ShapesOf, span: Span, runs: readonly TileRun[]): readonly number[] => {
+export const tileShapes = (shapesOf: RunShapes, span: Span, runs: readonly TileRun[]): readonly number[] => {
   const [batch, rows, columns] = runs.map((run, axis) => shapesOf(span, axis, run))
   return batch!.map((shape, place) => (shape * shapeLimit + rows![place]!) * shapeLimit + columns![place]!)
 }

@@ -1,4 +1,4 @@
-import { simulatedTimes } from '../../devices/simulate'
+import { simulateTimedCode } from '../../devices/simulate'
 import type { SegmentTiling } from '../../graph/tiling'
 import { lazy, memoize } from '../../memoize'
 import type { Segment } from '../../plans/plan'
@@ -14,7 +14,7 @@ import {
   recordTiles
 } from './record-tiles'
 import { structuralIds } from './structural-hash'
-import { type ShapesOf, createShapes } from './tile-shapes'
+import { type RunShapes, createShapes } from './tile-shapes'
 import { createTimedBuilder } from './timed-builder'
 
 /** Nanoseconds of a segment that is alike but for how weights are read, and for prefetching. */
@@ -23,7 +23,7 @@ type Timer = (segment: Segment) => number
 /** What was recorded of a segment, by how weights are read; recorded when first asked for. */
 type RecordedBy = Readonly<Record<Reorder, () => Recorded>>
 
-const recordedWith = (timed: TimedSegment, winograd: readonly number[], known: KnownOps, shapesOf: ShapesOf): RecordedBy => {
+const recordedWith = (timed: TimedSegment, winograd: readonly number[], known: KnownOps, shapesOf: RunShapes): RecordedBy => {
   const apart = lazy(() => recordTiles(timed, { winograd, reorder: 'each-tile' }, known, shapesOf))
   const sharing = (): Recorded =>
     timed.readsInTiles ? recordTiles(timed, { winograd, reorder: 'once' }, known, shapesOf) : recordSharing(timed, winograd, apart())
@@ -36,7 +36,7 @@ const sumOver = (places: Iterable<number>, timeOf: (place: number) => number | u
   return sum
 }
 
-/** Nanoseconds where images are loaded ahead of computing; `timesOf` is of one tile. */
+/** Nanoseconds where images are loaded ahead of computing; `timesOf` gives those of one tile. */
 const prefetchedTime = (
   { scope, emit }: TimedSegment,
   decided: Pick<Segment, 'winograd' | 'reorder' | 'prefetch'>,
@@ -55,11 +55,11 @@ const prefetchedTime = (
     }
     builder.compute(computing + (isAhead ? 0 : loads))
   })
-  return simulatedTimes(builder.timed(), scope.device)
+  return simulateTimedCode(builder.timed(), scope.device)
 }
 
 /** The launches of a segment's tiles, recorded when first asked for; its times follow from them. */
-const createTimer = (timed: TimedSegment, known: KnownOps, shapesOf: ShapesOf): Timer => {
+const createTimer = (timed: TimedSegment, known: KnownOps, shapesOf: RunShapes): Timer => {
   const { segment, places, transformable } = timed
   const { from } = segment
   const [direct, byWinograd] = [[], [...transformable].map((place) => from + place)].map((winograd) =>

@@ -17,11 +17,11 @@ import { lowerStep } from '../step/step'
  * timeline's stages.
  */
 export interface SwappableTensor {
-  /** As plans name it. */
+  /** The tensor's name in plans. */
   readonly name: string
-  /** Of which layer it is what. */
+  /** The layer that the tensor is of, and its kind. */
   readonly identity: NodeBuffer
-  /** In the arena; what is moved may be a few less. */
+  /** Bytes in the arena; those that are moved may be a few less. */
   readonly bytes: number
   readonly movedBytes: number
   /** First and last stage that uses it. */
@@ -42,7 +42,7 @@ export interface SwappableTensor {
 
 interface Read {
   readonly stage: number
-  /** Of the stage, before it reads. */
+  /** Nanoseconds of the stage before it reads the tensor. */
   readonly nanosecondsBefore: number
 }
 
@@ -58,9 +58,9 @@ interface Stage {
   readonly liveBytes: number
   /** The most that lives on the host, of what passes in bands of rows. */
   readonly hostBytes: number
-  /** Of what computes. */
+  /** Nanoseconds of what computes. */
   readonly nanoseconds: number
-  /** Of what computes, with the images and bands of rows that it waits for. */
+  /** Nanoseconds of what computes, with the images and bands of rows that it waits for. */
   readonly busyNanoseconds: number
 }
 
@@ -68,7 +68,7 @@ interface Stage {
 export interface Timeline {
   readonly stages: readonly Stage[]
   /** The first stage of backward. */
-  readonly turn: number
+  readonly backwardStart: number
   /** Bytes of parameters and optimizer state. */
   readonly persistentBytes: number
   /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
@@ -121,7 +121,7 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
         busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, device)
       }
     }),
-    turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
+    backwardStart: stages.findIndex(([timepoint]) => timepoint >= nodes),
     persistentBytes: persistentBytes(persistentTensors),
     refusedKernel: findRefused(lifetimes),
     tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {

@@ -164,7 +164,7 @@ interface Stepping {
   readonly step: number
 }
 
-const stepped = (operand: UnplacedOperand, { axis, first, step }: Stepping): UnplacedOperand => {
+const moveByStep = (operand: UnplacedOperand, { axis, first, step }: Stepping): UnplacedOperand => {
   if (operand.space === 'none') return operand
   const stride = operand.strides[axis]!
   const [b, h, w] = operand.strides.map((own, k) => (k === axis ? step * own : own))
@@ -193,7 +193,7 @@ export const createBuilder = (pool: Pool): Builder => {
   }
   const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, UnplacedOperand>>, engine?: 'to-device'): void => {
     const uses = operandUses[kernel.kind]
-    const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : stepped(named[name]!, stepping)))
+    const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : moveByStep(named[name]!, stepping)))
     const reads = (operand: UnplacedOperand, position: number): boolean =>
       operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'
     const seed = seeding === undefined ? -1 : inOrder.findIndex(reads)
@@ -219,7 +219,7 @@ export const createBuilder = (pool: Pool): Builder => {
     launch: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands),
     load: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands, 'to-device'),
     copy: ({ device, host, ...copy }) => {
-      const side = (address: InBuffer): InBuffer => (stepping === undefined ? address : (stepped(address, stepping) as InBuffer))
+      const side = (address: InBuffer): InBuffer => (stepping === undefined ? address : (moveByStep(address, stepping) as InBuffer))
       current.push({ kind: 'copy', ...copy, device: side(device), host: side(host) })
     },
     allToAll: (exchanged) => void current.push({ kind: 'allToAll', engine: 'network', ...exchanged }),

@@ -41,7 +41,7 @@ export interface Part {
 }
 
 /** The source of a prefetched buffer: a part of the images, or of a tensor on the host. */
-export type Origin = 'images' | WholeTensor
+export type PrefetchSource = 'images' | WholeTensor
 
 /**
  * One of the two slots of double buffering, which tiles take in turns. What a tile prefetches has
@@ -49,7 +49,7 @@ export type Origin = 'images' | WholeTensor
  * host goes while the next one is.
  */
 export interface BufferSlot {
-  readonly places: ReadonlyMap<Origin, Buffer>
+  readonly places: ReadonlyMap<PrefetchSource, Buffer>
   /** Recorded by who computes, once a tile is computed. */
   readonly computed: number
   /** Recorded by the to-host engine, once all is gone that a tile takes. */

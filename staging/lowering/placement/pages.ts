@@ -1,4 +1,4 @@
-import { touchedBy, type BufferLifetime } from '../../placement/lifetimes'
+import { listTouchedBuffers, type BufferLifetime } from '../../placement/lifetimes'
 import { type Lifetime, type Placement, alignUp, alignment } from '../../placement/placement'
 import { virtual } from '../../placement/virtual'
 import type { Pages, Engine, Instruction } from '../../program/program'
@@ -13,7 +13,7 @@ interface Timed {
   readonly starts: readonly number[]
 }
 
-const timesOf = (sections: readonly (readonly UnplacedInstruction[])[]): readonly Timed[] => {
+const listTimes = (sections: readonly (readonly UnplacedInstruction[])[]): readonly Timed[] => {
   const length = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + length(inner), 0) : 1)
   let time = 0
   return sections.map((code) => {
@@ -38,7 +38,7 @@ interface Range extends Lifetime {
  * Residents follow each other; what one loop alone touches is placed by `place`, since nothing is
  * mapped inside of loops; else a buffer has a range of its own.
  */
-const rangesOf = (
+const findRanges = (
   timed: readonly Timed[],
   lifetimes: readonly BufferLifetime[],
   place: (lifetimes: readonly Lifetime[]) => Placement
@@ -79,13 +79,13 @@ interface Touching {
   readonly all: Set<Engine>
 }
 
-const touchingOf = (sections: readonly (readonly UnplacedInstruction[])[], rangeOf: ReadonlyMap<number, number>) => {
+const groupTouching = (sections: readonly (readonly UnplacedInstruction[])[], rangeOf: ReadonlyMap<number, number>) => {
   const touching = new Map<number, Touching>()
   const walk = (code: readonly UnplacedInstruction[]): void =>
     code.forEach((one) => {
       if (one.kind === 'loop') return walk(one.body)
       const engine = one.engine ?? 'compute'
-      for (const { id } of touchedBy(one, 'device')) {
+      for (const { id } of listTouchedBuffers(one, 'device')) {
         const range = rangeOf.get(id)!
         const known = touching.get(range)
         if (known === undefined) touching.set(range, { first: engine, last: engine, all: new Set([engine]) })
@@ -108,7 +108,7 @@ interface Before {
   readonly before: Set<Engine>
 }
 
-const instructionsOf = ({ unmapped, mapped, after, before }: Before, freshEvent: () => number): readonly Instruction[] => {
+const makeInstructions = ({ unmapped, mapped, after, before }: Before, freshEvent: () => number): readonly Instruction[] => {
   const fence = (from: Engine, to: Engine): readonly Instruction[] => {
     const event = freshEvent()
     return [
@@ -153,8 +153,8 @@ export const placeInPages = (
   place: (lifetimes: readonly Lifetime[]) => Placement,
   { freshEvent }: Pick<Pool, 'freshEvent'>
 ): PlacedInPages => {
-  const timed = timesOf(sections)
-  const ranges = rangesOf(timed, lifetimes, place)
+  const timed = listTimes(sections)
+  const ranges = findRanges(timed, lifetimes, place)
   const placement = virtual(ranges, { alignment, pageBytes })
   const addresses = placement.offsets
   const lengthOf = (range: number): number => placement.pages![range]!.reduce((sum, { count }) => sum + count, 0) * pageBytes
@@ -166,7 +166,7 @@ export const placeInPages = (
       rangeOf.set(lifetimes[index]!.buffer.id, range)
     })
   )
-  const touching = touchingOf(sections, rangeOf)
+  const touching = groupTouching(sections, rangeOf)
   const places = timed.map(() => new Map<number, Before>())
   const at = (section: number, time: number): Before => {
     const position = timed[section]!.starts.findIndex((start) => start >= time)
@@ -193,6 +193,6 @@ export const placeInPages = (
     offsets,
     peakBytes: placement.peakBytes,
     pages: { pageBytes, addressBytes: ranges.reduce((sum, _, range) => sum + lengthOf(range), 0), residentBytes: lengthOf(0) },
-    before: places.map((section) => new Map([...section].map(([position, before]) => [position, instructionsOf(before, freshEvent)])))
+    before: places.map((section) => new Map([...section].map(([position, before]) => [position, makeInstructions(before, freshEvent)])))
   }
 }

@@ -6,14 +6,14 @@ import type { Pool, UnplacedInstruction } from '../ir/builder'
 import { placeInPages, type PlacedInPages } from './pages'
 
 /**
- * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a
- * plan leaves seldom needs more. Of many buffers a step takes longer.
+ * Steps that the search for a placement may take: a descent without a wrong turn takes one step a
+ * buffer, and what a plan leaves seldom needs more. Of many buffers a step takes longer.
  */
-const stepLimitOf = (buffers: number): number => Math.max(2 * buffers, 4800)
+const computeStepLimit = (buffers: number): number => Math.max(2 * buffers, 4800)
 
 /** Where a Program's buffers lie by `static`. */
-export const place = (lifetimes: readonly Lifetime[]): Placement =>
-  placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
+export const placeProgram = (lifetimes: readonly Lifetime[]): Placement =>
+  placeStatic(lifetimes, { alignment, stepLimit: computeStepLimit(lifetimes.length) })
 
 /** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
 export const placeBuffers = (
@@ -22,7 +22,7 @@ export const placeBuffers = (
   lifetimes: readonly BufferLifetime[],
   pool: Pick<Pool, 'freshEvent'>
 ): Omit<PlacedInPages, 'pages'> & Partial<Pick<PlacedInPages, 'pages'>> => {
-  if (placement !== undefined) return placeInPages(sections, lifetimes, placement.pageBytes, place, pool)
-  const { offsets, peakBytes } = place(lifetimes)
+  if (placement !== undefined) return placeInPages(sections, lifetimes, placement.pageBytes, placeProgram, pool)
+  const { offsets, peakBytes } = placeProgram(lifetimes)
   return { offsets, peakBytes, before: [] }
 }

@@ -7,7 +7,7 @@ import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
 import type { BufferRole, Rows, RowShare } from '../../program/program-buffer'
 import { arenaOperand, type Builder, type UnplacedOperand } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
-import { boxStrides, addressOf, tensorBytes, tileFields } from './regions'
+import { boxStrides, regionAddress, tensorBytes, tileFields } from './regions'
 import type { ModelScope } from './scope'
 
 /**
@@ -35,7 +35,7 @@ export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, ele
       add,
       ofParameters
     },
-    { source: addressOf(from.tensor, from.region, elementBytes), destination: addressOf(to.tensor, to.region, elementBytes) }
+    { source: regionAddress(from.tensor, from.region, elementBytes), destination: regionAddress(to.tensor, to.region, elementBytes) }
   )
 }
 
@@ -108,10 +108,10 @@ export const castTile = (builder: Builder, source: TileTensor, destination: Tile
   )
 }
 
-const pairOf = ({ from, to }: Interval): Rows => [from, to]
+const toPair = ({ from, to }: Interval): Rows => [from, to]
 
 /** What this rank has of a tensor that ranks share; undefined where it has all of it. */
-const shareOf = (
+const makeRowShare = (
   { graph, layouts, activationBytes }: Pick<ModelScope, 'graph' | 'layouts' | 'activationBytes'>,
   tensor: number,
   shared: SharedTensor | undefined
@@ -122,8 +122,8 @@ const shareOf = (
   const [, channels, , width] = extentsOfTensor(graph, tensor)
   const rowBytes = width * channelBlock(layouts[tensor]!, channels) * activationBytes
   return shared.isSummed
-    ? { kind: 'sum', own: pairOf(owned), of }
-    : { kind: 'rows', held: pairOf(held), rowBytes, own: pairOf(owned), of, isSent: shared.readInRows.length > 0 }
+    ? { kind: 'sum', own: toPair(owned), of }
+    : { kind: 'rows', held: toPair(held), rowBytes, own: toPair(owned), of, isSent: shared.readInRows.length > 0 }
 }
 
 /** A place for all of a tensor of the graph, or for the rows of it that a rank has. */
@@ -135,7 +135,7 @@ export const wholeTensor = (
   shared?: SharedTensor
 ): WholeTensor => {
   const [batch, channels, height, width] = extentsOfTensor(scope.graph, tensor)
-  const share = shareOf(scope, tensor, shared)
+  const share = makeRowShare(scope, tensor, shared)
   const [first, end] = share?.kind === 'rows' ? share.held : [0, height]
   const [layout, extents] = [scope.layouts[tensor]!, [batch, channels, end - first, width] as const]
   const buffer = { ...scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes), role), ...(share && { share }) }

@@ -1,11 +1,11 @@
 import type { Node } from '../../graph/graph'
-import type { Reading } from '../../graph/axis-access'
+import type { ReadInterval } from '../../graph/axis-access'
 import type { UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters } from './parameter-tensor'
 
 /** The step of one op on one tile: the node, and the tiles that it reads and writes. */
-export interface Step<N extends Node = Node> {
+export interface OpStep<N extends Node = Node> {
   readonly node: N
   /** Position of the node in the graph. */
   readonly position: number
@@ -15,8 +15,8 @@ export interface Step<N extends Node = Node> {
   readonly source: TileTensor
   /** The output tile; of a loss, nothing. */
   readonly destination: TileTensor
-  readonly rows: Reading
-  readonly columns: Reading
+  readonly rows: ReadInterval
+  readonly columns: ReadInterval
   readonly sourceRegion: Region
   readonly destinationRegion: Region
   readonly parameters: NodeParameters | undefined
@@ -35,7 +35,7 @@ export interface Step<N extends Node = Node> {
 }
 
 /** The node of a step, and the tiles that it reads and writes. */
-export type StepGeometry<N extends Node = Node> = Pick<Step<N>, 'node' | 'source' | 'destination' | 'rows' | 'columns'>
+export type StepGeometry<N extends Node = Node> = Pick<OpStep<N>, 'node' | 'source' | 'destination' | 'rows' | 'columns'>
 
 /** The gradients that a step's backward reads and writes; absent ones are not wanted. */
 export interface StepGradients {

@@ -19,7 +19,8 @@ export interface ParameterTensor {
   /** How the parameter is trained; undefined where it is frozen. */
   readonly learning: TrainingParameters | undefined
   /**
-   * Its gradient over the micro-batches of an update, where the update has a section of its own.
+   * The parameter's gradient over the micro-batches of an update, where the update has a section of
+   * its own.
    */
   readonly gradient: Buffer | undefined
   /**

@@ -62,12 +62,12 @@ export const parameterTensors = (
 }
 
 /** The parameters of a node, in the order of the graph's. */
-export const tensorsOf = ({ weight, bias, mean, variance }: NodeParameters): readonly ParameterTensor[] =>
+export const listParameters = ({ weight, bias, mean, variance }: NodeParameters): readonly ParameterTensor[] =>
   [weight, bias, mean, variance].filter((tensor) => tensor !== undefined)
 
 /** The parameters of a node that are not frozen. */
 export const trainableTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>
-  parameters === undefined ? [] : tensorsOf(parameters).filter(({ learning }) => learning !== undefined)
+  parameters === undefined ? [] : listParameters(parameters).filter(({ learning }) => learning !== undefined)
 
 /** Copies a parameter (or a tensor of its form) from one layout to another. */
 export const reorderParameter = (
@@ -110,7 +110,7 @@ export const isCast = (scope: Pick<ModelScope, 'activationBytes' | 'parameterByt
  */
 export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
   if (!isCast(scope, weight) || isTransformed(layout))
-    return weight.layout === layout ? arenaOperand(weight.buffer) : reordered(scope, weight, layout)
+    return weight.layout === layout ? arenaOperand(weight.buffer) : reorderWeight(scope, weight, layout)
   const shared = weight.forwardLayout === layout ? scope.castWeights.get(weight) : undefined
   if (shared !== undefined) return shared
   const { builder, activationBytes } = scope
@@ -130,7 +130,7 @@ const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number 
   return weightElements(layout, [out, inPerGroup, height, width], groups)
 }
 
-const reordered = ({ builder, parameterBytes }: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
+const reorderWeight = ({ builder, parameterBytes }: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
   const copy = arenaOperand(
     builder.buffer({ kind: 'reordered-weights', parameter: weight.name, layout }, elementsIn(weight, layout) * parameterBytes)
   )

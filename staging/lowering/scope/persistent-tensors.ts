@@ -3,7 +3,7 @@ import { alignUp } from '../../placement/placement'
 import type { ModelScope } from './scope'
 import type { ParameterTensor } from './parameter-tensor'
 import type { Buffer } from '../ir/builder'
-import { stateNames, tensorsOf } from './parameters'
+import { stateNames, listParameters } from './parameters'
 import { runningMoments } from './running-moments'
 
 const zeroBetweenUpdates = ['gradient', 'sum', 'moments']
@@ -29,7 +29,9 @@ export interface UnplacedPersistentTensor {
 export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPersistentTensor[] => {
   const { parameters, builder, parameterBytes, graph } = scope
   const tensors = parameters.flatMap((both, index) =>
-    both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
+    both === undefined
+      ? []
+      : listParameters(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
   const names = graph.objective.kind === 'train' ? stateNames(graph.objective.optimizer) : []
   return [
@@ -71,7 +73,9 @@ export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTe
   persistentTensors.reduce((sum, { buffer }) => sum + alignUp(buffer.bytes), 0)
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
-export const statesOf = (persistentTensors: readonly UnplacedPersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
+export const groupOptimizerStates = (
+  persistentTensors: readonly UnplacedPersistentTensor[]
+): ((parameter: ParameterTensor) => readonly Buffer[]) => {
   const states = new Map<ParameterTensor, Buffer[]>()
   for (const { parameter, buffer, role } of persistentTensors)
     if (buffer !== parameter.buffer && !isZeroBetweenUpdates(role)) states.set(parameter, [...(states.get(parameter) ?? []), buffer])

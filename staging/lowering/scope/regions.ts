@@ -21,7 +21,7 @@ const regionBy = ({ runs }: Body, tensor: number, intervalIn: (run: TileRun) => 
 type KnownRegions = WeakMap<Body, Map<number, Region>>
 
 /** Plans are made of millions of these: each is made once a body. */
-const remembered = (known: KnownRegions, body: Body, key: number, make: () => Region): Region => {
+const remember = (known: KnownRegions, body: Body, key: number, make: () => Region): Region => {
   let regions = known.get(body)
   if (regions === undefined) known.set(body, (regions = new Map<number, Region>()))
   let region = regions.get(key)
@@ -32,19 +32,19 @@ const remembered = (known: KnownRegions, body: Body, key: number, make: () => Re
 const [heldRegions, ownedRegions, readRegions]: readonly KnownRegions[] = [new WeakMap(), new WeakMap(), new WeakMap()]
 
 /** Returns the region of a tensor that a tile holds, halo included. */
-export const regionOf = (body: Body, tensor: number): Region =>
-  remembered(heldRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.held.get(tensor)!))
+export const heldRegion = (body: Body, tensor: number): Region =>
+  remember(heldRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.held.get(tensor)!))
 
 /** Returns the region of a tensor that a tile owns. */
-export const ownedRegionOf = (body: Body, tensor: number): Region =>
-  remembered(ownedRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.owned.get(tensor)!))
+export const ownedRegion = (body: Body, tensor: number): Region =>
+  remember(ownedRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.owned.get(tensor)!))
 
 /** More tensors than any graph has. */
 const tensorLimit = 2 ** 24
 
 /** Returns the region of a tensor that the segment's op `index` reads. */
-export const readRegionOf = (body: Body, index: number, tensor: number): Region =>
-  remembered(readRegions!, body, index * tensorLimit + tensor, () =>
+export const regionReadBy = (body: Body, index: number, tensor: number): Region =>
+  remember(readRegions!, body, index * tensorLimit + tensor, () =>
     regionBy(body, tensor, (run) => readInterval(run.readings[index]!, tensor))
   )
 
@@ -84,24 +84,24 @@ const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<T
 }
 
 const dot = (a: Strides, b: Strides): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
+const scaleStrides = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
 
 /** Returns the address at which a region of a tensor begins, in bytes. */
-export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
+export const regionAddress = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
   const strides = elementStrides(whole)
   const [batch, row, column] = region.from
   const from: Strides = [batch, row - (whole.firstRow ?? 0), column]
-  return offsetBy(whole.address, dot(from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+  return offsetBy(whole.address, dot(from, strides) * elementBytes, scaleStrides(region.advance, strides, elementBytes))
 }
 
 /**
  * The tile as it lies in a larger one, when it is contiguous there: all rows and columns of some
  * batch elements.
  */
-export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
+export const contiguousSlice = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
   const [, channels, height, width] = whole.extents
   return region.size[1] === height && region.size[2] === width
-    ? { address: addressOf(whole, region, elementBytes), extents: regionExtents(region, channels), layout: whole.layout }
+    ? { address: regionAddress(whole, region, elementBytes), extents: regionExtents(region, channels), layout: whole.layout }
     : undefined
 }
 
@@ -109,12 +109,12 @@ export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number)
  * A slice of activations that any kernel of the device can read and write, as it begins where that
  * wants it.
  */
-export const viewOf = (
+export const alignedSlice = (
   { device: { viewAlignment = 1 }, activationBytes }: Pick<ModelScope, 'device' | 'activationBytes'>,
   whole: TileTensor,
   region: Region
 ): TileTensor | undefined => {
-  const slice = sliceOf(whole, region, activationBytes)
+  const slice = contiguousSlice(whole, region, activationBytes)
   if (slice === undefined || slice.address.space === 'none') return slice
   return [slice.address.base, ...slice.address.strides].every((bytes) => bytes % viewAlignment === 0) ? slice : undefined
 }
@@ -130,7 +130,7 @@ export const boxStrides = ({ layout, extents: [, channels, height, width] }: Til
 }
 
 /** All of a tensor, as a part of it. */
-export const allOf = (tensor: TileTensor): Part => {
+export const wholePart = (tensor: TileTensor): Part => {
   const [batch, , height, width] = tensor.extents
   return { tensor, region: { from: [0, tensor.firstRow ?? 0, 0], size: [batch, height, width], advance: zeroStrides } }
 }
@@ -158,12 +158,12 @@ export const inExchange = (
   const strides: Strides = [channels * height * width, width, 1]
   return {
     fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },
-    address: exchangeOperand(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+    address: exchangeOperand(offset + dot(region.from, strides) * elementBytes, scaleStrides(region.advance, strides, elementBytes))
   }
 }
 
 /** Absolute coordinates of a tile's first element, as index operands. */
-export const originOf = ({ from, advance }: Region) => ({
+export const originOperands = ({ from, advance }: Region) => ({
   batchOrigin: indexOperand(from[0], [advance[0], 0, 0]),
   rowOrigin: indexOperand(from[1], [0, advance[1], 0]),
   columnOrigin: indexOperand(from[2], [0, 0, advance[2]])

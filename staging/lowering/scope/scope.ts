@@ -6,7 +6,7 @@ import type { BufferSlot, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
 
 /** Byte offsets in the exchange buffer of a step, or of an evaluation. */
-export interface StepIo {
+export interface StepIoLayout {
   readonly target: number
   readonly rowWeights: number
   readonly classWeights: number
@@ -47,7 +47,7 @@ export interface ModelScope {
    * normalisations' running statistics.
    */
   readonly moments: ReadonlyMap<number, Buffer>
-  readonly stepIo: StepIo
+  readonly stepIo: StepIoLayout
 }
 
 /**
@@ -76,10 +76,10 @@ export interface SegmentScope extends ModelScope {
   readonly workspace: number | undefined
 }
 
-/** What an op on one tile needs beside. */
+/** The scope of an op on one tile: its segment's, and the places of the tile's prefetched data. */
 export interface TileScope extends SegmentScope {
   /**
-   * The places and events of the tile's turn; undefined where no tile is loaded while the one
+   * The places and events of the tile's slot; undefined where no tile is loaded while the one
    * before it is computed.
    */
   readonly slot: BufferSlot | undefined

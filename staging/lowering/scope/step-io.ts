@@ -4,13 +4,13 @@ import { stepIoElementBytes, type StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import { alignUp } from '../../placement/placement'
 import type { StepGraph } from '../../graph/step-graph'
-import type { StepIo } from './scope'
+import type { StepIoLayout } from './scope'
 import type { DeviceModel } from '../../devices/device-model'
 
 interface IoLayout {
   readonly bytes: number
   readonly entries: readonly StepIoEntry[]
-  readonly offsets: StepIo
+  readonly offsets: StepIoLayout
 }
 
 /**
@@ -24,7 +24,7 @@ export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout =>
   const [, classes] = loss.input
   const float = source.kind === 'float'
   return layOut([
-    { name: 'target', ...targetOf(loss, type) },
+    { name: 'target', ...describeTarget(loss, type) },
     ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type, shape: [loss.input[0]] }] : []),
     ...(isNormalised(loss)
       ? [
@@ -44,7 +44,7 @@ export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout =>
 }
 
 /** What a loss compares its input with. */
-const targetOf = (loss: Node, type: StepIoEntry['type']): Pick<StepIoEntry, 'type' | 'shape'> => {
+const describeTarget = (loss: Node, type: StepIoEntry['type']): Pick<StepIoEntry, 'type' | 'shape'> => {
   const [batch, , height, width] = loss.input
   return hasTarget(loss, 'labels')
     ? { type: 'int32', shape: [batch] }
@@ -74,7 +74,7 @@ export const layoutEvaluationIo = (graph: StepGraph, device: DeviceModel): IoLay
       : { name: 'scores', type, shape: flat(loss.input) },
     ...(exportsLoss(graph)
       ? [
-          { name: 'target', ...targetOf(loss, type) },
+          { name: 'target', ...describeTarget(loss, type) },
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
           { name: 'loss', type: 'float64' as const, shape: [2] },
           ...(loss.overlaps ? [{ name: 'lossOfOverlap', type: 'float64' as const, shape: [2] }] : [])

@@ -1,4 +1,4 @@
-import { loweringOf } from '../../ops'
+import { getNodeLowering } from '../../ops'
 import type { UnplacedOperand } from '../ir/builder'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { castSharedWeights, weightsIn } from '../scope/parameters'
@@ -24,7 +24,7 @@ export const prepareWeights = (backward: SegmentBackward, isKept: boolean): Back
   const { segment } = code
   const withSourceGradient = parametersWhere(backward, (position) => {
     const node = graph.nodes[position]!
-    return requiresGrad[node.inputs[0]!]! && loweringOf(node).backwardReadsStored !== true
+    return requiresGrad[node.inputs[0]!]! && getNodeLowering(node).backwardReadsStored !== true
   })
   const transformed = winogradWeights(scope, segment)
   // What backward does not read is not run forward again.

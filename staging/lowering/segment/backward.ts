@@ -1,7 +1,7 @@
 import { tileCount } from '../../graph/span'
 import type { Buffer } from '../ir/builder'
 import type { Body } from '../ir/tile-tensor'
-import type { Step } from '../scope/op-step'
+import type { OpStep } from '../scope/op-step'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
 import type { ModelScope, TileScope } from '../scope/scope'
@@ -20,9 +20,9 @@ import { zeroInputGradients } from './zero-input-gradients'
 import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
 import {
   createParameterSums,
-  inputGradientOf,
+  findInputGradient,
   isFirstToContribute,
-  summedByTiles,
+  listTileSummedParameters,
   zeroParameterSums,
   type SegmentBackward
 } from './segment-backward'
@@ -41,7 +41,7 @@ const bindGradients = (
   const { isTiled, sumOf, finish } = backward
   const mustAdd = new Set(reductions.pending.map(({ tensor }) => tensor))
   return {
-    inputOf: (tensor) => inputGradientOf(backward, tensor),
+    inputOf: (tensor) => findInputGradient(backward, tensor),
     isFirst: (tensor) => isFirstToContribute(backward, tensor) && !mustAdd.has(tensor),
     pendingOf: (position) =>
       reductions.waiting.includes(position) ? 'host' : reductions.pending.find((one) => one.position === position)?.dy,
@@ -59,7 +59,7 @@ const emitTile = (
   { code, pass, isLast, isTiled }: SegmentBackward,
   scope: TileScope,
   body: Body,
-  kept: readonly Step[] | undefined,
+  kept: readonly OpStep[] | undefined,
   gradients: BoundGradients
 ): void => {
   const steps = kept ?? emitTileForward({ scope, bound: code, body, pass })
@@ -87,7 +87,7 @@ const createBackward = (scope: ModelScope, code: SegmentCode, finish: FinishGrad
  * its parameters are updated or handed out, or their gradients left in the arena for the section
  * `update`, which also zeroes them. Nothing runs where nothing is to be learnt.
  */
-export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readonly Step[] | undefined, finish: FinishGradient): void => {
+export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readonly OpStep[] | undefined, finish: FinishGradient): void => {
   const { segment } = given
   if (segment.to < scope.graph.nodes.length && !scope.requiresGrad.slice(segment.from + 1, segment.to + 1).some((wanted) => wanted)) return
   const code = contributingOnce(scope, given)
@@ -117,7 +117,7 @@ export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readon
     directions: kept === undefined ? ['forward', 'backward'] : ['backward']
   }
   emitTiles(scope, code, backward.pass, emitter, prefetchGradients(backward, hostGradients))
-  if (isTiled) backward.finish(summedByTiles(backward))
+  if (isTiled) backward.finish(listTileSummedParameters(backward))
   storeGradientsToHost(backward, hostGradients, reductions, inside)
   for (const tensor of ends.outputs) hostTensors.get(tensor)?.pending.forEach((one) => one.finish())
   finishReductions(backward, reductions, inside)

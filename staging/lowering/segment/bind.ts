@@ -1,7 +1,7 @@
 import { wholeIdentity } from '../ir/buffer-identity'
 import { accumulatesMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
-import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
+import { endsOnHost, listHostTensors } from '../../plans/host-tensors'
 import { boundaryTensors } from '../../graph/boundary-tensors'
 import { assumedSharing, readersInRows, sharedTensor, type SharedTensor } from '../../graph/shared-tensor'
 import type { StepGraph } from '../../graph/step-graph'
@@ -10,17 +10,17 @@ import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
 import { rematerializingPass, segmentPasses } from '../tile/pass'
 import { emitForward } from './forward'
-import { bodiesOf, type SegmentCode } from './segment-code'
-import { addPendingReductions, readIntervals, regularRuns, createHostTensors, type IntervalOf } from '../tile/host-rows'
+import { enumerateBodies, type SegmentCode } from './segment-code'
+import { addPendingReductions, readIntervals, regularRuns, createHostTensors, type RunRows } from '../tile/host-rows'
 import { wholeTensor } from '../scope/copies'
-import { summedOverRanks } from './exchange-rows'
+import { sumOverRanks } from './exchange-rows'
 import type { WholeTensor } from '../ir/tile-tensor'
 
-const outputOf = (scope: ModelScope, tensor: number, shared: SharedTensor | undefined): WholeTensor =>
+const makeOutput = (scope: ModelScope, tensor: number, shared: SharedTensor | undefined): WholeTensor =>
   wholeTensor(scope, tensor, wholeIdentity('output', scope.graph.nodes[tensor - 1]!.name), 'boundary', shared)
 
 /** Places for whole tensors between segments. */
-const boundariesOf = (
+const makeBoundaries = (
   scope: ModelScope,
   segments: readonly Segment[],
   tensors: Iterable<number>,
@@ -32,10 +32,10 @@ const boundariesOf = (
     const readInRows = readersInRows(scope.graph, segments, tensor)
     const gradientOf = (): WholeTensor => {
       const gradient = wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient', shared)
-      return shared === undefined && readInRows.length > 0 ? summedOverRanks(scope, gradient) : gradient
+      return shared === undefined && readInRows.length > 0 ? sumOverRanks(scope, gradient) : gradient
     }
     return {
-      tensor: outputOf(scope, tensor, shared),
+      tensor: makeOutput(scope, tensor, shared),
       gradient: scope.requiresGrad[tensor]! ? gradientOf() : undefined,
       shared,
       readInRows
@@ -51,10 +51,10 @@ interface Boundaries {
 
 /** Returns the buffers of the tensors that leave any of the segments. */
 export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]): Boundaries => {
-  const hostTensors = createHostTensors(scope, segments.flatMap(hostTensorsOf))
+  const hostTensors = createHostTensors(scope, segments.flatMap(listHostTensors))
   const leaving = new Set(segments.flatMap((segment) => boundaryTensors(scope.graph, segment).outputs))
   return {
-    boundaries: boundariesOf(
+    boundaries: makeBoundaries(
       scope,
       segments,
       [...leaving].filter((tensor) => !hostTensors.has(tensor)),
@@ -67,7 +67,7 @@ export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]
 /** A segment with its tiles, and with what stands between it and others. */
 export const bindSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, between: Boundaries): SegmentCode => ({
   segment,
-  bodies: bodiesOf(inBands(scope, segment, tiling, between.hostTensors)),
+  bodies: enumerateBodies(inBands(scope, segment, tiling, between.hostTensors)),
   ends: boundaryTensors(scope.graph, segment),
   passIn: segmentPasses(scope, segment, between.hostTensors),
   ...between
@@ -78,7 +78,7 @@ const rematerializeSegment = (scope: ModelScope, code: SegmentCode, pass: Pass, 
   for (const tensor of code.ends.outputs) {
     const boundary = boundaries.get(tensor)
     if (boundary === undefined) hostTensors.get(tensor)!.reopen()
-    else boundaries.set(tensor, { ...boundary, tensor: outputOf(scope, tensor, boundary.shared) })
+    else boundaries.set(tensor, { ...boundary, tensor: makeOutput(scope, tensor, boundary.shared) })
   }
   emitForward(scope, code, pass)
 }
@@ -111,7 +111,7 @@ const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling,
   const bands = boundaryTensors(graph, segment)
     .inputs.filter((tensor) => hostTensors.get(tensor)?.gradient !== undefined)
     .flatMap((tensor) => {
-      const held: IntervalOf = (run) => run.held.get(tensor)!
+      const held: RunRows = (run) => run.held.get(tensor)!
       const normalising = graph.readers[tensor]!.filter(
         (reader) => reader >= segment.from && reader < segment.to && accumulatesMoments(graph.nodes[reader]!)
       )
@@ -128,7 +128,7 @@ export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTi
   const hostTensors = createHostTensors(scope, endsOnHost(scope.graph, segment, streamed))
   outputs.forEach((tensor) => addPendingReductions(scope, hostTensors.get(tensor), tensor))
   return bindSegment(scope, segment, tiling, {
-    boundaries: boundariesOf(
+    boundaries: makeBoundaries(
       scope,
       [segment],
       [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor)),

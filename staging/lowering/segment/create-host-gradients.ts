@@ -1,10 +1,10 @@
 import type { TileRun } from '../../graph/tiling'
 import { arenaOperand } from '../ir/builder'
 import type { Body, Region, WholeTensor } from '../ir/tile-tensor'
-import { ownedRegionOf, readRegionOf, regionOf, tensorBytes } from '../scope/regions'
+import { ownedRegion, regionReadBy, heldRegion, tensorBytes } from '../scope/regions'
 import type { SegmentScope } from '../scope/scope'
-import { completeRows, seedsOf, type HostGradient } from '../tile/host-gradients'
-import { computeBands, hostGradientOf, readIntervals } from '../tile/host-rows'
+import { completeRows, listSeeds, type HostGradient } from '../tile/host-gradients'
+import { computeBands, getHostGradient, readIntervals } from '../tile/host-rows'
 import { prefetchRows, type PrefetchedTensor } from './double-buffering'
 import { finishReduction, type Reductions } from './reductions'
 import type { SegmentBackward } from './segment-backward'
@@ -31,7 +31,7 @@ const createHostGradient = ({ scope, code }: SegmentBackward, { tensor, position
           tensorBytes(whole.layout, [batch, channels, rows, columns.to - columns.from], scope.activationBytes)
         )
   const regionOfTile = (body: Body): Region =>
-    position === undefined ? regionOf(body, tensor) : readRegionOf(body, position - segment.from, tensor)
+    position === undefined ? heldRegion(body, tensor) : regionReadBy(body, position - segment.from, tensor)
   return { tensor, position, whole, regionOf: regionOfTile, isFirst, strip, bandOf: (body) => bands[bodies.indexOf(body)]! }
 }
 
@@ -48,7 +48,7 @@ export const createHostGradients = (backward: SegmentBackward, { waiting }: Redu
   })
   const ofOutputs = waiting.map((position) => {
     const tensor = graph.nodes[position]!.inputs[0]!
-    const whole: WholeTensor = hostGradientOf(scope, code.hostTensors.get(tensor)!, position)
+    const whole: WholeTensor = getHostGradient(scope, code.hostTensors.get(tensor)!, position)
     return createHostGradient(backward, { tensor, position, whole, isFirst: true })
   })
   return [...ofInputs, ...ofOutputs]
@@ -63,7 +63,7 @@ export const prefetchGradients = (
     const hostTensor = code.hostTensors.get(tensor)
     return hostTensor === undefined
       ? []
-      : seedsOf(hostTensor).map((whole) => prefetchRows(scope, whole, (body) => ownedRegionOf(body, tensor)))
+      : listSeeds(hostTensor).map((whole) => prefetchRows(scope, whole, (body) => ownedRegion(body, tensor)))
   })
   const added = hostGradients.flatMap((one) => (one.isFirst ? [] : [prefetchRows(scope, one.whole, (body) => completeRows(one, body))]))
   return [...seeds, ...added]

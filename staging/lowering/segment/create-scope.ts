@@ -7,13 +7,13 @@ import type { StepGraph } from '../../graph/step-graph'
 import type { ModelScope } from '../scope/scope'
 import { createBuilder, type Pool } from '../ir/builder'
 import { createMoments } from '../../ops/create-moments'
-import { loweringOf, weightFormsOf } from '../../ops'
+import { getNodeLowering, getWeightForms } from '../../ops'
 import { trainableTensors, parameterTensors } from '../scope/parameters'
 
 /** Layout of tensor k, from the network's input on. */
 const tensorLayouts = (graph: Graph, device: DeviceModel): readonly Layout[] => {
   const layouts: Layout[] = [device.activationLayout(graph.input[1], true)]
-  for (const node of graph.nodes) layouts.push(loweringOf(node).outputLayout({ device }, layouts[node.inputs[0]!]!, node))
+  for (const node of graph.nodes) layouts.push(getNodeLowering(node).outputLayout({ device }, layouts[node.inputs[0]!]!, node))
   return layouts
 }
 
@@ -35,7 +35,7 @@ export const createModelScope = (graph: StepGraph, device: DeviceModel, pool: Po
   const sizes = elementSizes(device.precision)
   const layouts = tensorLayouts(graph, device)
   const parameters = graph.nodes.map((node) =>
-    parameterTensors(node, weightFormsOf(device, node, layouts[node.inputs[0]!]!), { graph, builder, ...sizes })
+    parameterTensors(node, getWeightForms(device, node, layouts[node.inputs[0]!]!), { graph, builder, ...sizes })
   )
   const requiresGrad = wantedGradients(graph, parameters, exportsInput(graph))
   const moments = createMoments({ graph, builder })

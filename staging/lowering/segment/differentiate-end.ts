@@ -1,5 +1,5 @@
 import { noOperand } from '../ir/builder'
-import { allOf } from '../scope/regions'
+import { wholePart } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { runBackward } from '../../ops'
 import type { SegmentBackward } from './segment-backward'
@@ -13,7 +13,7 @@ export const differentiateEnd = ({ scope, code, pass }: SegmentBackward): void =
   const position = to - 1
   if (!pass.endsWhole(position)) return
   const { tensor, gradient } = code.boundaries.get(to)!
-  const { region } = allOf(tensor)
+  const { region } = wholePart(tensor)
   const [, rows, columns] = code.bodies[0]!.runs.map(({ readings }) => readings.at(-1)!)
   const shared: Omit<TileScope, keyof typeof scope> = {
     winograd: new Map(),

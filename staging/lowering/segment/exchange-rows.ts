@@ -1,11 +1,11 @@
 import type { Shard } from '../../graph/graph'
 import { intersect, type Interval } from '../../graph/interval'
-import { shardOf } from '../../graph/shard'
+import { findShard } from '../../graph/shard'
 import { countedRows, type SharedTensor } from '../../graph/shared-tensor'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile, wholeTensor } from '../scope/copies'
-import { allOf, regionExtents } from '../scope/regions'
+import { wholePart, regionExtents } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import { mergeMaxima } from './merge-statistics'
 import { zeroBuffer, type SegmentCode } from './segment-code'
@@ -24,7 +24,7 @@ interface Packed {
   readonly buffer: Buffer
 }
 
-const rowsOf = ({ extents: [batch, , , width] }: TileTensor, { from, to }: Interval) => ({
+const rowsRegion = ({ extents: [batch, , , width] }: TileTensor, { from, to }: Interval) => ({
   from: [0, from, 0] as const,
   size: [batch, to - from, width] as const,
   advance: [0, 0, 0] as const
@@ -59,7 +59,7 @@ const exchange = (
   const { builder } = scope
   const sent = sends.map(createPacked(scope, 'sent-rows', elements))
   const received = receives.map(createPacked(scope, 'received-rows', elements))
-  for (const { part, tile } of sent) copy(scope, elements, part, allOf(tile), 0)
+  for (const { part, tile } of sent) copy(scope, elements, part, wholePart(tile), 0)
   const [packed, arrived] = [builder.freshEvent(), builder.freshEvent()]
   builder.record('compute', packed)
   builder.wait('network', packed)
@@ -92,12 +92,12 @@ const isCrossed = ({ rows }: SharedTensor): boolean => rows.some(({ owned, held 
 
 /** The partial sums of all ranks are added, in the order of rows. */
 const addSums = (scope: ModelScope, whole: TileTensor, { count, index }: Shard, elements: ElementsOf = 'activations'): void => {
-  const others = Array.from({ length: count }, (_, rank) => ({ rank, part: allOf(whole) })).filter(({ rank }) => rank !== index)
+  const others = Array.from({ length: count }, (_, rank) => ({ rank, part: wholePart(whole) })).filter(({ rank }) => rank !== index)
   const received = exchange(scope, count, others, others, elements)
-  const { tile: own } = createPacked(scope, 'received-rows', elements)({ rank: index, part: allOf(whole) })
-  copy(scope, elements, allOf(whole), allOf(own), 0)
+  const { tile: own } = createPacked(scope, 'received-rows', elements)({ rank: index, part: wholePart(whole) })
+  copy(scope, elements, wholePart(whole), wholePart(own), 0)
   const inOrder = [...received.slice(0, index).map(({ tile }) => tile), own, ...received.slice(index).map(({ tile }) => tile)]
-  inOrder.forEach((tile, rank) => copy(scope, elements, allOf(tile), allOf(whole), rank === 0 ? 0 : 1))
+  inOrder.forEach((tile, rank) => copy(scope, elements, wholePart(tile), wholePart(whole), rank === 0 ? 0 : 1))
 }
 
 /** Rows of a tensor go from one of each pair of ranks to the other, which takes or adds them. */
@@ -105,11 +105,11 @@ const sendRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, {
   if (!isCrossed(shared)) return
   const pairs = crossing(shared, index)
   const from = to === 'holder' ? 'owner' : 'holder'
-  const partOf = (rows: Interval): Part => ({ tensor: whole, region: rowsOf(whole, rows) })
+  const partOf = (rows: Interval): Part => ({ tensor: whole, region: rowsRegion(whole, rows) })
   const sends = pairs.filter((pair) => pair[from] === index).map((pair) => ({ rank: pair[to], part: partOf(pair.rows) }))
   const receives = pairs.filter((pair) => pair[to] === index).map((pair) => ({ rank: pair[from], part: partOf(pair.rows) }))
   for (const { tile, part } of exchange(scope, count, sends, receives))
-    copy(scope, 'activations', allOf(tile), part, to === 'holder' ? 0 : 1)
+    copy(scope, 'activations', wholePart(tile), part, to === 'holder' ? 0 : 1)
 }
 
 /**
@@ -153,7 +153,7 @@ export const exchangeInputs = (scope: ModelScope, { ends, boundaries }: SegmentC
  * The gradient of a tensor that all ranks have made alike, of which each has contributions of its
  * rows.
  */
-export const summedOverRanks = ({ graph }: ModelScope, gradient: WholeTensor): WholeTensor => {
+export const sumOverRanks = ({ graph }: ModelScope, gradient: WholeTensor): WholeTensor => {
   const rows = gradient.extents[2]
   const { from, to } = countedRows(rows, graph.shard!)
   const buffer: Buffer = { ...gradient.buffer, share: { kind: 'sum', own: [from, to], of: rows } }
@@ -166,7 +166,7 @@ export const summedOverRanks = ({ graph }: ModelScope, gradient: WholeTensor): W
  */
 export const leaveGradientsToFirstRank = (scope: ModelScope, { segment, ends, boundaries }: SegmentCode): void => {
   const { graph } = scope
-  if (graph.shard === undefined || graph.shard.index === 0 || shardOf(graph, segment) === undefined) return
+  if (graph.shard === undefined || graph.shard.index === 0 || findShard(graph, segment) === undefined) return
   for (const tensor of ends.inputs) {
     const { gradient, readInRows } = boundaries.get(tensor) ?? {}
     const isReadAfter = graph.readers[tensor]!.some((reader) => reader >= segment.to)
@@ -181,7 +181,7 @@ export const leaveGradientsToFirstRank = (scope: ModelScope, { segment, ends, bo
 export const contributingOnce = (scope: ModelScope, code: SegmentCode): SegmentCode => {
   const { graph } = scope
   const { segment, ends, boundaries } = code
-  if (graph.shard === undefined || graph.shard.index === 0 || shardOf(graph, segment) !== undefined) return code
+  if (graph.shard === undefined || graph.shard.index === 0 || findShard(graph, segment) !== undefined) return code
   const left = ends.inputs.flatMap((tensor) => {
     const boundary = boundaries.get(tensor)
     if (boundary?.gradient === undefined || !boundary.readInRows.some(({ from }) => from >= segment.to)) return []

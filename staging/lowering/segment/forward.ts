@@ -1,7 +1,7 @@
-import { shardOf } from '../../graph/shard'
+import { findShard } from '../../graph/shard'
 import type { TileTensor } from '../ir/tile-tensor'
 import { castTile, zeroTile } from '../scope/copies'
-import type { Step } from '../scope/op-step'
+import type { OpStep } from '../scope/op-step'
 import { castSharedWeights } from '../scope/parameters'
 import { isMixedPrecision, type ModelScope } from '../scope/scope'
 import { accumulates, isSummedByTiles, sumTensor } from '../tile/accumulate'
@@ -27,7 +27,7 @@ const createSums = (scope: ModelScope, { segment, ends, boundaries }: SegmentCod
     added.forEach((tensor) => zeroBuffer(scope, boundaries.get(tensor)!.tensor.buffer))
     return new Map()
   }
-  if (grid.H === 1 && grid.W === 1 && shardOf(graph, segment) === undefined) return new Map()
+  if (grid.H === 1 && grid.W === 1 && findShard(graph, segment) === undefined) return new Map()
   return new Map(
     added.map((tensor) => {
       const { name, output } = graph.nodes[tensor - 1]!
@@ -57,7 +57,7 @@ const completeOutputs = (scope: ModelScope, code: SegmentCode, pass: Pass, sums:
  * Forward of a segment: every tile writes its owned part of the outputs. Returns what was kept. The
  * last one's belongs to its backward.
  */
-export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): readonly Step[] | undefined => {
+export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): readonly OpStep[] | undefined => {
   const { segment } = code
   scope.builder.timepoint(segment.from)
   const sums = createSums(scope, code)
@@ -69,7 +69,7 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     transforms: { winogradForward: shared, winogradBackward: [] },
     runs: pass.runs
   })
-  let kept: readonly Step[] | undefined
+  let kept: readonly OpStep[] | undefined
   emitTiles(scope, code, pass, {
     tile: (body, slot) => {
       kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })

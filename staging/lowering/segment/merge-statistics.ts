@@ -1,5 +1,5 @@
 import { accumulatesStatistics } from '../../graph/statistics'
-import { shardOf } from '../../graph/shard'
+import { findShard } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
 import { doubleBytes, maximumBytes, momentBytes } from '../../ops/moment-addresses'
 import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
@@ -7,7 +7,7 @@ import type { TileTensor } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'
 import { reducesSpatially } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
-import { accumulatingOf } from '../tile/moments'
+import { findMomentAccumulators } from '../tile/moments'
 
 /** What all ranks have gathered in a buffer, in their order; waits until it is there. */
 const gatherParts = (builder: Builder, { bytes, ...buffer }: Buffer, parts: number): Buffer => {
@@ -27,12 +27,12 @@ const gatherParts = (builder: Builder, { bytes, ...buffer }: Buffer, parts: numb
 
 /** Tells whether the ranks gather statistics of a tensor that a segment makes each of its rows. */
 const isGatheredInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment, tensor: number): boolean =>
-  shardOf(graph, segment) !== undefined && !reducesSpatially(graph.nodes[tensor - 1]!)
+  findShard(graph, segment) !== undefined && !reducesSpatially(graph.nodes[tensor - 1]!)
 
 const madeBy = ({ from, to }: Segment): readonly number[] => Array.from({ length: to - from }, (_, index) => from + 1 + index)
 
 /** The positions of ops whose moments, or overlaps, ranks gather in a segment, each of its rows. */
-export const gatheredInRows = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
+export const listTensorsGatheredInRows = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
   madeBy(segment)
     .filter((tensor) => isGatheredInRows(scope, segment, tensor))
     .flatMap((tensor) => scope.graph.readers[tensor]!.filter((reader) => accumulatesStatistics(scope.graph.nodes[reader]!)))
@@ -51,7 +51,7 @@ export const addSumsOfRanks = ({ builder, graph }: Pick<ModelScope, 'builder' | 
 export const mergeStatistics = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>): void => {
   const { builder, graph, moments } = scope
   for (const tensor of madeBy(segment).filter((one) => isGatheredInRows(scope, segment, one)))
-    for (const position of accumulatingOf(scope, segment, pass, tensor)) {
+    for (const position of findMomentAccumulators(scope, segment, pass, tensor)) {
       const buffer = moments.get(position)!
       if (graph.nodes[position]!.overlaps) {
         addSumsOfRanks(scope, buffer)
@@ -81,8 +81,8 @@ export const mergeMaxima = ({ builder, graph, moments }: ModelScope, position: n
 }
 
 /** The positions of pools whose maxima ranks merge in a segment, each of its rows. */
-export const pooledInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
-  shardOf(graph, segment) === undefined
+export const listTensorsPooledInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
+  findShard(graph, segment) === undefined
     ? []
     : madeBy(segment)
         .map((tensor) => tensor - 1)

@@ -1,7 +1,7 @@
 import { tileIdentity, wholeIdentity } from '../ir/buffer-identity'
-import { shardOf } from '../../graph/shard'
+import { findShard } from '../../graph/shard'
 import { countedRows } from '../../graph/shared-tensor'
-import type { Normalisation } from '../../graph/statistics'
+import type { NormalisationNode } from '../../graph/statistics'
 import { arenaOperand, noOperand, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
 import { statisticsCount, rowsOfTile, sumBytes } from '../../ops/moment-addresses'
@@ -10,7 +10,7 @@ import type { SegmentScope } from '../scope/scope'
 import { isPending } from '../tile/moments'
 import { emitPendingGradient, emitPendingGradientOfRows, emitReductionParameters } from '../tile/reduction-backward'
 import { addSumsOfRanks } from './merge-statistics'
-import { inputGradientOf, type SegmentBackward } from './segment-backward'
+import { findInputGradient, type SegmentBackward } from './segment-backward'
 import { zeroBuffer } from './segment-code'
 
 /**
@@ -28,13 +28,14 @@ export interface Reductions {
   readonly positions: readonly number[]
   /** By position: sums for the gradients of parameters and input, where either is wanted. */
   readonly sums: ReadonlyMap<number, Buffer>
-  /** Those whose input's gradient is made after the tiles. */
+  /** Outputs of which the gradient of the input is made after the tiles. */
   readonly pending: readonly PendingOutput[]
   /** Positions of those whose output's gradient waits on the host. */
   readonly waiting: readonly number[]
 }
 
-const nodeAt = ({ scope }: Pick<SegmentBackward, 'scope'>, position: number): Normalisation => scope.graph.nodes[position] as Normalisation
+const nodeAt = ({ scope }: Pick<SegmentBackward, 'scope'>, position: number): NormalisationNode =>
+  scope.graph.nodes[position] as NormalisationNode
 
 const createSums = (backward: SegmentBackward, positions: readonly number[]): ReadonlyMap<number, Buffer> => {
   const { scope } = backward
@@ -56,7 +57,7 @@ const createPending = (backward: SegmentBackward, position: number): readonly Pe
   const node = nodeAt(backward, position)
   const tensor = node.inputs[0]!
   if (!isPending(scope.graph, code.segment, node)) return []
-  const whole = inputGradientOf(backward, tensor)
+  const whole = findInputGradient(backward, tensor)
   if (whole === undefined || whole === 'exchange') return []
   if (scope.graph.readers[tensor]!.length === 1) return [{ position, tensor, dy: whole }]
   const identity = wholeIdentity('output-gradient', node.name)
@@ -97,7 +98,7 @@ export const finishReduction = ({ scope, sumOf, finish }: SegmentBackward, { sum
 /** After the tiles: what waited for all of them, but for what waits on the host still. */
 export const finishReductions = (backward: SegmentBackward, reductions: Reductions, inside: SegmentScope): void => {
   const { scope, code, pass } = backward
-  const shard = shardOf(scope.graph, code.segment)
+  const shard = findShard(scope.graph, code.segment)
   for (const position of reductions.positions) {
     const buffer = reductions.sums.get(position)
     if (buffer === undefined || reductions.waiting.includes(position)) continue

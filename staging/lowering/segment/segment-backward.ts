@@ -32,7 +32,7 @@ export const parametersWhere = (
  * The parameters whose gradients are complete once all tiles have added to them; those of
  * normalisations come from sums.
  */
-export const summedByTiles = (backward: SegmentBackward): readonly ParameterTensor[] =>
+export const listTileSummedParameters = (backward: SegmentBackward): readonly ParameterTensor[] =>
   parametersWhere(backward, (position) => backward.scope.graph.nodes[position]!.statistics === undefined).flatMap(trainableTensors)
 
 /** A place for the sum of each parameter's gradient that has none across sections. */
@@ -55,7 +55,7 @@ export const createParameterSums = (
  */
 export const zeroParameterSums = (backward: SegmentBackward): void => {
   if (backward.isTiled)
-    summedByTiles(backward)
+    listTileSummedParameters(backward)
       .filter(({ gradient }) => gradient === undefined)
       .forEach((tensor) => zeroBuffer(backward.scope, backward.sumOf(tensor)))
 }
@@ -64,7 +64,7 @@ export const zeroParameterSums = (backward: SegmentBackward): void => {
  * The whole gradient of an input of the segment, 'exchange' for the network's own; undefined where
  * none is wanted.
  */
-export const inputGradientOf = ({ scope, code }: SegmentBackward, tensor: number): WholeTensor | 'exchange' | undefined => {
+export const findInputGradient = ({ scope, code }: SegmentBackward, tensor: number): WholeTensor | 'exchange' | undefined => {
   if (!scope.requiresGrad[tensor]!) return undefined
   return tensor === 0 ? 'exchange' : code.boundaries.get(tensor)?.gradient
 }

@@ -7,7 +7,7 @@ import type { BoundSegment, Direction, Pass } from '../tile/bound-segment'
 /** What emits the code of each tile in a pass over its segment. */
 export interface TileEmitter {
   readonly tile: (body: Body, slot: BufferSlot | undefined) => void
-  /** Of one op of a tile by itself, for its time; nothing is in bands on the host. */
+  /** Emits one op of a tile by itself, for its time; nothing is in bands on the host. */
   readonly op: (body: Body, direction: Direction, position: number) => void
   /** In which its ops run. */
   readonly directions: readonly Direction[]
@@ -28,7 +28,7 @@ export interface TileCode {
   readonly slot: BufferSlot | undefined
 }
 
-/** What takes the place of each tile's code. */
+/** A function that emits code in the place of each tile's. */
 export type AroundTile = (tile: TileCode) => void
 
 /** A segment ready to be emitted, forward and backward. */
@@ -50,7 +50,7 @@ const knownBodies = new WeakMap<SegmentTiling, readonly Body[]>()
  * Every combination of runs along batch, height and width: the bodies of a segment's loops, in tile
  * order; remembered.
  */
-export const bodiesOf = (tiling: SegmentTiling): readonly Body[] => {
+export const enumerateBodies = (tiling: SegmentTiling): readonly Body[] => {
   const { B, H, W } = tiling
   const found =
     knownBodies.get(tiling) ?? B.flatMap((batch) => H.flatMap((rows) => W.map((columns): Body => ({ runs: [batch, rows, columns] }))))

@@ -1,14 +1,14 @@
 import type { Body, Region } from '../ir/tile-tensor'
-import { readRegionOf } from '../scope/regions'
+import { regionReadBy } from '../scope/regions'
 import { writesDirectly } from '../tile/input-gradients'
 import type { Reductions } from './reductions'
-import { inputGradientOf, isFirstToContribute, type SegmentBackward } from './segment-backward'
+import { findInputGradient, isFirstToContribute, type SegmentBackward } from './segment-backward'
 import { zeroBuffer } from './segment-code'
 
 /** What a tile reads of an input by the op whose backward comes first. */
-const firstReadingOf = ({ scope, code: { segment } }: SegmentBackward, tensor: number): ((body: Body) => Region) => {
+const findFirstReading = ({ scope, code: { segment } }: SegmentBackward, tensor: number): ((body: Body) => Region) => {
   const reader = scope.graph.readers[tensor]!.filter((one) => one < segment.to).at(-1)!
-  return (body) => readRegionOf(body, reader - segment.from, tensor)
+  return (body) => regionReadBy(body, reader - segment.from, tensor)
 }
 
 /**
@@ -18,11 +18,11 @@ const firstReadingOf = ({ scope, code: { segment } }: SegmentBackward, tensor: n
 export const zeroInputGradients = (backward: SegmentBackward, { pending }: Reductions): void => {
   const { scope, code } = backward
   for (const tensor of code.ends.inputs) {
-    const whole = inputGradientOf(backward, tensor)
+    const whole = findInputGradient(backward, tensor)
     if (whole === undefined || whole === 'exchange' || !isFirstToContribute(backward, tensor)) continue
     const waits = pending.filter((one) => one.tensor === tensor)
     if (waits.some(({ dy }) => dy === whole)) continue
-    const regionIn = firstReadingOf(backward, tensor)
+    const regionIn = findFirstReading(backward, tensor)
     const isAdded = waits.length > 0 || code.bodies.some((body) => !writesDirectly(scope, whole, regionIn(body), code.segment))
     if (isAdded) zeroBuffer(scope, whole.buffer)
   }

@@ -1,5 +1,6 @@
 import { hasTarget } from '../../graph/graph'
-import { shardOf } from '../../graph/shard'
+import { reducingRanks } from '../../graph/objective'
+import { findShard } from '../../graph/shard'
 import { ownedRows } from '../../graph/shared-tensor'
 import type { Segment } from '../../plans/plan'
 import type { ProgramShard } from '../../program/program'
@@ -7,7 +8,7 @@ import type { RowShare } from '../../program/program-buffer'
 import { accumulatesMoments } from '../../graph/statistics'
 import { bufferText, tileIdentity, type BufferIdentity } from '../ir/buffer-identity'
 import type { ModelScope } from '../scope/scope'
-import { gatheredInRows, pooledInRows } from '../segment/merge-statistics'
+import { listTensorsGatheredInRows, listTensorsPooledInRows } from '../segment/merge-statistics'
 import { trainableTensors } from '../scope/parameters'
 
 const labelBytes = 4
@@ -16,7 +17,7 @@ const labelBytes = 4
 const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly Segment[]): RowShare | undefined => {
   const last = segments.at(-1)!
   const loss = graph.nodes.at(-1)!
-  const shard = shardOf(graph, last)
+  const shard = findShard(graph, last)
   if (shard === undefined) return undefined
   const [, , height, width] = loss.input
   const { from, to } = ownedRows(graph, last, loss.inputs[0]!, shard)
@@ -27,13 +28,13 @@ const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly S
 /** The moments and maxima that ranks gather, each of its rows. */
 const momentsMerged = (scope: ModelScope, segments: readonly Segment[]): readonly BufferIdentity[] =>
   segments
-    .flatMap((segment) => [...gatheredInRows(scope, segment), ...pooledInRows(scope, segment)])
+    .flatMap((segment) => [...listTensorsGatheredInRows(scope, segment), ...listTensorsPooledInRows(scope, segment)])
     .map((position) => scope.moments.get(position)!.identity)
 
 /** The sums for gradients of normalisations' inputs of which each rank makes its part. */
 const sumsMerged = ({ graph, requiresGrad }: ModelScope, segments: readonly Segment[]): readonly BufferIdentity[] =>
   segments
-    .filter((segment) => shardOf(graph, segment) !== undefined)
+    .filter((segment) => findShard(graph, segment) !== undefined)
     .flatMap(({ from, to }) => graph.nodes.slice(from, to))
     .filter((node) => accumulatesMoments(node) && requiresGrad[node.inputs[0]!]!)
     .map(({ name }) => tileIdentity('sums', name))
@@ -42,9 +43,10 @@ const sumsMerged = ({ graph, requiresGrad }: ModelScope, segments: readonly Segm
 export const programShard = (scope: ModelScope, segments: readonly Segment[]): ProgramShard => {
   const { graph, parameters } = scope
   const target = targetShare(scope, segments)
-  const replicated = segments.filter((segment) => shardOf(graph, segment) === undefined)
+  const replicated = segments.filter((segment) => findShard(graph, segment) === undefined)
   return {
     ...graph.shard!,
+    groups: reducingRanks(graph.objective)! / graph.shard!.count,
     ...(target && { target }),
     replicated: replicated.flatMap(({ from, to }) => parameters.slice(from, to).flatMap(trainableTensors)).map(({ name }) => name),
     merged: [...momentsMerged(scope, segments), ...sumsMerged(scope, segments)].map(bufferText)

@@ -25,6 +25,8 @@ interface Piece {
 /** What of an objective decides how gradients are cut. */
 export interface Reduction {
   readonly ranks: number
+  /** Ranks that share the rows of an image, one after the other: they have the same moments. */
+  readonly ranksOfImage: number
   /** Equal slices into which every gradient can be cut: a multiple of the ranks. */
   readonly slices: number
   /** Bytes of a gradient's element. */
@@ -35,7 +37,7 @@ export interface Reduction {
  * The pieces of a gradient, of which any number of ranks that shares the micro-batches takes equal
  * slices.
  */
-const piecesOf = ({ bytes }: Buffer, { ranks, slices, parameterBytes }: Reduction): readonly Piece[] => {
+const splitPieces = ({ bytes }: Buffer, { ranks, slices, parameterBytes }: Reduction): readonly Piece[] => {
   const unit = slices * parameterBytes
   const whole = Math.max(unit, Math.floor(mostPieceBytes / unit) * unit)
   return Array.from({ length: Math.ceil(bytes / whole) }, (_, index) => ({
@@ -51,7 +53,7 @@ const zero = (builder: Builder, buffer: Buffer): void =>
 const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction): void => {
   const { ranks, parameterBytes } = reduction
   const pieces = parameters.flatMap((parameter) => {
-    const own = piecesOf(parameter.gradient!, reduction)
+    const own = splitPieces(parameter.gradient!, reduction)
     return own.map((piece, index) => ({ ...piece, parameter, isLast: index === own.length - 1 }))
   })
   // One is received while the one before is added.
@@ -86,7 +88,7 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
 }
 
 /** Running statistics take in the moments of all ranks, in the order of their micro-batches. */
-const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, slices }: Reduction): void => {
+const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, ranksOfImage, slices }: Reduction): void => {
   const places = Math.min(slices, mostRanks)
   const channelsAtOnce = Math.max(1, Math.floor(mostPieceBytes / (places * momentBytes)))
   for (const [position, moments] of runningMoments(scope)) {
@@ -107,7 +109,7 @@ const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, slices }: R
       })
       builder.record('network', arrived)
       builder.wait('compute', arrived)
-      for (let rank = 0; rank < ranks; rank++)
+      for (let rank = 0; rank < ranks; rank += ranksOfImage)
         launchUpdateRunning({ ...scope, builder }, position, { first, count }, arenaOperand(received, rank * bytes))
     }
   }
@@ -125,7 +127,7 @@ export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduc
  */
 export const gatherGradient = (builder: Builder, { gradient, sum }: ParameterTensor, reduction: Reduction): (() => void) => {
   const { ranks } = reduction
-  for (const { offset, sliceBytes } of piecesOf(gradient!, reduction))
+  for (const { offset, sliceBytes } of splitPieces(gradient!, reduction))
     builder.allToAll({
       ...{ ranks, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
       send: arenaOperand(sum!, offset),

@@ -14,7 +14,7 @@ export interface StepCode {
  * Position of the first instruction of a timepoint, or of the next one that comes: what a tiled
  * segment runs has one timepoint in all.
  */
-export const positionOf = ({ code, timepoints }: StepCode, timepoint: number): number => {
+export const findTimepointStart = ({ code, timepoints }: StepCode, timepoint: number): number => {
   let [found, position] = [Infinity, code.length]
   for (const [at, start] of timepoints) if (at >= timepoint && at < found) [found, position] = [at, start]
   return position
@@ -83,12 +83,12 @@ const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
  * made: all that may wait on the host between.
  */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
-  const turn = positionOf(step, step.nodes)
+  const backwardStart = findTimepointStart(step, step.nodes)
   return collectUses(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
-    const reads = [...new Set(at.filter((position) => position >= turn))]
-    const [forward, backward] = [at.findLast((position) => position < turn), reads[0]]
+    const reads = [...new Set(at.filter((position) => position >= backwardStart))]
+    const [forward, backward] = [at.findLast((position) => position < backwardStart), reads[0]]
     const { identity } = buffer
-    if (!isSwappable(identity) || forward === undefined || backward === undefined || written >= turn) return []
+    if (!isSwappable(identity) || forward === undefined || backward === undefined || written >= backwardStart) return []
     return [{ name: tensorText(identity), identity, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
   })
 }

@@ -1,10 +1,10 @@
 import type { DeviceModel } from '../../devices/device-model'
 import { elementCount } from '../../graph/extents'
-import { gradientSlices, hasSeparateUpdate, reducingRanks } from '../../graph/objective'
+import { gradientSlices, hasSeparateUpdate, ranksOfImage, reducingRanks } from '../../graph/objective'
 import type { StepGraph } from '../../graph/step-graph'
 import type { SwapSchedule, Segment } from '../../plans/plan'
 import type { StepIoEntry } from '../../program/program'
-import { shardOf } from '../../graph/shard'
+import { findShard } from '../../graph/shard'
 import { segmentTiling } from '../../graph/tiling'
 import { createBoundaries, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
@@ -15,7 +15,7 @@ import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
 import { createModelScope } from '../segment/create-scope'
 import { trainableTensors, reorderParameter, updateParameter } from '../scope/parameters'
-import { createPersistentTensors, statesOf, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
+import { createPersistentTensors, groupOptimizerStates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
@@ -53,7 +53,7 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
  */
 const leaveToFirstRank = ({ builder, stepIo, graph, parameters }: ModelScope, segments: readonly SegmentCode[]): void => {
   if (graph.shard === undefined || graph.shard.index === 0) return
-  const replicated = segments.filter(({ segment }) => shardOf(graph, segment) === undefined)
+  const replicated = segments.filter(({ segment }) => findShard(graph, segment) === undefined)
   for (const { segment } of replicated)
     for (const { gradient } of parameters.slice(segment.from, segment.to).flatMap(trainableTensors))
       builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: arenaOperand(gradient!) })
@@ -72,7 +72,7 @@ const emitStep = (
 ): StepCode => {
   const { builder, stepIo, graph, parameterBytes } = scope
   const { objective } = graph
-  const stateOf = statesOf(persistentTensors)
+  const stateOf = groupOptimizerStates(persistentTensors)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(
@@ -120,7 +120,8 @@ export const emitSections = (
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
   const ranks = reducingRanks(objective)
-  const reduction: Reduction | undefined = ranks === undefined ? undefined : { ...scope, ranks, slices: gradientSlices(objective) }
+  const reduction: Reduction | undefined =
+    ranks === undefined ? undefined : { ...scope, ranks, ranksOfImage: ranksOfImage(objective), slices: gradientSlices(objective) }
   if (reduction !== undefined) {
     const reduce = createBuilder(pool)
     emitReduce(scope, reduce, reduction)
@@ -128,7 +129,7 @@ export const emitSections = (
   }
   if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
-    emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), statesOf(persistentTensors), reduction)
+    emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), groupOptimizerStates(persistentTensors), reduction)
     sections.push({ name: 'update', code: update.code(), exchange: updateStepIo(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections

@@ -1,7 +1,7 @@
 import type { SwapSchedule } from '../../plans/plan'
 import type { Copy } from '../../program/program'
 import { arenaOperand, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
-import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
+import { savedTensors, findTimepointStart, type SavedTensor, type StepCode } from './saved-tensors'
 
 /**
  * Returns one sentence on why a tensor cannot wait on the host as decided; `timepointText` says a
@@ -19,7 +19,7 @@ export const validateSwapIntervals = (
   for (const { tensor, swapOut, freed, swapIn } of swapSchedule) {
     const found = kept.get(tensor)
     if (found === undefined) return `swapSchedule: no ${tensor} is kept from forward to backward`
-    const [out, free, into] = [swapOut, freed, swapIn].map((timepoint) => positionOf(step, timepoint))
+    const [out, free, into] = [swapOut, freed, swapIn].map((timepoint) => findTimepointStart(step, timepoint))
     const before = back.get(tensor)
     const used = before ?? found.forward
     if (before !== undefined && out !== free)
@@ -116,7 +116,7 @@ export const withSwaps = (step: StepCode, pool: Pool, swapSchedule: SwapSchedule
       identity: { ...tensor.identity, form }
     })
     const [swapOut, freed, swapIn] = [timepoints.swapOut, timepoints.freed, timepoints.swapIn].map((timepoint) =>
-      positionOf(step, timepoint)
+      findTimepointStart(step, timepoint)
     )
     const before = hosts.get(name)
     const host = before ?? copyOf('swapped-out')

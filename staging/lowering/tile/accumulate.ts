@@ -1,25 +1,25 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import type { Graph, Node } from '../../graph/graph'
-import { shardOf } from '../../graph/shard'
+import { findShard } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
 import { arenaOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
-import { runForward, loweringOf } from '../../ops'
+import { runForward, getNodeLowering } from '../../ops'
 import { castTile, zeroTile } from '../scope/copies'
-import type { Step } from '../scope/op-step'
-import { sliceOf, tensorBytes } from '../scope/regions'
+import type { OpStep } from '../scope/op-step'
+import { contiguousSlice, tensorBytes } from '../scope/regions'
 import { isMixedPrecision, type ModelScope, type TileScope } from '../scope/scope'
 import type { Pass } from './bound-segment'
 
 /** Tells whether an op adds to its output, which is zeroed first. */
-export const accumulates = (node: Node): boolean => loweringOf(node).accumulates?.(node.args as never) === true
+export const accumulates = (node: Node): boolean => getNodeLowering(node).accumulates?.(node.args as never) === true
 
 /**
  * Tells whether an op's output is complete only when all tiles of a segment, of all ranks, have
  * added to it.
  */
 export const isSummedByTiles = (graph: Graph, node: Node, segment: Segment): boolean =>
-  reducesSpatially(node) && (segment.grid.H > 1 || segment.grid.W > 1 || shardOf(graph, segment) !== undefined)
+  reducesSpatially(node) && (segment.grid.H > 1 || segment.grid.W > 1 || findShard(graph, segment) !== undefined)
 
 /** Tells whether the tiles of an image make an op's output together. */
 export const reducesSpatially = ({ access }: Node): boolean => access.H.kind === 'reduce'
@@ -39,11 +39,12 @@ export const sumTensor = (
  * Runs an op that adds to its output: what tiles add to together was zeroed before them, and is
  * cast after them.
  */
-export const accumulate = (scope: TileScope, step: Step, pass: Pass): void => {
+export const accumulate = (scope: TileScope, step: OpStep, pass: Pass): void => {
   const { builder, activationBytes, parameterBytes } = scope
   const { node, destination, destinationRegion, position } = step
   const together = scope.sums.get(position + 1)
-  if (together !== undefined) return runForward(scope, { ...step, destination: sliceOf(together, destinationRegion, parameterBytes)! })
+  if (together !== undefined)
+    return runForward(scope, { ...step, destination: contiguousSlice(together, destinationRegion, parameterBytes)! })
   if (!isMixedPrecision(scope)) {
     if (!pass.writes(position + 1)) zeroTile(builder, destination, activationBytes)
     return runForward(scope, step)

@@ -1,7 +1,7 @@
 import { tileCount } from '../../graph/span'
 import type { TileTensor } from '../ir/tile-tensor'
-import { loweringOf, runBackward } from '../../ops'
-import type { Step } from '../scope/op-step'
+import { getNodeLowering, runBackward } from '../../ops'
+import type { OpStep } from '../scope/op-step'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { flushRows } from './host-gradients'
 import { contribute, createInputGradient, inGradientLayout, readRegion } from './input-gradients'
@@ -11,7 +11,7 @@ import { emitReduction } from './reduction-backward'
 import type { TilePass } from './tile-pass'
 
 /** The gradient of each input is that of the output. */
-const passGradientOn = (tile: BackwardTile, step: Step, destination: TileTensor): void => {
+const passGradientOn = (tile: BackwardTile, step: OpStep, destination: TileTensor): void => {
   // The first operand may take the tile itself, so it comes last.
   for (const [operand, tensor] of [...step.node.inputs.entries()].reverse())
     if (tile.scope.requiresGrad[tensor]!)
@@ -19,7 +19,7 @@ const passGradientOn = (tile: BackwardTile, step: Step, destination: TileTensor)
 }
 
 /** The gradients of a step's inputs and parameters, made by the op's own backward. */
-const differentiate = (tile: BackwardTile, step: Step, destination: TileTensor | undefined): void => {
+const differentiate = (tile: BackwardTile, step: OpStep, destination: TileTensor | undefined): void => {
   const { scope, gradients, targetOf } = tile
   const { node, parameters } = step
   const sources = node.inputs.map((tensor, operand) =>
@@ -44,9 +44,9 @@ const differentiate = (tile: BackwardTile, step: Step, destination: TileTensor |
 }
 
 /** Emits the backward of one op of a tile. */
-export const emitStepBackward = (tile: BackwardTile, step: Step): void => {
+export const emitStepBackward = (tile: BackwardTile, step: OpStep): void => {
   const destination = outputGradient(tile, step.position + 1)
-  const { backward } = loweringOf(step.node)
+  const { backward } = getNodeLowering(step.node)
   if (backward === 'reduction') return emitReduction(tile, step, destination!)
   if (step.isDifferentiated || backward === 'identity') return passGradientOn(tile, step, destination!)
   differentiate(tile, step, destination)
@@ -58,7 +58,7 @@ export const emitStepBackward = (tile: BackwardTile, step: Step): void => {
  */
 export const emitTileBackward = (
   { scope, bound, body }: Omit<TilePass, 'pass'>,
-  steps: readonly Step[],
+  steps: readonly OpStep[],
   gradients: BoundGradients
 ): void => {
   const { builder, graph, requiresGrad } = scope

@@ -1,6 +1,6 @@
 import { hasTarget } from '../../graph/graph'
 import { runForward } from '../../ops'
-import type { Step } from '../scope/op-step'
+import type { OpStep } from '../scope/op-step'
 import { inExchange } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { exportsLoss } from '../scope/step-io'
@@ -8,7 +8,7 @@ import { exportsLoss } from '../scope/step-io'
 /**
  * Hands out the best class of each of a tile's pixels, and adds their loss where there is a target.
  */
-const exportClasses = (scope: TileScope, step: Step): void => {
+const exportClasses = (scope: TileScope, step: OpStep): void => {
   const { node, source, sourceRegion } = step
   const [images, channels, fullHeight, fullWidth] = node.input
   const { fields, address } = inExchange(source, [images, 1, fullHeight, fullWidth], sourceRegion, scope.stepIo.classes, 1)
@@ -24,7 +24,7 @@ const exportClasses = (scope: TileScope, step: Step): void => {
  * In place of a loss, in an evaluation: hands out what it reads, of pixels the best class, and adds
  * the loss where there is a target.
  */
-export const exportPrediction = (scope: TileScope, step: Step): void => {
+export const exportPrediction = (scope: TileScope, step: OpStep): void => {
   const { node, source, sourceRegion } = step
   if (hasTarget(node, 'pixel-labels')) return exportClasses(scope, step)
   const { fields, address } = inExchange(source, node.input, sourceRegion, scope.stepIo.scores, scope.parameterBytes)

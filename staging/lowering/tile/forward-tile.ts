@@ -3,7 +3,17 @@ import { extentsOfTensor } from '../../graph/graph'
 import type { UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile } from '../scope/copies'
-import { allOf, isSameRegion, ownedRegionOf, readRegionOf, regionExtents, regionOf, viewOf, wholeRows, within } from '../scope/regions'
+import {
+  wholePart,
+  isSameRegion,
+  ownedRegion,
+  regionReadBy,
+  regionExtents,
+  heldRegion,
+  alignedSlice,
+  wholeRows,
+  within
+} from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import type { HostTensor } from './bound-segment'
 import { copyRowsToDevice, copyRowsToHost } from './host-rows'
@@ -29,7 +39,7 @@ const copyRegionToDevice = (scope: TileScope, { tensor }: HostTensor, region: Re
   if (isSameRegion(rows, region)) return copyRowsToDevice(scope, tensor, region, allocate)
   const band = copyRowsToDevice(scope, tensor, rows, (extents) => freshTile(scope, { kind: 'whole-rows' }, extents, tensor.layout))
   const tile = allocate()
-  copyPart(scope.builder, { tensor: band, region: within(rows, region) }, allOf(tile), 0, scope.activationBytes)
+  copyPart(scope.builder, { tensor: band, region: within(rows, region) }, wholePart(tile), 0, scope.activationBytes)
   return tile
 }
 
@@ -39,7 +49,7 @@ const copyRegionToDevice = (scope: TileScope, { tensor }: HostTensor, region: Re
  */
 const allocateInput = ({ scope, bound, body, pass, outputBuffers }: ForwardTile, tensor: number): TileTensor => {
   const { graph, layouts } = scope
-  const [extents, layout] = [regionExtents(regionOf(body, tensor), extentsOfTensor(graph, tensor)[1]), layouts[tensor]!]
+  const [extents, layout] = [regionExtents(heldRegion(body, tensor), extentsOfTensor(graph, tensor)[1]), layouts[tensor]!]
   const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
   if (consumer !== undefined) return { address: outputBuffers.get(consumer + 1)!, extents, layout }
   const reader = graph.nodes[graph.readers[tensor]!.find((position) => position >= bound.segment.from)!]!
@@ -52,21 +62,21 @@ const allocateInput = ({ scope, bound, body, pass, outputBuffers }: ForwardTile,
  */
 const createInputTile = (tile: ForwardTile, tensor: number): TileTensor => {
   const { scope, bound, body, pass } = tile
-  const region = regionOf(body, tensor)
+  const region = heldRegion(body, tensor)
   const hostTensor = bound.hostTensors.get(tensor)
   const whole = hostTensor === undefined ? bound.boundaries.get(tensor)?.tensor : undefined
-  const view = whole && viewOf(scope, whole, region)
+  const view = whole && alignedSlice(scope, whole, region)
   if (view !== undefined) return view
   const allocate = (): TileTensor => allocateInput(tile, tensor)
   if (tensor === 0) return createImageTile(scope, region, allocate, pass.isRead(0))
   if (pass.isRead(tensor) && hostTensor !== undefined) return copyRegionToDevice(scope, hostTensor, region, allocate)
   const input = allocate()
-  if (pass.isRead(tensor)) copyPart(scope.builder, { tensor: whole!, region }, allOf(input), 0, scope.activationBytes)
+  if (pass.isRead(tensor)) copyPart(scope.builder, { tensor: whole!, region }, wholePart(input), 0, scope.activationBytes)
   return input
 }
 
 /** The tile of a tensor, which is fetched when an op first reads it. */
-const tileOf = (tile: ForwardTile, tensor: number): TileTensor => {
+const getTile = (tile: ForwardTile, tensor: number): TileTensor => {
   const known = tile.tiles.get(tensor)
   if (known !== undefined) return known
   const created = createInputTile(tile, tensor)
@@ -80,10 +90,10 @@ const tileOf = (tile: ForwardTile, tensor: number): TileTensor => {
  * `wanted`.
  */
 const packedPart = (scope: TileScope, tile: TileTensor, region: Region, reader: string, wanted: boolean): TileTensor => {
-  const view = viewOf(scope, tile, region)
+  const view = alignedSlice(scope, tile, region)
   if (view !== undefined) return view
   const copy = freshTile(scope, tileIdentity('operand', reader), regionExtents(region, tile.extents[1]), tile.layout)
-  if (wanted) copyPart(scope.builder, { tensor: tile, region }, allOf(copy), 0, scope.activationBytes)
+  if (wanted) copyPart(scope.builder, { tensor: tile, region }, wholePart(copy), 0, scope.activationBytes)
   return copy
 }
 
@@ -92,8 +102,8 @@ export const operandTiles = (tile: ForwardTile, position: number): readonly Tile
   const { scope, bound, body, pass } = tile
   const { name, inputs } = scope.graph.nodes[position]!
   return inputs.map((tensor) => {
-    const [whole, region] = [regionOf(body, tensor), readRegionOf(body, position - bound.segment.from, tensor)]
-    const input = tileOf(tile, tensor)
+    const [whole, region] = [heldRegion(body, tensor), regionReadBy(body, position - bound.segment.from, tensor)]
+    const input = getTile(tile, tensor)
     return isSameRegion(whole, region)
       ? input
       : packedPart(scope, input, within(whole, region), name, pass.runs(position) || pass.readsInput(position))
@@ -102,7 +112,7 @@ export const operandTiles = (tile: ForwardTile, position: number): readonly Tile
 
 /** Writes the owned part of an output where it belongs. */
 export const storeOutput = ({ scope, bound, body }: ForwardTile, tensor: number, tile: TileTensor): void => {
-  const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+  const [region, owned] = [heldRegion(body, tensor), ownedRegion(body, tensor)]
   const part = { tensor: tile, region: within(region, owned) }
   const hostTensor = bound.hostTensors.get(tensor)
   if (hostTensor !== undefined) return copyRowsToHost(scope, part, hostTensor.tensor, owned)

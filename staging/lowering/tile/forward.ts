@@ -2,9 +2,9 @@ import { tileIdentity } from '../ir/buffer-identity'
 import { isLoss } from '../../graph/graph'
 import { tileCount } from '../../graph/span'
 import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
-import { indicesKernelOf, runForward } from '../../ops'
-import type { Step, StepGeometry } from '../scope/op-step'
-import { readRegionOf, regionExtents, regionOf } from '../scope/regions'
+import { makeIndicesKernel, runForward } from '../../ops'
+import type { OpStep, StepGeometry } from '../scope/op-step'
+import { regionReadBy, regionExtents, heldRegion } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { accumulate, accumulates, isSummedByTiles } from './accumulate'
 import { exportPrediction } from './export-prediction'
@@ -15,17 +15,17 @@ import type { TilePass } from './tile-pass'
 
 /** A place for the indices that forward writes for backward. */
 const createIndices = ({ builder, device }: TileScope, step: StepGeometry): UnplacedOperand => {
-  const kernel = indicesKernelOf(step)
+  const kernel = makeIndicesKernel(step)
   return kernel === undefined
     ? noOperand
     : arenaOperand(builder.buffer(tileIdentity('indices', step.node.name), device.indicesBytes(kernel)))
 }
 
 /** The op at a position, its operands fetched and its output given a place. */
-export const createStep = (tile: ForwardTile, position: number): Step => {
+export const createStep = (tile: ForwardTile, position: number): OpStep => {
   const { scope, bound, body, pass, outputBuffers } = tile
   const [node, tensor, index] = [scope.graph.nodes[position]!, position + 1, position - bound.segment.from]
-  const destinationRegion = regionOf(body, tensor)
+  const destinationRegion = heldRegion(body, tensor)
   const sources = operandTiles(tile, position)
   const made = {
     node,
@@ -37,7 +37,7 @@ export const createStep = (tile: ForwardTile, position: number): Step => {
       : { address: outputBuffers.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: scope.layouts[tensor]! },
     rows: body.runs[1].readings[index]!,
     columns: body.runs[2].readings[index]!,
-    sourceRegion: readRegionOf(body, index, node.inputs[0]!),
+    sourceRegion: regionReadBy(body, index, node.inputs[0]!),
     destinationRegion,
     parameters: scope.parameters[position]
   }
@@ -52,7 +52,7 @@ export const createStep = (tile: ForwardTile, position: number): Step => {
 }
 
 /** Emits one op, and what is to be done with its output. */
-export const runStep = (tile: ForwardTile, step: Step): void => {
+export const runStep = (tile: ForwardTile, step: OpStep): void => {
   const { scope, bound, pass } = tile
   const { node, position, destination } = step
   const tensor = position + 1
@@ -69,7 +69,7 @@ export const runStep = (tile: ForwardTile, step: Step): void => {
  * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing
  * that backward reads, and nothing outside the tile, would be overwritten.
  */
-export const emitTileForward = (tilePass: TilePass): readonly Step[] => {
+export const emitTileForward = (tilePass: TilePass): readonly OpStep[] => {
   const { scope, bound, pass } = tilePass
   const { from, to, grid } = bound.segment
   const tile: ForwardTile = { ...tilePass, outputBuffers: createOutputBuffers(tilePass), tiles: new Map() }

@@ -1,11 +1,11 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
-import type { Normalisation } from '../../graph/statistics'
+import type { NormalisationNode } from '../../graph/statistics'
 import type { TileScope } from '../scope/scope'
 import { arenaOperand, zeroStrides, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
 import { copyRowsToDevice, copyRowsToHost, type RowBand } from './host-rows'
 import type { HostTensor } from './bound-segment'
-import { allOf, regionExtents } from '../scope/regions'
+import { wholePart, regionExtents } from '../scope/regions'
 import { freshTile, zeroTile, copyPart } from '../scope/copies'
 import type { Body, Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
@@ -28,7 +28,7 @@ export interface HostGradient {
 }
 
 /** Returns the tensors on the host that tiles prefetch to seed their backward. */
-export const seedsOf = ({ tensor, gradient, pending, isWritten }: HostTensor): readonly WholeTensor[] =>
+export const listSeeds = ({ tensor, gradient, pending, isWritten }: HostTensor): readonly WholeTensor[] =>
   gradient === undefined
     ? []
     : [
@@ -49,7 +49,7 @@ export const seedFromHost = (scope: TileScope, hostTensor: HostTensor, owned: Re
   let seed = isWritten ? brought(gradient!, { kind: 'seed' }, true) : undefined
   const source = pending.length === 0 ? undefined : brought(tensor, { kind: 'normalised-tile' })
   for (const { position, dy, sums, slope, scope: inside } of pending) {
-    const node = scope.graph.nodes[position] as Normalisation
+    const node = scope.graph.nodes[position] as NormalisationNode
     const { fields, operands } = normalisationKernel(inside, node, position, source!, owned, slope)
     const isAlone = dy === gradient
     const destinationGradient = isAlone ? seed! : brought(dy, { kind: 'output-gradient', node: node.name, form: 'owned-rows' }, true)
@@ -86,7 +86,7 @@ export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, 
   const rowsFrom = (from: number, count: number, column = 0): Region => {
     return { from: [0, from, column], size: [batch, count, width], advance: zeroStrides }
   }
-  const inStrip = (count: number): Part => allOf({ ...tile, address: arenaOperand(strip!), extents: [batch, channels, count, width] })
+  const inStrip = (count: number): Part => wholePart({ ...tile, address: arenaOperand(strip!), extents: [batch, channels, count, width] })
   if (before > 0) copyPart(builder, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, activationBytes)
   if (left > 0) copyPart(builder, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, activationBytes)
   const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }
@@ -100,5 +100,5 @@ export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, 
   if (isFirst) zeroTile(builder, wide, activationBytes)
   const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], outgoing.regionOf(body).from[2]) }
   if (complete.region.size[1] > 0) copyPart(builder, complete, target, isFirst ? 0 : 1, activationBytes)
-  copyRowsToHost(scope, allOf(wide), whole, place)
+  copyRowsToHost(scope, wholePart(wide), whole, place)
 }

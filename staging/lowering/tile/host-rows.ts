@@ -6,14 +6,14 @@ import { channelBlock } from '../../kernels/layout'
 import { accumulatesMoments } from '../../graph/statistics'
 import type { Copy } from '../../program/program'
 import type { BufferRole } from '../../program/program-buffer'
-import { readInterval, type Reading } from '../../graph/axis-access'
+import { readInterval, type ReadInterval } from '../../graph/axis-access'
 import type { Interval } from '../../graph/interval'
 import type { TileRun } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
 import type { ModelScope, TileScope } from '../scope/scope'
 import { arenaOperand, type InBuffer } from '../ir/builder'
 import { sumBytes } from '../../ops/moment-addresses'
-import { addressOf, allOf, boxStrides, regionExtents } from '../scope/regions'
+import { regionAddress, wholePart, boxStrides, regionExtents } from '../scope/regions'
 import { wholeTensor } from '../scope/copies'
 import type { Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
@@ -47,7 +47,7 @@ export const addPendingReductions = (scope: ModelScope, hostTensor: HostTensor |
   for (const position of graph.readers[tensor]!.filter((reader) => accumulatesMoments(graph.nodes[reader]!))) {
     const node = graph.nodes[position]!
     const sums = arenaOperand(builder.buffer(tileIdentity('sums', node.name), node.input[1] * sumBytes, 'statistics'))
-    hostTensor.pending.push({ position, dy: hostGradientOf(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })
+    hostTensor.pending.push({ position, dy: getHostGradient(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })
   }
 }
 
@@ -55,7 +55,7 @@ export const addPendingReductions = (scope: ModelScope, hostTensor: HostTensor |
  * Returns the host tensor in which the gradient of a normalisation's output waits: in the place of
  * its input's where nothing else reads that.
  */
-export const hostGradientOf = (scope: ModelScope, { gradient }: HostTensor, position: number): WholeTensor => {
+export const getHostGradient = (scope: ModelScope, { gradient }: HostTensor, position: number): WholeTensor => {
   const { graph } = scope
   const [tensor] = graph.nodes[position]!.inputs
   return graph.readers[tensor!]!.length === 1
@@ -80,8 +80,8 @@ const copyBand = (
     rowBytes: rows * columns * block * activationBytes,
     deviceRowStride: boxStrides(tile.tensor)[1] * activationBytes,
     hostRowStride: boxStrides(whole)[1] * activationBytes,
-    device: addressOf(tile.tensor, tile.region, activationBytes) as InBuffer,
-    host: addressOf(whole, region, activationBytes) as InBuffer,
+    device: regionAddress(tile.tensor, tile.region, activationBytes) as InBuffer,
+    host: regionAddress(whole, region, activationBytes) as InBuffer,
     ...(seed && { seed })
   })
 }
@@ -101,23 +101,24 @@ const awaitAll = ({ builder }: ModelScope, engine: Copy['engine']): void => {
 }
 
 /**
- * Brings a region of a tensor on the host to a tile: to `home`, or, while the tile before it is
- * computed, to the place that its turn has for it. A `seed` begins the tile's backward.
+ * Copies a region of a tensor on the host to a tile: to what `allocate` gives or, while the tile
+ * before it is computed, to the place that its slot has for it. A `seed` begins the tile's
+ * backward.
  */
 export const copyRowsToDevice = (
   scope: TileScope,
   whole: WholeTensor,
   region: Region,
-  home: (extents: Extents) => TileTensor,
+  allocate: (extents: Extents) => TileTensor,
   seed?: true
 ): TileTensor => {
   const { builder, slot } = scope
   const extents = regionExtents(region, whole.extents[1])
   const place = slot?.places.get(whole)
-  const tile = place === undefined ? home(extents) : { address: arenaOperand(place), extents, layout: whole.layout }
+  const tile = place === undefined ? allocate(extents) : { address: arenaOperand(place), extents, layout: whole.layout }
   if (slot === undefined || place === undefined) beginNow(scope, 'to-device')
   else [slot.computed, slot.stored].forEach((event) => builder.wait('to-device', event))
-  copyBand(scope, 'to-device', allOf(tile), whole, region, seed)
+  copyBand(scope, 'to-device', wholePart(tile), whole, region, seed)
   awaitAll(scope, 'to-device')
   return tile
 }
@@ -149,13 +150,13 @@ export interface RowBand {
 }
 
 /** The rows of a tensor that a run's first tile has to do with. */
-export type IntervalOf = (run: TileRun) => Interval
+export type RunRows = (run: TileRun) => Interval
 
 /**
  * Returns a function to the interval of rows that an op of a segment reads of one of its inputs.
  */
 export const readIntervals =
-  ({ from }: Span, position: number, tensor: number): IntervalOf =>
+  ({ from }: Span, position: number, tensor: number): RunRows =>
   (run) =>
     readInterval(run.readings[position - from]!, tensor)
 
@@ -163,7 +164,7 @@ export const readIntervals =
  * Returns the band of the tile at `index` of a run; all of the run's tiles have the same where the
  * run is regular.
  */
-const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): RowBand => {
+const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: RunRows, tensor: number): RowBand => {
   const startOf = (at: number, tile: number): number => intervalOf(runs[at]!).from + tile * runs[at]!.advances.get(tensor)!
   const sizeOf = (at: number): number => intervalOf(runs[at]!).to - intervalOf(runs[at]!).from
   const [start, size] = [startOf(run, index), sizeOf(run)]
@@ -180,7 +181,7 @@ const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: nu
 }
 
 /** Returns the band of each run's tiles, which all have the same. */
-export const computeBands = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: IntervalOf): readonly RowBand[] =>
+export const computeBands = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: RunRows): readonly RowBand[] =>
   runs.map((_, run) => bandAt(runs, run, 0, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
 
 const isSameBand = (a: RowBand, b: RowBand): boolean =>
@@ -194,7 +195,7 @@ export const regularRuns = (
   graph: Graph,
   { from }: Span,
   runs: readonly TileRun[],
-  bands: readonly { readonly tensor: number; readonly intervalOf: IntervalOf }[]
+  bands: readonly { readonly tensor: number; readonly intervalOf: RunRows }[]
 ): readonly TileRun[] =>
   runs.flatMap((run, at) => {
     const bandsAt = (index: number): readonly RowBand[] =>
@@ -203,19 +204,19 @@ export const regularRuns = (
     if (run.count === 1) return [run]
     const head = differ(0, 1) ? 1 : 0
     const tail = run.count - head > 1 && differ(run.count - 1, Math.max(head, run.count - 2)) ? 1 : 0
-    const part = (first: number, count: number): readonly TileRun[] => (count === 0 ? [] : [shifted(graph, from, run, first, count)])
+    const part = (first: number, count: number): readonly TileRun[] => (count === 0 ? [] : [shiftRun(graph, from, run, first, count)])
     return [...part(0, head), ...part(head, run.count - head - tail), ...part(run.count - tail, tail)]
   })
 
 /** `count` tiles of a run, from the tile `first` on. */
-const shifted = (graph: Graph, from: number, run: TileRun, first: number, count: number): TileRun => {
+const shiftRun = (graph: Graph, from: number, run: TileRun, first: number, count: number): TileRun => {
   const by = (tensor: number, interval: Interval): Interval => {
     const distance = first * run.advances.get(tensor)!
     return { from: interval.from + distance, to: interval.to + distance }
   }
   const moved = (intervals: ReadonlyMap<number, Interval>): ReadonlyMap<number, Interval> =>
     new Map([...intervals].map(([tensor, interval]) => [tensor, by(tensor, interval)]))
-  const readings = run.readings.map((reading, index): Reading => {
+  const readings = run.readings.map((reading, index): ReadInterval => {
     return { ...reading, interval: by(graph.nodes[from + index]!.inputs[0]!, reading.interval) }
   })
   return { ...run, count, readings, held: moved(run.held), owned: moved(run.owned) }

@@ -1,11 +1,11 @@
 import type { TileScope } from '../scope/scope'
 import { arenaOperand } from '../ir/builder'
-import { inExchange, originOf, regionExtents, tileFields } from '../scope/regions'
+import { inExchange, originOperands, regionExtents, tileFields } from '../scope/regions'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 
 /**
  * A tile of the network's input: packed from float values, or loaded from the images to where
- * `allocate` says or, while the tile before it is computed, to its turn's place; left empty unless
+ * `allocate` says or, while the tile before it is computed, to its slot's place; left empty unless
  * `wanted`.
  */
 export const createImageTile = (
@@ -35,7 +35,7 @@ export const createImageTile = (
       source.deviation[channel] ?? 1
     ]).flat()
   }
-  const operands = { destination: tile.address, ...originOf(region) }
+  const operands = { destination: tile.address, ...originOperands(region) }
   if (slot === undefined || place === undefined) builder.launch<'loadImage'>(kernel, operands)
   else {
     const loaded = builder.freshEvent()

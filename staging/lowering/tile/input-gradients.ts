@@ -1,10 +1,20 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import type { Segment } from '../../plans/plan'
 import type { Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
-import { loweringOf } from '../../ops'
+import { getNodeLowering } from '../../ops'
 import { copyPart, freshTile, inLayout, zeroTile } from '../scope/copies'
-import type { Step } from '../scope/op-step'
-import { allOf, coversAll, inExchange, isSameRegion, readRegionOf, regionExtents, regionOf, viewOf, within } from '../scope/regions'
+import type { OpStep } from '../scope/op-step'
+import {
+  wholePart,
+  coversAll,
+  inExchange,
+  isSameRegion,
+  regionReadBy,
+  regionExtents,
+  heldRegion,
+  alignedSlice,
+  within
+} from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile } from './bound-gradients'
 
@@ -19,25 +29,25 @@ export const writesDirectly = (
   { grid }: Segment
 ): boolean => {
   if (grid.H > 1 || grid.W > 1) return false
-  return grid.B > 1 ? viewOf(scope, input, region) !== undefined : coversAll(input, region)
+  return grid.B > 1 ? alignedSlice(scope, input, region) !== undefined : coversAll(input, region)
 }
 
 /**
  * The gradient of a tensor may have another layout than the tensor: the network's input is loaded
  * as its first reader likes it.
  */
-const layoutOfGradient = ({ device }: Pick<ModelScope, 'device'>, { node, sources }: Step, operand: number): TileTensor['layout'] =>
-  node.inputs[operand] === 0 && loweringOf(node).readsImageLayout === true
+const layoutOfGradient = ({ device }: Pick<ModelScope, 'device'>, { node, sources }: OpStep, operand: number): TileTensor['layout'] =>
+  node.inputs[operand] === 0 && getNodeLowering(node).readsImageLayout === true
     ? device.activationLayout(sources[operand]!.extents[1], false)
     : sources[operand]!.layout
 
 /** The gradient of an operand as whoever reads that wants it. */
-export const inGradientLayout = ({ scope }: BackwardTile, step: Step, operand: number, tile: TileTensor): TileTensor =>
+export const inGradientLayout = ({ scope }: BackwardTile, step: OpStep, operand: number, tile: TileTensor): TileTensor =>
   inLayout(scope, tile, layoutOfGradient(scope, step, operand), { kind: 'reordered-gradient' })
 
-/** What of an input the op of a step reads. */
-export const readRegion = ({ bound, body }: BackwardTile, { position }: Step, tensor: number): Region =>
-  readRegionOf(body, position - bound.segment.from, tensor)
+/** The region of an input that the op of a step reads. */
+export const readRegion = ({ bound, body }: BackwardTile, { position }: OpStep, tensor: number): Region =>
+  regionReadBy(body, position - bound.segment.from, tensor)
 
 /**
  * Whether the tile is the first to contribute to the gradient of an input, and writes right there.
@@ -49,7 +59,7 @@ const startsAt = ({ scope, bound, gradients, given }: BackwardTile, tensor: numb
  * Where an op writes the gradient of an operand: where it belongs, over the gradient of its output,
  * or to a place of its own.
  */
-export const createInputGradient = (tile: BackwardTile, step: Step, operand: number, destination: TileTensor | undefined): TileTensor => {
+export const createInputGradient = (tile: BackwardTile, step: OpStep, operand: number, destination: TileTensor | undefined): TileTensor => {
   const { scope, bound, gradients } = tile
   const { node, sources } = step
   const tensor = node.inputs[operand]!
@@ -59,8 +69,8 @@ export const createInputGradient = (tile: BackwardTile, step: Step, operand: num
   // An op that reads a tensor twice adds to it the second time.
   const isFirstOperand = node.inputs.indexOf(tensor) === operand
   if (whole !== undefined && whole !== 'exchange' && isFirstOperand && startsAt(tile, tensor, whole, region))
-    return viewOf(scope, whole, region)!
-  if (operand === 0 && loweringOf(node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
+    return alignedSlice(scope, whole, region)!
+  if (operand === 0 && getNodeLowering(node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
   return freshTile(scope, tileIdentity('input-gradient', node.name), shape.extents, shape.layout)
 }
 
@@ -71,14 +81,14 @@ export const createInputGradient = (tile: BackwardTile, step: Step, operand: num
 const contributeInside = (tile: BackwardTile, tensor: number, region: Region, gradient: TileTensor, own: boolean): void => {
   const { scope, body, received } = tile
   const { builder, activationBytes } = scope
-  const held = regionOf(body, tensor)
+  const held = heldRegion(body, tensor)
   const before = received.get(tensor)
   if (before === undefined && own && isSameRegion(held, region)) return void received.set(tensor, gradient)
   const sum = before ?? freshTile(scope, { kind: 'gradient-sum' }, regionExtents(held, gradient.extents[1]), gradient.layout)
   const covers = before === undefined && isSameRegion(held, region)
   if (before === undefined && !covers) zeroTile(builder, sum, activationBytes)
   received.set(tensor, sum)
-  copyPart(builder, allOf(gradient), { tensor: sum, region: within(held, region) }, covers ? 0 : 1, activationBytes)
+  copyPart(builder, wholePart(gradient), { tensor: sum, region: within(held, region) }, covers ? 0 : 1, activationBytes)
 }
 
 /** Adds to the whole gradient of an input of the segment. */
@@ -93,10 +103,10 @@ const contributeToInput = (tile: BackwardTile, tensor: number, region: Region, g
   }
   const direct = startsAt(tile, tensor, whole, region)
   given.add(tensor)
-  const view = viewOf(scope, whole, region)
+  const view = alignedSlice(scope, whole, region)
   const isThere = view !== undefined && view.address.space === 'arena' && gradient.address.space === 'arena'
   if (direct && isThere && view.address.buffer === gradient.address.buffer) return
-  copyPart(builder, allOf(gradient), { tensor: whole, region }, direct ? 0 : 1, activationBytes)
+  copyPart(builder, wholePart(gradient), { tensor: whole, region }, direct ? 0 : 1, activationBytes)
 }
 
 /**

@@ -1,17 +1,17 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import { sharesMicroBatches } from '../../graph/objective'
 import type { Graph } from '../../graph/graph'
-import { shardOf } from '../../graph/shard'
-import { accumulatesStatistics, isWithinTile, updatesRunning, type Normalisation } from '../../graph/statistics'
+import { findShard } from '../../graph/shard'
+import { accumulatesStatistics, isWithinTile, updatesRunning, type NormalisationNode } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
 import type { ModelScope } from '../scope/scope'
 import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
-import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
+import { wholePart, isSameRegion, ownedRegion, regionExtents, heldRegion, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
-import { loweringOf } from '../../ops'
+import { getNodeLowering } from '../../ops'
 import { momentBytes, momentsAt } from '../../ops/moment-addresses'
 
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
@@ -38,7 +38,7 @@ export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
 /**
  * The ops that accumulate moments of a tensor in this pass. Recomputation leaves them as they are.
  */
-export const accumulatingOf = (
+export const findMomentAccumulators = (
   { graph }: ModelScope,
   { from, to }: Segment,
   { mode }: Pick<Pass, 'mode'>,
@@ -54,10 +54,10 @@ const addMoments = (scope: ModelScope, positions: readonly number[], source: Til
   for (const position of positions) {
     const read = scope.graph.nodes[position]!
     if (read.overlaps) {
-      loweringOf(read).overlaps!.accumulate(scope, { node: read as never, position, source, region })
+      getNodeLowering(read).overlaps!.accumulate(scope, { node: read as never, position, source, region })
       continue
     }
-    const node = read as Normalisation
+    const node = read as NormalisationNode
     const { groups, perImage } = node.statistics
     scope.builder.launch<'momentsForward'>(
       { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
@@ -69,15 +69,15 @@ const addMoments = (scope: ModelScope, positions: readonly number[], source: Til
 /** Adds what a tile owns of a tensor to the moments of all that normalise it. */
 export const accumulateMoments = ({ scope, bound, body, pass }: TilePass, tensor: number, tile: TileTensor): void => {
   const { builder, activationBytes } = scope
-  const wanted = accumulatingOf(scope, bound.segment, pass, tensor)
+  const wanted = findMomentAccumulators(scope, bound.segment, pass, tensor)
   if (wanted.length === 0) return
-  const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+  const [region, owned] = [heldRegion(body, tensor), ownedRegion(body, tensor)]
   let source = tile
   if (!isSameRegion(region, owned)) {
     const extents = regionExtents(owned, tile.extents[1])
     const buffer = builder.buffer({ kind: 'owned-part' }, tensorBytes(tile.layout, extents, activationBytes))
     source = { address: arenaOperand(buffer), extents, layout: tile.layout }
-    copyPart(builder, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
+    copyPart(builder, { tensor: tile, region: within(region, owned) }, wholePart(source), 0, activationBytes)
   }
   addMoments(scope, wanted, source, owned)
 }
@@ -91,7 +91,7 @@ export const accumulateMomentsOfSum = (
   pass: Pick<Pass, 'mode'>,
   tensor: number,
   sum: TileTensor
-): void => addMoments(scope, accumulatingOf(scope, segment, pass, tensor), sum, allOf(sum).region)
+): void => addMoments(scope, findMomentAccumulators(scope, segment, pass, tensor), sum, wholePart(sum).region)
 
 /**
  * The running statistics of some channels of the op at a position, which has them, take in moments.
@@ -129,9 +129,9 @@ export const updateRunning = (scope: ModelScope, segment: Segment): void => {
  */
 export const finishOverlaps = (scope: ModelScope, segment: Segment): void => {
   const { from, to } = segment
-  const isFirst = (shardOf(scope.graph, segment)?.index ?? 0) === 0
+  const isFirst = (findShard(scope.graph, segment)?.index ?? 0) === 0
   scope.graph.nodes.slice(from, to).forEach((node, index) => {
-    if (node.overlaps && isFirst) loweringOf(node).overlaps!.finish(scope, node as never, from + index)
+    if (node.overlaps && isFirst) getNodeLowering(node).overlaps!.finish(scope, node as never, from + index)
   })
 }
 
@@ -162,5 +162,5 @@ export const frozenMoments = (
  * Tells whether the gradient of a normalisation's input waits until that of its output is complete:
  * its moments go beyond a tile, or beyond this rank's rows.
  */
-export const isPending = (graph: Graph, segment: Segment, { statistics }: Normalisation): boolean =>
-  statistics.fromInput && (!isWithinTile(statistics, segment.grid) || shardOf(graph, segment) !== undefined)
+export const isPending = (graph: Graph, segment: Segment, { statistics }: NormalisationNode): boolean =>
+  statistics.fromInput && (!isWithinTile(statistics, segment.grid) || findShard(graph, segment) !== undefined)

@@ -4,8 +4,8 @@ import type { TileTensor } from '../ir/tile-tensor'
 import { extentsOfTensor, isLoss } from '../../graph/graph'
 import { noOperand } from '../ir/builder'
 import { freshTile } from '../scope/copies'
-import type { Step } from '../scope/op-step'
-import { regionExtents, regionOf } from '../scope/regions'
+import type { OpStep } from '../scope/op-step'
+import { regionExtents, heldRegion } from '../scope/regions'
 import { emitStepBackward } from './backward'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { createStep, runStep } from './forward'
@@ -19,7 +19,7 @@ const standIn = ({ scope, body }: Pick<TilePass, 'scope' | 'body'>, tensor: numb
   freshTile(
     scope,
     tileIdentity('output', scope.graph.nodes[Math.max(tensor, 1) - 1]!.name),
-    regionExtents(regionOf(body, tensor), extentsOfTensor(scope.graph, tensor)[1]),
+    regionExtents(heldRegion(body, tensor), extentsOfTensor(scope.graph, tensor)[1]),
     scope.layouts[tensor]!
   )
 
@@ -55,7 +55,7 @@ export const emitForwardAlone = (tilePass: TilePass, position: number): void => 
 const quiet = (builder: Builder): Builder => ({ ...builder, launch: () => undefined, load: () => undefined })
 
 /** The op's step of the forward before a tile's backward. */
-const stepOf = (tilePass: TilePass, position: number): Step =>
+const makeStep = (tilePass: TilePass, position: number): OpStep =>
   createStep(tileBefore({ ...tilePass, scope: { ...tilePass.scope, builder: quiet(tilePass.scope.builder) } }, position), position)
 
 /**
@@ -82,5 +82,5 @@ export const emitBackwardAlone = (tilePass: TilePass, gradients: BoundGradients,
     waiting: new Map(),
     given: new Set(node.inputs.filter((tensor) => tensor <= from && hasContribution(tensor)))
   }
-  emitStepBackward(tile, stepOf(tilePass, position))
+  emitStepBackward(tile, makeStep(tilePass, position))
 }

@@ -3,7 +3,7 @@ import { isLoss, type Node } from '../../graph/graph'
 import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
 import { freshTile } from '../scope/copies'
-import { isSameRegion, ownedRegionOf, readRegionOf, regionExtents, regionOf, sliceOf, viewOf } from '../scope/regions'
+import { isSameRegion, ownedRegion, regionReadBy, regionExtents, heldRegion, contiguousSlice, alignedSlice } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
@@ -12,7 +12,7 @@ import { reducesSpatially } from './accumulate'
 /** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
 export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
   const consumer = pass.inPlaceConsumerOf(tensor)
-  return consumer !== undefined && isSameRegion(regionOf(body, tensor), readRegionOf(body, consumer - segment.from, tensor))
+  return consumer !== undefined && isSameRegion(heldRegion(body, tensor), regionReadBy(body, consumer - segment.from, tensor))
     ? consumer
     : undefined
 }
@@ -22,15 +22,15 @@ export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: P
  * and read its gradient there.
  */
 export const viewOfOutput = (scope: TileScope, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
-  reducesSpatially(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
+  reducesSpatially(node) ? contiguousSlice(whole, region, scope.activationBytes) : alignedSlice(scope, whole, region)
 
 /** The place of an op's output in the whole tensor, where the tile can write it there. */
 export const directOutput = ({ scope, bound, body, pass }: TilePass, position: number): TileTensor | undefined => {
   const tensor = position + 1
   const whole = pass.writes(tensor) ? bound.boundaries.get(tensor)?.tensor : undefined
   if (whole === undefined) return undefined
-  const region = regionOf(body, tensor)
-  return isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOfOutput(scope, scope.graph.nodes[position]!, whole, region) : undefined
+  const region = heldRegion(body, tensor)
+  return isSameRegion(region, ownedRegion(body, tensor)) ? viewOfOutput(scope, scope.graph.nodes[position]!, whole, region) : undefined
 }
 
 /**
@@ -52,7 +52,8 @@ export const createOutputBuffers = (tile: TilePass): ReadonlyMap<number, Unplace
     else
       outputBuffers.set(
         tensor,
-        freshTile(scope, tileIdentity('output', node.name), regionExtents(regionOf(body, tensor), node.output[1]), layouts[tensor]!).address
+        freshTile(scope, tileIdentity('output', node.name), regionExtents(heldRegion(body, tensor), node.output[1]), layouts[tensor]!)
+          .address
       )
   }
   return outputBuffers

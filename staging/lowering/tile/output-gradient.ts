@@ -1,6 +1,6 @@
 import type { TileTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile, zeroTile } from '../scope/copies'
-import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, within } from '../scope/regions'
+import { wholePart, isSameRegion, ownedRegion, regionExtents, heldRegion, within } from '../scope/regions'
 import type { BackwardTile } from './bound-gradients'
 import { seedFromHost } from './host-gradients'
 import { viewOfOutput } from './output-buffers'
@@ -13,7 +13,7 @@ export const outputGradient = ({ scope, bound, body, received }: BackwardTile, t
   const { builder, activationBytes, graph } = scope
   const fromWithin = received.get(tensor)
   if (!bound.ends.outputs.includes(tensor)) return fromWithin
-  const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+  const [region, owned] = [heldRegion(body, tensor), ownedRegion(body, tensor)]
   const hostTensor = bound.hostTensors.get(tensor)
   const whole = hostTensor === undefined ? bound.boundaries.get(tensor)?.gradient : hostTensor.gradient
   if (whole === undefined) return fromWithin
@@ -24,7 +24,7 @@ export const outputGradient = ({ scope, bound, body, received }: BackwardTile, t
   if (seed !== undefined) return seed
   const tile = fromWithin ?? freshTile(scope, { kind: 'seed' }, regionExtents(region, whole.extents[1]), whole.layout)
   if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(builder, tile, activationBytes)
-  const source = part === undefined ? { tensor: whole, region: owned } : allOf(part)
+  const source = part === undefined ? { tensor: whole, region: owned } : wholePart(part)
   copyPart(builder, source, { tensor: tile, region: within(region, owned) }, fromWithin === undefined ? 0 : 1, activationBytes)
   return tile
 }

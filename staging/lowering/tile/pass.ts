@@ -3,7 +3,7 @@ import { isLiveAfter } from '../../graph/boundary-tensors'
 import { memoizeByNumber, memoizePerObject } from '../../memoize'
 import type { Span } from '../../graph/span'
 import type { Segment } from '../../plans/plan'
-import { loweringOf } from '../../ops'
+import { getNodeLowering } from '../../ops'
 import type { ModelScope } from '../scope/scope'
 import type { ForwardMode, Pass } from './bound-segment'
 
@@ -13,7 +13,7 @@ import type { ForwardMode, Pass } from './bound-segment'
  */
 const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, position: number): boolean => {
   const node = graph.nodes[position]!
-  const { input } = loweringOf(node).saves
+  const { input } = getNodeLowering(node).saves
   const both = parameters[position]
   if (input === 'for-weights') return both?.weight?.learning !== undefined || both?.bias?.learning !== undefined
   return input === 'always' && (isLoss(node.op) || requiresGrad[position + 1] === true)
@@ -27,7 +27,7 @@ const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, pos
 export const mayEndWhole = (scope: ModelScope, { from, to }: Span): boolean => {
   const { graph, parameters, requiresGrad } = scope
   const end = graph.nodes[to - 1]!
-  const { saves, inPlace } = loweringOf(end)
+  const { saves, inPlace } = getNodeLowering(end)
   return (
     graph.shard === undefined &&
     inPlace &&
@@ -65,9 +65,9 @@ const rectifies = ({ scope: { graph }, span }: Described, position: number): boo
   const [tensor] = graph.nodes[position]!.inputs
   const producer = tensor! - 1
   return (
-    loweringOf(graph.nodes[position]!).slope !== undefined &&
+    getNodeLowering(graph.nodes[position]!).slope !== undefined &&
     producer >= span.from &&
-    loweringOf(graph.nodes[producer]!).fusesRectifier !== undefined &&
+    getNodeLowering(graph.nodes[producer]!).fusesRectifier !== undefined &&
     graph.readers[tensor!]!.length === 1
   )
 }
@@ -75,14 +75,14 @@ const rectifies = ({ scope: { graph }, span }: Described, position: number): boo
 /** Tells whether the op before a rectifier does all of its work, forward and backward. */
 const isFusedIntoPrevious = (described: Described, position: number): boolean => {
   const { nodes } = described.scope.graph
-  return rectifies(described, position) && loweringOf(nodes[nodes[position]!.inputs[0]! - 1]!).fusesRectifier === 'both'
+  return rectifies(described, position) && getNodeLowering(nodes[nodes[position]!.inputs[0]! - 1]!).fusesRectifier === 'both'
 }
 
 const isEndWhole = ({ isEndWhole, mode, span }: Described, position: number): boolean =>
   isEndWhole && mode === 'recompute' && position === span.to - 1
 
 const savesOutput = (described: Described, position: number): boolean =>
-  loweringOf(described.scope.graph.nodes[position]!).saves.output === true && !isFusedIntoPrevious(described, position)
+  getNodeLowering(described.scope.graph.nodes[position]!).saves.output === true && !isFusedIntoPrevious(described, position)
 
 const writes = (described: Described, tensor: number): boolean =>
   described.mode !== 'recompute' && leaves(described, tensor) && (described.mode !== 'rematerialize' || described.wanted.has(tensor))
@@ -96,7 +96,7 @@ const runningPositions = (described: Described): ReadonlySet<number> => {
   const { nodes } = scope.graph
   const running = new Set<number>()
   for (let position = span.to - 1; position >= span.from; position--) {
-    const { saves } = loweringOf(nodes[position]!)
+    const { saves } = getNodeLowering(nodes[position]!)
     const isSaved = (savesOutput(described, position) && !isEndWhole(described, position)) || saves.indices === true
     const saved = scope.requiresGrad[position + 1]! && isSaved
     const isWanted =
@@ -107,7 +107,7 @@ const runningPositions = (described: Described): ReadonlySet<number> => {
   return running
 }
 
-const inPlaceConsumerOf = (described: Described, tensor: number): number | undefined => {
+const findInPlaceConsumer = (described: Described, tensor: number): number | undefined => {
   const { scope, span, mode } = described
   const consumers = readersInside(described, tensor)
   const consumer = consumers[0]
@@ -115,7 +115,7 @@ const inPlaceConsumerOf = (described: Described, tensor: number): number | undef
   const node = scope.graph.nodes[consumer]!
   const keeps = mode === 'keep' || mode === 'recompute'
   const isKept = keeps && tensor > span.from && scope.requiresGrad[tensor]! && savesOutput(described, tensor - 1)
-  return loweringOf(node).inPlace &&
+  return getNodeLowering(node).inPlace &&
     node.inputs[0] === tensor &&
     !node.inputs.slice(1).includes(tensor) &&
     scope.layouts[tensor] === scope.layouts[consumer + 1] &&
@@ -139,18 +139,18 @@ const createPass = (described: Described): Pass => {
     endsWhole: (position) => isEndWhole(described, position),
     isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader)),
     writes: memoizeByNumber((tensor) => writes(described, tensor)),
-    inPlaceConsumerOf: memoizeByNumber((tensor) => inPlaceConsumerOf(described, tensor)),
+    inPlaceConsumerOf: memoizeByNumber((tensor) => findInPlaceConsumer(described, tensor)),
     fuses,
     isFusedIntoPrevious: memoizeByNumber((position) => fuses(position) && isFusedIntoPrevious(described, position)),
     negativeSlopeOf: memoizeByNumber((position) => {
       const rectifier = readersInside(described, position + 1).find(fuses)
-      return rectifier === undefined ? 1 : loweringOf(nodes[rectifier]!).slope!(nodes[rectifier]!.args as never)
+      return rectifier === undefined ? 1 : getNodeLowering(nodes[rectifier]!).slope!(nodes[rectifier]!.args as never)
     })
   }
 }
 
 /** A scope's pass in a mode: scopes that differ in what is emitted alone have it in common. */
-const passOf = memoizePerObject(
+const describePass = memoizePerObject(
   (_: ModelScope['parameters'], { mode, span, isEndWhole }: Described) => `${mode},${span.from},${span.to},${isEndWhole}`,
   (_, described) => createPass(described)
 )
@@ -162,7 +162,7 @@ const passOf = memoizePerObject(
 export const createPasses =
   (scope: ModelScope, span: Span, isEndWhole = false): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) =>
   (mode) =>
-    passOf(scope.parameters, { scope, span, mode, isEndWhole, wanted: new Set() })
+    describePass(scope.parameters, { scope, span, mode, isEndWhole, wanted: new Set() })
 
 /** The passes over a segment, whose last output may be `onHost`. */
 export const segmentPasses = (

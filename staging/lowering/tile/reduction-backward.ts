@@ -1,13 +1,13 @@
 import type { Interval } from '../../graph/interval'
-import type { Normalisation } from '../../graph/statistics'
+import type { NormalisationNode } from '../../graph/statistics'
 import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { statisticsCount } from '../../ops/moment-addresses'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
 import { copyPart, freshTile } from '../scope/copies'
-import type { Step } from '../scope/op-step'
+import type { OpStep } from '../scope/op-step'
 import { trainableTensors } from '../scope/parameters'
-import { allOf, regionExtents } from '../scope/regions'
+import { wholePart, regionExtents } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { contribute, createInputGradient } from './input-gradients'
@@ -19,12 +19,12 @@ import { parameterTargets } from './parameter-gradients'
  */
 const emitSourceGradient = (
   { scope }: BackwardTile,
-  step: Step,
+  step: OpStep,
   destination: TileTensor,
   sums: UnplacedOperand,
   sourceGradient: UnplacedOperand
 ): void => {
-  const node = step.node as Normalisation
+  const node = step.node as NormalisationNode
   const { fields, operands } = normalisationKernel(scope, node, step.position, step.source, step.sourceRegion, step.slope)
   scope.builder.launch<'normaliseBackward'>(
     { kind: 'normaliseBackward', ...fields, add: 0 },
@@ -36,10 +36,10 @@ const emitSourceGradient = (
  * Backward of a normalisation on a tile: adds to its sums, and makes its input's gradient unless
  * that waits for the other tiles.
  */
-export const emitReduction = (tile: BackwardTile, step: Step, destination: TileTensor): void => {
+export const emitReduction = (tile: BackwardTile, step: OpStep, destination: TileTensor): void => {
   const { scope, gradients, waiting } = tile
   const { position, source, sourceRegion } = step
-  const node = step.node as Normalisation
+  const node = step.node as NormalisationNode
   const sums = gradients.sumsAt(position, sourceRegion)
   if (sums !== noOperand) {
     const { fields, operands } = normalisationKernel(scope, node, position, source, sourceRegion, step.slope)
@@ -53,7 +53,7 @@ export const emitReduction = (tile: BackwardTile, step: Step, destination: TileT
   const pending = gradients.pendingOf(position)
   if (pending === 'host') return void waiting.set(position, destination)
   if (pending !== undefined)
-    return copyPart(scope.builder, allOf(destination), { tensor: pending, region: sourceRegion }, 1, scope.activationBytes)
+    return copyPart(scope.builder, wholePart(destination), { tensor: pending, region: sourceRegion }, 1, scope.activationBytes)
   const place = createInputGradient(tile, step, 0, destination)
   emitSourceGradient(tile, step, destination, sums, place.address)
   contribute(tile, tensor, sourceRegion, { ...place, extents: source.extents }, true)
@@ -68,7 +68,7 @@ export const emitReductionParameters = (
 ): void => {
   const parameters = scope.parameters[position]
   if (trainableTensors(parameters).length === 0) return
-  const node = scope.graph.nodes[position] as Normalisation
+  const node = scope.graph.nodes[position] as NormalisationNode
   const targetOf = parameterTargets(scope, { ...gradients, partial: false })
   const [weight, bias] = [targetOf(parameters, 'weight'), targetOf(parameters, 'bias')]
   scope.builder.launch<'normaliseParameters'>(
@@ -98,8 +98,8 @@ export const emitPendingGradient = (
   position: number,
   { source, dy, gradient, sums, slope }: CompleteReduction
 ): void => {
-  const node = scope.graph.nodes[position] as Normalisation
-  const { fields, operands } = normalisationKernel(scope, node, position, source, allOf(source).region, slope)
+  const node = scope.graph.nodes[position] as NormalisationNode
+  const { fields, operands } = normalisationKernel(scope, node, position, source, wholePart(source).region, slope)
   scope.builder.launch<'normaliseBackward'>(
     { kind: 'normaliseBackward', ...fields, add: dy === gradient ? 0 : 1 },
     { ...operands, sums, destinationGradient: dy.address, sourceGradient: gradient.address }
@@ -108,7 +108,7 @@ export const emitPendingGradient = (
 
 /** The rows of a tensor before, and behind, those of a range. */
 const rowsBeside = (tensor: TileTensor, { from, to }: Interval): readonly Region[] => {
-  const { region } = allOf(tensor)
+  const { region } = wholePart(tensor)
   const [first, end] = [region.from[1], region.from[1] + region.size[1]]
   return [
     [first, Math.min(from, end)],
@@ -122,7 +122,7 @@ const rowsBeside = (tensor: TileTensor, { from, to }: Interval): readonly Region
 
 const copyOfRows = (scope: ModelScope, tensor: TileTensor, region: Region): TileTensor => {
   const copy = freshTile(scope, { kind: 'rows-of-others' }, regionExtents(region, tensor.extents[1]), tensor.layout)
-  copyPart(scope.builder, { tensor, region }, allOf(copy), 0, scope.activationBytes)
+  copyPart(scope.builder, { tensor, region }, wholePart(copy), 0, scope.activationBytes)
   return copy
 }
 
@@ -133,7 +133,7 @@ const copyOfRows = (scope: ModelScope, tensor: TileTensor, region: Region): Tile
  */
 export const emitPendingGradientOfRows = (scope: ModelScope, position: number, complete: CompleteReduction, own: Interval): void => {
   const { source, dy, gradient, slope } = complete
-  const node = scope.graph.nodes[position] as Normalisation
+  const node = scope.graph.nodes[position] as NormalisationNode
   const others = rowsBeside(gradient, own).map((region) => {
     const [input, contributed] = [copyOfRows(scope, source, region), copyOfRows(scope, dy, region)]
     return { region, input, contributed, before: dy === gradient ? contributed : copyOfRows(scope, gradient, region) }
@@ -145,6 +145,6 @@ export const emitPendingGradientOfRows = (scope: ModelScope, position: number, c
       { kind: 'normaliseBackward', ...fields, add: dy === gradient ? 0 : 1 },
       { ...operands, sums: noOperand, destinationGradient: contributed.address, sourceGradient: before.address }
     )
-    copyPart(scope.builder, allOf(before), { tensor: gradient, region }, 0, scope.activationBytes)
+    copyPart(scope.builder, wholePart(before), { tensor: gradient, region }, 0, scope.activationBytes)
   }
 }

@@ -2,7 +2,7 @@ import { type Segment } from '../../plans/plan'
 import { tileCount, type Grid } from '../../graph/span'
 
 /** One segment between two positions, with what it takes there. */
-export interface Option {
+export interface SegmentOption {
   readonly segment: Segment
   /**
    * The most bytes that it adds to what is resident, the tensors at its ends included; infinitely
@@ -20,12 +20,12 @@ export interface Option {
  */
 export const firstFitting = (
   count: number,
-  optionOf: (index: number) => Option | undefined,
+  optionOf: (index: number) => SegmentOption | undefined,
   available: number,
   fastest: number,
   slowest: number
-): Option | undefined => {
-  const tooLarge: Option[] = []
+): SegmentOption | undefined => {
+  const tooLarge: SegmentOption[] = []
   let [low, high] = [0, count]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -39,7 +39,7 @@ export const firstFitting = (
   }
   if (low === high) return undefined
   let floor = tooLarge.reduce((slowest, option) => Math.max(slowest, option.nanoseconds()), fastest)
-  let found: Option | undefined
+  let found: SegmentOption | undefined
   while (low < high && floor <= slowest) {
     const middle = (low + high) >> 1
     const option = optionOf(middle)
@@ -52,9 +52,13 @@ export const firstFitting = (
 }
 
 /** The coarsest grid that fits, by bisection. */
-export const coarsestFitting = (count: number, optionOf: (index: number) => Option | undefined, available: number): Option | undefined => {
+export const coarsestFitting = (
+  count: number,
+  optionOf: (index: number) => SegmentOption | undefined,
+  available: number
+): SegmentOption | undefined => {
   let [low, high] = [0, count]
-  let found: Option | undefined
+  let found: SegmentOption | undefined
   while (low < high) {
     const middle = (low + high) >> 1
     const option = optionOf(middle)
@@ -78,10 +82,10 @@ const worthFiner = 0.97
  */
 export const fastestPrefetching = (
   grids: readonly Grid[],
-  optionOf: (index: number) => Option | undefined,
+  optionOf: (index: number) => SegmentOption | undefined,
   available: number
-): Option | undefined => {
-  const from = (best: Option): Option => {
+): SegmentOption | undefined => {
+  const from = (best: SegmentOption): SegmentOption => {
     const index = grids.findIndex((grid) => tileCount(grid) >= finer * tileCount(best.segment.grid))
     const next = index === -1 ? undefined : optionOf(index)
     return next !== undefined && next.addedBytes() <= available && next.nanoseconds() < worthFiner * best.nanoseconds() ? from(next) : best

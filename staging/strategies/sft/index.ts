@@ -12,7 +12,7 @@ import { liveTensors } from '../../graph/boundary-tensors'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../find-segments'
 import { lazy, memoizeByNumber } from '../../memoize'
 import { joinSegments } from './join-segments'
-import { insert, roundBytes, segmentsOf, type Label } from './labels'
+import { insert, roundBytes, listSegments, type PathLabel } from './labels'
 import { leastTimes, type LeastTime, type Route } from './least-times'
 import { leastWeights } from './least-weights'
 import { readBytesEstimator } from '../least-bytes'
@@ -83,8 +83,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     least: LeastTime,
     limit: number,
     mayTile: (from: number) => boolean
-  ): Label | undefined => {
-    const labels = new Map(route.positions.map((position): [number, Label[]] => [position, []]))
+  ): PathLabel | undefined => {
+    const labels = new Map(route.positions.map((position): [number, PathLabel[]] => [position, []]))
     labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of route.positions)
       for (const to of route.from(from)) {
@@ -148,7 +148,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     // A smaller target never takes less time.
     const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0, 0))
     const isLikely = lazy(() => onHost !== undefined || mayFit(target))
-    let best: Label | undefined
+    let best: PathLabel | undefined
     for (const times of timesOfLeast) {
       const limit = Math.min(slowest, (times > likelyTimes && !isLikely() ? Infinity : times) * nanoseconds)
       best = fastest(target, route, least, limit, () => true)
@@ -156,7 +156,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     }
     known.push({ target, nanoseconds: best?.nanoseconds ?? slowest })
     if (best === undefined) return []
-    const segments = segmentsOf(best)
+    const segments = listSegments(best)
     return [joinSegments(segments, asked, search.estimate), segments]
   }
   return { within, mayFit }

@@ -1,17 +1,17 @@
 import type { Segment } from '../../plans/plan'
 
 /** A plan of everything before a position: what it leaves in memory, what it costs in all. */
-export interface Label {
+export interface PathLabel {
   readonly savedBytes: number
   readonly nanoseconds: number
-  readonly last: { readonly segment: Segment; readonly before: Label } | undefined
+  readonly last: { readonly segment: Segment; readonly before: PathLabel } | undefined
 }
 
 /**
  * Adds a label to those of a position, which are sorted by bytes upwards and time downwards; none
  * is better in both than another.
  */
-export const insert = (labels: Label[], label: Label): void => {
+export const insert = (labels: PathLabel[], label: PathLabel): void => {
   let [low, high] = [0, labels.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -26,7 +26,8 @@ export const insert = (labels: Label[], label: Label): void => {
 }
 
 /** The segments of a label, from the first on. */
-export const segmentsOf = ({ last }: Label): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.segment])
+export const listSegments = ({ last }: PathLabel): readonly Segment[] =>
+  last === undefined ? [] : [...listSegments(last.before), last.segment]
 
 /**
  * Resident bytes are roundBytes up to this many significant bits, which bounds how many labels

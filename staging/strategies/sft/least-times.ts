@@ -28,7 +28,7 @@ interface Room {
 export type LeastTime = (position: number, keptBytes: number) => number
 
 /** What time there is to be had for a byte, where something is kept or computed again. */
-const pricesOf = ({ positions, optionsOf }: Route): readonly number[] => {
+const computePrices = ({ positions, optionsOf }: Route): readonly number[] => {
   const ratios = positions.slice(1).flatMap((to, index) => {
     const [kept, again] = optionsOf(positions[index]!, to).leastCosts()
     if (kept === undefined || again === undefined) return []
@@ -73,7 +73,7 @@ export const leastTimes = (route: Route, { bytes, from, holdsKept }: Room): Leas
     return { about: aboutNanoseconds(), least: () => leastNanoseconds(from(start)) }
   })
   if (!holdsKept) return (position) => alone.get(position)!
-  const priced = pricesOf(route).map((price) => {
+  const priced = computePrices(route).map((price) => {
     const costOf = ({ nanoseconds, keptBytes }: LeastCost): number => nanoseconds + price * keptBytes
     const sums = leastSums(route, (start, to) => {
       const { aboutNanoseconds, minNanoseconds, leastCosts, leastAddedBytes, leastKeptBytes } = optionsOf(start, to)

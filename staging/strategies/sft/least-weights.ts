@@ -3,7 +3,7 @@ import type { Span } from '../../graph/span'
 import { isCast, trainableTensors } from '../../lowering/scope/parameters'
 import type { ParameterTensor } from '../../lowering/scope/parameter-tensor'
 import type { ModelScope } from '../../lowering/scope/scope'
-import { loweringOf } from '../../ops'
+import { getNodeLowering } from '../../ops'
 import { alignUp } from '../../placement/placement'
 import type { Variant } from '../strategy'
 
@@ -30,7 +30,7 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
   const layers = graph.nodes.map((node, position) => {
     const own = trainableTensors(parameters[position])
     const weight = parameters[position]?.weight
-    const isRead = weight !== undefined && requiresGrad[node.inputs[0]!]! && loweringOf(node).backwardReadsStored !== true
+    const isRead = weight !== undefined && requiresGrad[node.inputs[0]!]! && getNodeLowering(node).backwardReadsStored !== true
     return {
       /** Of a normalisation they come from sums. */
       gradients: node.statistics === undefined ? own.reduce((sum, { elements }) => sum + alignUp(elements * parameterBytes), 0) : 0,

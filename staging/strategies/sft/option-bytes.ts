@@ -5,7 +5,7 @@ import { lazy, memoizeByNumber } from '../../memoize'
 import type { Segment } from '../../plans/plan'
 import type { ReadBytes } from '../least-bytes'
 import type { Search, Variant } from '../strategy'
-import type { Option } from './grid-search'
+import type { SegmentOption } from './grid-search'
 import type { LeastWeights } from './least-weights'
 
 /** What the search knows of the tensors between segments. */
@@ -37,18 +37,21 @@ const maxPrefetchTiles = 4096
 
 /** Bytes of the tensors at a segment's ends, and what a segment adds to them. */
 export interface OptionBytes {
-  /** Of the tensors that a segment makes for others. */
+  /** Bytes of the tensors that a segment makes for others. */
   readonly outputs: (span: Span) => number
-  /** Of the gradients of tensors that live before a segment, after it, and on both sides of it. */
+  /**
+   * Bytes of the gradients of tensors that live before a segment, after it, and on both sides of
+   * it.
+   */
   readonly gradients: (span: Span) => { readonly before: number; readonly after: number; readonly through: number }
-  /** Of the tensors at a segment's ends, however it runs. */
+  /** Bytes of the tensors at a segment's ends, however it runs. */
   readonly ends: (span: Span) => number
-  /** Of the tensors before a segment that are no longer there after it. */
+  /** Bytes of the tensors before a segment that are no longer there after it. */
   readonly freed: (span: Span) => number
   /** Whether nothing before or in a segment learns. */
   readonly isFrozen: (span: Span) => boolean
   /** A segment with what it takes; undefined where it cannot be. */
-  readonly optionOf: (segment: Segment) => Option | undefined
+  readonly optionOf: (segment: Segment) => SegmentOption | undefined
 }
 
 /** Finds the bytes of a search's segments, each by its estimate. */
@@ -80,7 +83,7 @@ export const createOptionBytes = (
     const remaining = new Set(crossingAt(span.to))
     return bytesOf(crossingAt(span.from).filter((tensor) => !remaining.has(tensor)))
   }
-  const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
+  const asOption = (segment: Segment, estimated: SegmentEstimate): SegmentOption => {
     const after = outputs(segment)
     const [frozen, freedBytes] = [isFrozen(segment), freed(segment)]
     return {
@@ -96,7 +99,7 @@ export const createOptionBytes = (
       nanoseconds: estimated.nanoseconds
     }
   }
-  const optionOf = (segment: Segment): Option | undefined => {
+  const optionOf = (segment: Segment): SegmentOption | undefined => {
     const hostTensors = boundaryTensors(graph, segment).outputs.flatMap((tensor) => (onHost?.has(tensor) === true ? [tensor - 1] : []))
     const estimated = segment.prefetch === true && tileCount(segment.grid) > maxPrefetchTiles ? undefined : estimate(segment, onHost)
     return estimated && asOption(hostTensors.length === 0 ? segment : { ...segment, hostTensors }, estimated)

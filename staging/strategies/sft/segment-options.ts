@@ -4,7 +4,7 @@ import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
 import { endsOnHost } from '../../plans/host-tensors'
-import type { Option } from './grid-search'
+import type { SegmentOption } from './grid-search'
 import { candidateGrids } from '../grids'
 import type { LeastWeights } from './least-weights'
 import { type Boundaries, createOptionBytes } from './option-bytes'
@@ -14,7 +14,7 @@ import { createTiledOptions } from './tiled-options'
 /** No option of a kind does with less of either. */
 export interface LeastCost {
   readonly nanoseconds: number
-  /** What stays from forward until backward. */
+  /** Bytes that are kept from forward until backward. */
   readonly keptBytes: number
 }
 
@@ -28,7 +28,10 @@ export interface SegmentOptions {
    * No option that adds no more than `available` bytes takes less; no tile is looked at for that.
    */
   readonly leastNanoseconds: (available: number) => number
-  /** Of those that are kept, and of those that are computed again, in tiles or not. */
+  /**
+   * The least costs of segments that are kept, and of those that are computed again, in tiles or
+   * not.
+   */
   readonly leastCosts: () => readonly LeastCost[]
   /** What any option adds at least to what is resident, and what it keeps. */
   readonly leastAddedBytes: number
@@ -44,7 +47,7 @@ export interface SegmentOptions {
    * that is kept, that is computed again whole, and in tiles, those only where they may take no
    * more than `tiledNanoseconds`. Where the model asks for tiles, they alone.
    */
-  readonly within: (available: number, tiledNanoseconds: number) => readonly Option[]
+  readonly within: (available: number, tiledNanoseconds: number) => readonly SegmentOption[]
 }
 
 /**
@@ -53,7 +56,7 @@ export interface SegmentOptions {
  */
 const aboutShare = 0.94
 
-const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
+const fastestFirst = (options: readonly (() => SegmentOption | undefined)[]): readonly (() => SegmentOption)[] =>
   options
     .flatMap((option) => option() ?? [])
     .sort((a, b) => a.nanoseconds() - b.nanoseconds())
@@ -90,13 +93,12 @@ export const createSegmentOptions = (
     /** Whether what passes in bands takes less time beside computing. */
     const beside = inRows && overlapsCopies(device)
     const readsImage = span.from === 0 && graph.source.kind === 'image'
-    // On the host's processors loading beside computing gains next to nothing, and tiles that are
-    // loaded in turn are not computed where they are of one colour.
-    const inTurn = readsImage && graph.objective.kind === 'evaluate' && !overlapsCopies(device)
+    // Where copies do not overlap, and in an evaluation, loading beside computing gains next to
+    // nothing, and tiles that are loaded in turn are not computed where they are of one colour.
+    const loadsAhead = readsImage && overlapsCopies(device) && graph.objective.kind !== 'evaluate'
     /** Of tiles. */
-    const loadings: readonly Pick<Segment, 'prefetch'>[] =
-      readsImage && !inTurn ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
-    const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
+    const loadings: readonly Pick<Segment, 'prefetch'>[] = loadsAhead ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
+    const inVariants = (grid: Grid, recompute: boolean): readonly (() => SegmentOption | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
           lazy(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
@@ -136,18 +138,18 @@ export const createSegmentOptions = (
     const inTiles = createTiledOptions({
       ...{ span, variants, reordering, loadings, inRows, beside, least, optionOf },
       grids: lazy(() => candidateGrids(graph, span, inRows)),
-      wholeNanoseconds: (variant) => coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
+      wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
     const mayFitWhole = (variant: number, available: number): boolean =>
       wanted !== undefined || inRows || least()[variant]!.whole <= available
     /** The place of the first that fits, -1 where none does. */
-    const firstWithin = (options: readonly (() => Option | undefined)[], available: number): number => {
+    const firstWithin = (options: readonly (() => SegmentOption | undefined)[], available: number): number => {
       for (let place = 0; place < options.length; place++)
         if (mayFitWhole(place, available) && (options[place]!()?.addedBytes() ?? Infinity) <= available) return place
       return -1
     }
     /** Of the whole alone where bands may pass beside it. */
-    const nanosecondsOf = (option: Option | undefined): number =>
+    const nanosecondsOf = (option: SegmentOption | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     const minNanoseconds = lazy(() => Math.min(...[kept, again].map(([fastest]) => nanosecondsOf(fastest?.()))))
     return {
@@ -171,7 +173,8 @@ export const createSegmentOptions = (
       leastKeptWithin: (available) => {
         if (endBytes > available) return undefined
         const mayTile = wanted === undefined && least().some(({ tiled }) => tiled <= available)
-        const fits = (option: Option | undefined): option is Option => option !== undefined && option.addedBytes() <= available
+        const fits = (option: SegmentOption | undefined): option is SegmentOption =>
+          option !== undefined && option.addedBytes() <= available
         // Those that keep least come first, and of those the ones that add least.
         const found = [() => (mayTile ? inTiles.finest() : undefined), again.at(-1), kept.at(-1)].find((option) => fits(option?.()))?.()
         return found?.keptBytes()
@@ -179,7 +182,7 @@ export const createSegmentOptions = (
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
         const [keptWhole, fitting] = [firstWithin(kept, available), firstWithin(coarsest, available)]
-        const options: Option[] = []
+        const options: SegmentOption[] = []
         if (keptWhole !== -1) options.push(kept[keptWhole]!()!)
         if (wanted !== undefined) return options
         if (fitting !== -1 && coarsest !== kept) options.push(coarsest[fitting]!()!)

@@ -2,10 +2,10 @@ import type { Grid, Span } from '../../graph/span'
 import { lazy, memoizeByNumber } from '../../memoize'
 import type { Segment } from '../../plans/plan'
 import type { Variant } from '../strategy'
-import { type Option, coarsestFitting, fastestPrefetching, firstFitting } from './grid-search'
+import { type SegmentOption, coarsestFitting, fastestPrefetching, firstFitting } from './grid-search'
 import type { LeastWeights } from './least-weights'
 
-/** What decides how a segment may run in tiles. */
+/** The facts that decide how a segment may run in tiles. */
 export interface TiledSegment {
   readonly span: Span
   readonly grids: () => readonly Grid[]
@@ -20,9 +20,9 @@ export interface TiledSegment {
   readonly beside: boolean
   /** By variant: what it adds at least. */
   readonly least: () => readonly Pick<LeastWeights, 'tiled' | 'shared'>[]
-  /** Nanoseconds of a variant, below which no tiles of it are. */
+  /** Nanoseconds of a variant without tiles and bands, below which no tiles of it are. */
   readonly wholeNanoseconds: (variant: number) => number
-  readonly optionOf: (segment: Segment) => Option | undefined
+  readonly optionOf: (segment: Segment) => SegmentOption | undefined
 }
 
 interface TiledOptions {
@@ -30,9 +30,9 @@ interface TiledOptions {
    * The fastest in tiles of the variants before `end` that adds no more than `available` bytes and
    * takes no more than `slowest` nanoseconds; all leave the same in memory.
    */
-  readonly fastest: (end: number, available: number, slowest: number) => Option | undefined
-  /** Of the finest grid that can be, with the fewest bytes for weights. */
-  readonly finest: () => Option | undefined
+  readonly fastest: (end: number, available: number, slowest: number) => SegmentOption | undefined
+  /** The option of the finest grid that can be, with the fewest bytes for weights. */
+  readonly finest: () => SegmentOption | undefined
 }
 
 type Decided = Pick<Segment, 'reorder' | 'prefetch'>
@@ -42,8 +42,8 @@ type Decided = Pick<Segment, 'reorder' | 'prefetch'>
  */
 export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
   const { span, grids, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
-  const gridOptions = new Map<string, (index: number) => Option | undefined>()
-  const gridOptionOf = (variant: number, decided: Decided): ((index: number) => Option | undefined) => {
+  const gridOptions = new Map<string, (index: number) => SegmentOption | undefined>()
+  const gridOptionOf = (variant: number, decided: Decided): ((index: number) => SegmentOption | undefined) => {
     const key = `${variant},${decided.reorder},${decided.prefetch}`
     const gridOption =
       gridOptions.get(key) ??
@@ -51,10 +51,10 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
     gridOptions.set(key, gridOption)
     return gridOption
   }
-  const fastestOf = (variant: number, decided: Decided, available: number, slowest: number): Option | undefined => {
+  const fastestOf = (variant: number, decided: Decided, available: number, slowest: number): SegmentOption | undefined => {
     if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
     const nanoseconds = wholeNanoseconds(variant)
-    if (!inRows && nanoseconds > slowest) return undefined
+    if (nanoseconds > slowest) return undefined
     const gridOption = gridOptionOf(variant, decided)
     if (!inRows) return firstFitting(grids().length, gridOption, available, nanoseconds, slowest)
     const found =
@@ -63,8 +63,8 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
         : coarsestFitting(grids().length, gridOption, available)
     return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
   }
-  const fastest = (end: number, available: number, slowest: number): Option | undefined => {
-    let best: Option | undefined
+  const fastest = (end: number, available: number, slowest: number): SegmentOption | undefined => {
+    let best: SegmentOption | undefined
     for (let variant = 0; variant < end; variant++)
       for (const decided of reordering.flatMap((reorder) => loadings.map((loading) => ({ reorder, ...loading })))) {
         const option = fastestOf(variant, decided, available, best?.nanoseconds() ?? slowest)
@@ -72,8 +72,8 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
       }
     return best
   }
-  const finest = lazy((): Option | undefined => {
-    const at = (index: number): Option | undefined =>
+  const finest = lazy((): SegmentOption | undefined => {
+    const at = (index: number): SegmentOption | undefined =>
       optionOf({ ...span, grid: grids()[index]!, recompute: true, reorder: reordering.at(-1)!, ...variants.at(-1)! })
     let [low, high] = [0, grids().length]
     while (low < high) {

@@ -1,9 +1,9 @@
 import type { lossKernels } from '../../kernels/families/loss'
 import type { KernelOf } from '../../kernels/kernels'
-import { contiguous, tile, strided, doubleBytes, type ByteRegion, type TileFields, type RegionRows } from './region'
+import { contiguous, tile, strided, float64Bytes, type ByteRegion, type TileFields, type RegionRows } from './region'
 
 const labelBytes = 4
-const lossBytes = 2 * doubleBytes
+const lossBytes = 2 * float64Bytes
 
 /** The classes of a tile's pixels, of so many bytes each, in a plane of the full extents. */
 const classesOf = (
@@ -22,18 +22,18 @@ const pixelLoss = (k: TileFields & Record<'fullHeight' | 'fullWidth', number>, e
   source: tile(k, e),
   labels: classesOf(k, labelBytes),
   classWeights: contiguous(k.channels * p),
-  normaliser: contiguous(doubleBytes)
+  normaliser: contiguous(float64Bytes)
 })
 
 const valueLoss = (k: Omit<KernelOf<'valueLossForward'>, 'kind'>, e: number, p: number) => ({
   source: tile(k, e),
   target: strided(k, p),
   rowWeights: contiguous(k.batch * p),
-  normaliser: contiguous(doubleBytes)
+  normaliser: contiguous(float64Bytes)
 })
 
 /** Returns the sums of each channel of each image. */
-const overlapSums = (images: number, channels: number): ByteRegion => contiguous(images * channels * 3 * doubleBytes)
+const overlapSums = (images: number, channels: number): ByteRegion => contiguous(images * channels * 3 * float64Bytes)
 
 /** What operands of the kernels of staging/kernels/families/loss.ts touch. */
 export const lossRegions: RegionRows<keyof typeof lossKernels> = {

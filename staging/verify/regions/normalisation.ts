@@ -1,11 +1,11 @@
 import type { normalisationKernels } from '../../kernels/families/normalisation'
-import { contiguous, tile, doubleBytes, type ByteRegion, type TileFields, type RegionRows } from './region'
+import { contiguous, tile, float64Bytes, type ByteRegion, type TileFields, type RegionRows } from './region'
 
 type Normalised = TileFields & Record<'groups' | 'perImage', number>
 /** A row of statistics is of an image by itself or of all. */
 const images = ({ batch, perImage }: Normalised): number => (perImage === 1 ? batch : 1)
-const moments = (rows: number): ByteRegion => contiguous(rows * 3 * doubleBytes)
-const gradientSums = (images: number, channels: number): ByteRegion => contiguous(images * channels * 2 * doubleBytes)
+const moments = (rows: number): ByteRegion => contiguous(rows * 3 * float64Bytes)
+const gradientSums = (images: number, channels: number): ByteRegion => contiguous(images * channels * 2 * float64Bytes)
 const normalisation = (k: Normalised, e: number, p: number) => ({
   source: tile(k, e),
   moments: moments(images(k) * k.groups),
@@ -17,7 +17,7 @@ const normalisation = (k: Normalised, e: number, p: number) => ({
 export const normalisationRegions: RegionRows<keyof typeof normalisationKernels> = {
   momentsForward: (k, e) => ({ source: tile(k, e), moments: moments(images(k) * k.groups) }),
   mergeMoments: ({ rows, parts }) => ({ source: moments(rows * parts), moments: moments(rows) }),
-  addSums: ({ count, parts }) => ({ source: contiguous(count * parts * doubleBytes), sums: contiguous(count * doubleBytes) }),
+  addSums: ({ count, parts }) => ({ source: contiguous(count * parts * float64Bytes), sums: contiguous(count * float64Bytes) }),
   momentsOfRunning: ({ channels }, _, p) => ({
     mean: contiguous(channels * p),
     variance: contiguous(channels * p),

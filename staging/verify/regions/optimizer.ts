@@ -1,5 +1,5 @@
 import type { optimizerKernels } from '../../kernels/families/optimizer'
-import { contiguous, doubleBytes, type RegionRows } from './region'
+import { contiguous, float64Bytes, type RegionRows } from './region'
 
 /** What operands of the kernels of staging/kernels/families/optimizer.ts touch. */
 export const optimizerRegions: RegionRows<keyof typeof optimizerKernels> = {
@@ -11,7 +11,7 @@ export const optimizerRegions: RegionRows<keyof typeof optimizerKernels> = {
     const all = contiguous(count * p)
     return { weights: all, gradient: all, firstMoment: all, secondMoment: all }
   },
-  sumSquares: ({ count }, _, p) => ({ source: contiguous(count * p), sum: contiguous(doubleBytes) }),
-  clipGradient: ({ count }, _, p) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * p) }),
-  squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) })
+  sumSquares: ({ count }, _, p) => ({ source: contiguous(count * p), sum: contiguous(float64Bytes) }),
+  clipGradient: ({ count }, _, p) => ({ sumSquares: contiguous(float64Bytes), gradient: contiguous(count * p) }),
+  squareRoot: ({ count }) => ({ source: contiguous(count * float64Bytes), destination: contiguous(count * float64Bytes) })
 }

@@ -6,7 +6,7 @@ import {
   windowSource,
   windowDestination,
   origin,
-  doubleBytes,
+  float64Bytes,
   type TileFields,
   type WindowFields,
   type RegionRows
@@ -18,7 +18,7 @@ const pool = (k: WindowFields & { readonly layout: number }, elementBytes: numbe
 })
 
 /** A value and its place, in double. */
-const maximumBytes = 2 * doubleBytes
+const maximumBytes = 2 * float64Bytes
 
 /** Returns the maxima that a global max pool accumulates, and where its tile begins. */
 const maxima = (k: TileFields & Record<'fullHeight' | 'fullWidth', number>) => {

@@ -2,7 +2,7 @@ import type { KernelKind, KernelOf, OperandsOf } from '../../kernels/kernels'
 import { activationElements, layouts } from '../../kernels/layout'
 
 /** `count` times, `stride` bytes apart. */
-export interface Repeat {
+export interface StridedRepeat {
   readonly count: number
   readonly stride: number
 }
@@ -13,7 +13,7 @@ export type ByteRegion =
    * Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins
    * `start` bytes (else 0) after the address.
    */
-  | { readonly kind: 'bytes'; readonly start?: number; readonly repeats: readonly Repeat[]; readonly run: number }
+  | { readonly kind: 'bytes'; readonly start?: number; readonly repeats: readonly StridedRepeat[]; readonly run: number }
   /** All of the buffer from here on, as much as the device wants (scratch, indices). */
   | { readonly kind: 'rest' }
   /** A coordinate of 0 .. limit. */
@@ -33,7 +33,7 @@ export type RegionRows<Kinds extends KernelKind> = {
 }
 
 /** Bytes of one float64. */
-export const doubleBytes = 8
+export const float64Bytes = 8
 
 /** Returns `run` bytes from the address on. */
 export const contiguous = (run: number): ByteRegion => ({ kind: 'bytes', repeats: [], run })

@@ -1,0 +1,102 @@
+/** Weights say what their classes are called, and so what a prediction calls them. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, model, relu, type Model } from '../../dsl'
+import { type PredictOptions, predict, train } from '../../src'
+import { tilefold } from './command-line'
+import { noise, writeColours } from './example-images'
+import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+const side = 16
+const common = { device: 'reference', precision: 'float64', threads: 1 } as const
+
+const modelOf = (outputs: number): Model =>
+  model({ name: 'net', input: [1, 3, side, side], layers: [conv2d({ out: 4, k: 3 }), relu, globalAvgPool, linear({ out: outputs })] })
+const segmenting = model({ name: 'seg', input: [1, 3, side, side], layers: [conv2d({ out: 2, k: 3, p: 1 })] })
+
+test.before(async () => {
+  for (const [image, label] of ['normal', 'tumour'].entries()) {
+    mkdirSync(at(`classes/${label}`), { recursive: true })
+    await writeColours(at(`classes/${label}/${image}.png`), noise(3 * side * side, image), { height: side, width: side })
+  }
+  const ring = [0, 1, 2, 3, 0].map(
+    (corner) =>
+      [
+        [0, 0],
+        [8, 0],
+        [8, 8],
+        [0, 8]
+      ][corner % 4]
+  )
+  const feature = {
+    type: 'Feature',
+    geometry: { type: 'Polygon', coordinates: [ring] },
+    properties: { classification: { name: 'tumour' } }
+  }
+  writeFileSync(at('drawn.geojson'), JSON.stringify({ type: 'FeatureCollection', features: [feature] }))
+  writeFileSync(at('drawn.csv'), 'path,mask\nclasses/normal/0.png,drawn.geojson\n')
+})
+
+const trained = (net: Model, data: string, more: { readonly unannotated?: string } = {}): Promise<string> => {
+  const save = at(`${net.name}.safetensors`)
+  return valueOf(train({ ...common, ...more, model: net, data, seed: 3, steps: 1, lr: 0.01, save })).then(() => save)
+}
+const run = (net: Model, weights: string, more: Partial<PredictOptions>) =>
+  predict({ ...common, model: net, weights, ...more } as PredictOptions)
+const headerOf = (path: string): readonly string[] => (parse(readFileSync(path, 'utf8')) as string[][])[0]!
+
+test('a table of scores has the names of the folders that were trained on, and --class-names others', async () => {
+  const weights = await trained(modelOf(2), at('classes'))
+  const { names } = await valueOf(run(modelOf(2), weights, { data: at('classes'), out: at('scores.csv') }))
+  assert.equal(names, ['normal', 'tumour'])
+  assert.equal(headerOf(at('scores.csv')), ['path', 'class', 'probability of normal', 'probability of tumour'])
+  await valueOf(run(modelOf(2), weights, { data: at('classes'), out: at('others.csv'), classNames: 'x,y' }))
+  assert.equal(headerOf(at('others.csv')), ['path', 'class', 'probability of x', 'probability of y'])
+})
+
+test('polygons have the names that were drawn', async () => {
+  const weights = await trained(segmenting, at('drawn.csv'), { unannotated: 'stroma' })
+  await valueOf(run(segmenting, weights, { image: at('classes/normal/0.png'), out: at('out.geojson') }))
+  const { features } = JSON.parse(readFileSync(at('out.geojson'), 'utf8'))
+  assert.ok(features.length > 0)
+  for (const { properties } of features) assert.ok(['stroma', 'tumour'].includes(properties.classification.name))
+})
+
+test('a network with more classes than the data keeps numbers', async () => {
+  const weights = await trained(modelOf(3), at('classes'))
+  assert.is((await valueOf(run(modelOf(3), weights, { image: at('classes/normal/0.png') }))).names, undefined)
+})
+
+test('names that would move the cursor of a terminal are refused', async () => {
+  const weights = await trained(modelOf(2), at('classes'))
+  const bytes = readFileSync(weights)
+  const end = 8 + Number(bytes.readBigUInt64LE())
+  const header = JSON.parse(bytes.toString('utf8', 8, end))
+  header.__metadata__['tilefold.classes'] = '["\\u001b[2J","b"]'
+  const [length, text] = [Buffer.alloc(8), Buffer.from(JSON.stringify(header))]
+  length.writeBigUInt64LE(BigInt(text.length))
+  writeFileSync(at('hostile.safetensors'), Buffer.concat([length, text, bytes.subarray(end)]))
+  assert.match(
+    (await failureOf(run(modelOf(2), at('hostile.safetensors'), { image: at('classes/normal/0.png') }))).message,
+    /hostile\.safetensors: what it says of its classes \(tilefold\.classes\) cannot be read: give --class-names$/
+  )
+})
+
+test('the command line names them', async () => {
+  const weights = await trained(modelOf(2), at('classes'))
+  writeFileSync(
+    at('net.js'),
+    `const { conv2d, globalAvgPool, linear, model, relu } = require('${join(__dirname, '..', '..', 'dsl')}')
+    exports.default = model({ name: 'net', input: [1, 3, ${side}, ${side}], layers: [conv2d({ out: 4, k: 3 }), relu, globalAvgPool, linear({ out: 2 })] })`
+  )
+  const { stdout, stderr } = await tilefold(['predict', at('net.js'), '--weights', weights, '--image', at('classes/normal/0.png')])
+  assert.match(stdout, /│ (normal|tumour) +│/, stderr)
+})
+
+test.run()
