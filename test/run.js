@@ -124,12 +124,12 @@ let seenCpuSeconds = 0
 /**
  * Runs a command, and answers with its status, what it printed and the CPU seconds that it took.
  */
-const run = (command, args) =>
+const run = (command, args, more = {}) =>
   new Promise((resolve) => {
     let cpuSeconds
     const child = spawn(command, args, {
       cwd: root,
-      env: { ...process.env, ...environment, XDG_CACHE_HOME: mkdtempSync(join(cache, 'measured-')) },
+      env: { ...process.env, ...environment, ...more, XDG_CACHE_HOME: mkdtempSync(join(cache, 'measured-')) },
       stdio: ['ignore', 'pipe', 'pipe']
     })
     let output = ''
@@ -155,11 +155,15 @@ const check = (name, command, args) => ({
   }
 })
 
+/** Ranks of one process wait for each other in libuv's threads, of which there are four unless told. */
+const threadsOf = (file) =>
+  /\b(localNetworks|rank-trainings|run-ranks|run-shards)\b/.test(readFileSync(join(root, file), 'utf8')) ? { UV_THREADPOOL_SIZE: '32' } : {}
+
 /** A uvu file in a process of its own, so that a crash in native code is one failure. */
 const suite = (file) => ({
   name: file,
   run: async () => {
-    const { status, output, cpuSeconds } = await run(process.execPath, ['-r', './test/transpile.js', file])
+    const { status, output, cpuSeconds } = await run(process.execPath, ['-r', './test/transpile.js', file], threadsOf(file))
     const count = (label) => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(output)?.[1] ?? 0)
     const [total, passed, skipped] = [count('Total'), count('Passed'), count('Skipped')]
     const nothingRan = total + skipped === 0 && options.name === ''

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
-import { localNetworks } from '../local-networks'
+import { localNetworks } from '../../native'
 import type { TrainReport } from '../../src'
 import { trainOn } from '../../src/commands/train'
 import type { Failure } from '../../src/failure'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { localNetworks } from '../local-networks'
+import { localNetworks } from '../../native'
 
 import { trainOn } from '../../src/commands/train'
 import type { TrainReport } from '../../src'

@@ -1,5 +1,4 @@
-import { type Network, openSession, type SectionName } from '../../native'
-import { localNetworks } from '../local-networks'
+import { localNetworks, type Network, openSession, type SectionName } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
 import { createStepIo, type StepIo } from '../../src/running/step-io'
 import type { Staged, Training } from '../../staging'
