@@ -42,7 +42,7 @@ export interface ValidationRun {
 }
 
 /** The failure of masks that are ignored all over the middles of their images. */
-export const nothingCounts = (crop: Extent2): Failure =>
+export const allIgnoredFailure = (crop: Extent2): Failure =>
   inputFailure(
     `in the crop of ${extentText(crop)} in the middle of each validation image no pixel counts: give a larger --crop, or --validate-on image`
   )
@@ -103,6 +103,6 @@ export const validate = ({
     }
     onCrops?.(seen)
     const quality = tally.quality()
-    return quality === undefined ? failOnAllRanks(ranks, nothingCounts(crop))() : E.right(quality)
+    return quality === undefined ? failOnAllRanks(ranks, allIgnoredFailure(crop))() : E.right(quality)
   }
 }
