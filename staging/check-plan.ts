@@ -60,7 +60,7 @@ const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => 
 }
 
 /**
- * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before
+ * Decisions that a person wrote: an order that commutes at most a max pool with the rectifier before
  * it, and segments that follow each other from the first op to the last and are tiled only where
  * that is exact. The sentences are those of the plan's types.
  */
