@@ -48,10 +48,10 @@ export const planWindow = ({ planAt }: Pick<WindowedNetwork, 'planAt'>, window: 
   pipe(
     planAt(window),
     TE.filterOrElse(
-      ({ staged }) => staged.program.step.exchangeBytes <= partBytes,
+      ({ staged }) => staged.program.step.stepIoBytes <= partBytes,
       ({ staged }): Failure => ({
         code: 'budget',
-        message: `the scores of ${extentText(window)} pixels are ${staged.program.step.exchangeBytes} bytes, more than ${partBytes} at once`
+        message: `the scores of ${extentText(window)} pixels are ${staged.program.step.stepIoBytes} bytes, more than ${partBytes} at once`
       })
     )
   )

@@ -113,7 +113,7 @@ export interface NetworkOptions {
 /** Room on the host for all weights, before they are copied into the arena. */
 const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, MemoryStepIo> => {
   const { graph, program } = staged
-  const bytes = program.restore.exchangeBytes
+  const bytes = program.restore.stepIoBytes
   const weights = `the weights of ${graph.model} take ${bytes} bytes`
   const beside = program.hostBytes + (device === 'cuda' ? 0 : arenaBytes)
   return pipe(
