@@ -29,6 +29,7 @@ export {
   type StepParameters,
   type ImageWindow
 } from './session/session'
+export { copyTensors, createStepIo, partBytes, type MemoryStepIo, type Numbers, type StepIo } from './session/step-io'
 
 /** Returns the model of a device for staging; only the reference device does without the addon. */
 export const deviceModel = (device: DeviceName, precision: DevicePrecision, threads: number): E.Either<DeviceError, DeviceModel> => {

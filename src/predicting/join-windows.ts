@@ -5,7 +5,7 @@ import { stepIoElementBytes, type StepIoEntry } from '../../staging/program/prog
 import type { Outcome } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { outputBuffer } from '../running/run-in-turn'
-import { type StepIo, createStepIo, partBytes } from '../running/step-io'
+import { type StepIo, createStepIo, partBytes } from '../../native'
 import type { WindowSpan } from '../running/window-spans'
 import type { Outputs } from './outputs'
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { type Failure } from '../failure'
 import type { Extent2 } from '../images/resolution'
-import { partBytes } from '../running/step-io'
+import { partBytes } from '../../native'
 import type { Outputs } from './outputs'
 import { type PredictionResult, failNotFinite } from './prediction'
 

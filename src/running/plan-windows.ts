@@ -5,7 +5,7 @@ import { type Graph, receptiveField } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import type { Planned } from '../plans/plan-network'
-import { partBytes } from './step-io'
+import { partBytes } from '../../native'
 import { type ReceptiveFields, chooseWindowExtent } from './window-spans'
 
 /** Windows of one extent, by which a network runs over images. */

@@ -10,12 +10,15 @@ import {
   type Session,
   type StepParameters,
   availableMemory,
-  openSession
+  openSession,
+  type MemoryStepIo,
+  type StepIo,
+  copyTensors,
+  createStepIo
 } from '../../native'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { withReadAhead } from './read-ahead'
-import { type MemoryStepIo, type StepIo, copyTensors, createStepIo } from './step-io'
 import { noUpdate } from './step-parameters'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { drawParameters } from '../weights/initialise'

@@ -1,7 +1,7 @@
 import type { Model } from '../../dsl'
 import { deviceModel, openSession, type DeviceName } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
-import { createStepIo, type StepIo, type Numbers } from '../../src/running/step-io'
+import { createStepIo, type StepIo, type Numbers } from '../../native/session/step-io'
 import {
   stage,
   type Plan,

@@ -1,7 +1,7 @@
 import { openSync, readSync, writeSync } from 'node:fs'
 import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
-import { createStepIo } from '../../src/running/step-io'
+import { createStepIo } from '../../native/session/step-io'
 import { asWritten } from '../golden/execute'
 import { must } from '../must'
 import { narrow } from '../properties/narrow'

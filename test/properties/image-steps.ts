@@ -1,5 +1,5 @@
 import { openSession, type DeviceName, type Image } from '../../native'
-import { type MemoryStepIo, createStepIo } from '../../src/running/step-io'
+import { type MemoryStepIo, createStepIo } from '../../native/session/step-io'
 import type { Objective, Program, SectionName } from '../../staging'
 import { testsDevice } from '../devices'
 import { must } from '../must'

@@ -1,6 +1,6 @@
 import { localNetworks, type Network, openSession, type SectionName } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
-import { createStepIo, type StepIo } from '../../src/running/step-io'
+import { createStepIo, type StepIo } from '../../native/session/step-io'
 import type { Staged, Training } from '../../staging'
 import { stageFor, type Execution, type Tensors } from '../golden/execute'
 import { must } from '../must'

@@ -1,4 +1,4 @@
-import type { DiskBuffer, MappedStepIo } from '../../native'
+import type { DiskBuffer, MappedStepIo } from '../system/disk-buffer'
 import { stepIoElementBytes, type StepIoEntry, type Section } from '../../staging/program/program'
 
 /** A view of a value in an I/O buffer. */
