@@ -14,8 +14,8 @@ import { type BenchOptions, benchOptions } from '../option-tables/command-option
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { measureFirst } from '../plans/measure-first'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { prepareGraph } from '../plans/prepare-graph'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
@@ -147,8 +147,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
-    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
