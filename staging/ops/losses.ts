@@ -29,8 +29,8 @@ const makeRowFields = (scope: TileScope, { source, node, sourceRegion }: OpStep<
 }
 
 /**
- * Mean over the rows of all micro-batches of an update; the loss that is given out also counts the rows
- * whose largest logit is the label's.
+ * Mean over the rows of all micro-batches of an update; the loss that is given out also counts the
+ * rows whose largest logit is the label's.
  */
 export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   access: rowReductionAccess,
