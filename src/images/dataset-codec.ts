@@ -57,7 +57,7 @@ const fields = strictObject<Dataset>(
   'a dataset',
   'field',
   { examples: boundedList(exampleCodec, 1), classes: whole(1, maxClasses) },
-  { names: boundedList(text), source: path, leftOut: text, skippedMasks: boundedList(text) }
+  { names: boundedList(text), source: path, leftOut: text, skippedFiles: boundedList(text) }
 )
 
 /** A dataset that `readDataset` gave, or one that was made like it. */

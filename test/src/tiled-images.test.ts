@@ -318,9 +318,15 @@ test('a tile or strip that cannot be unpacked is no black one, in images and mas
   writeSpoilt('mask.tif', 1)
   const source = await valueOf(openImage(at('unpacked.tif')))
   await valueOf(source.read!({ top: 0, left: 0, height: 96, width: 100 }))
-  const { code, message } = await failureOf(source.read!({ top: 90, left: 90, height: 10, width: 10 }))
-  assert.is(code, 'input')
-  assert.match(message, /unpacked\.tif cannot be read at rows 90 to 99, columns 90 to 99: .*; it is cut or damaged there/)
+  for (const window of [
+    { top: 90, left: 90, height: 10, width: 10 },
+    { top: 97, left: 98, height: 1, width: 1 },
+    { top: 0, left: 0, height: 100, width: 100 }
+  ]) {
+    const { code, message } = await failureOf(source.read!(window))
+    assert.is(code, 'input')
+    assert.match(message, /unpacked\.tif cannot be read at rows 96 to 99, columns 96 to 99: .*; it is cut or damaged there/)
+  }
   assert.match(
     (await failureOf(decodeImage(at('strips.tif'), { height: 1, width: 1 }))).message,
     /strips\.tif cannot be read: .*; it is cut or damaged/
