@@ -77,7 +77,7 @@ export interface TrainReport {
   readonly skippedCropsOf?: readonly string[]
   /** With `skipBad`: images that could not be read and were left out of validations. */
   readonly skippedImages?: readonly string[]
-  /** With `skipBad`: images and masks that could not be read, whose rows were left out of the data. */
+  /** With `skipBad`: images and masks that could not be read, and whose rows were left out. */
   readonly skippedFiles?: readonly string[]
   /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]

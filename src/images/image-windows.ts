@@ -1,8 +1,8 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
-import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
-import type { ImageHeader } from './image-header'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type ImageHeader, fileReason, isGone, readFailure } from './image-header'
 import { namingTile, wholeTiles } from './bad-tile'
 import { levelOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
@@ -33,12 +33,12 @@ const spanText = (from: number, count: number): string => `${from} to ${from + c
 const windowFailure =
   (path: string, levels: ImageHeader['levels'], level: ImageHeader['levels'][number], window: ImageWindow) =>
   (thrown: unknown): Failure => {
+    if (isGone(thrown)) return readFailure(path)(thrown)
     const { top, left, height, width } = wholeTiles(window, level.tile!, level)
     const where = `rows ${spanText(top, height)}, columns ${spanText(left, width)}`
     const ofLevel = levels.length > 1 ? ` of level ${levels.indexOf(level)}` : ''
-    const [reason] = errorReason(thrown).split('\n')
     return inputFailure(
-      `the image ${path} cannot be read at ${where}${ofLevel}: ${reason}; it is cut or damaged there, so store it anew or leave it out`
+      `the image ${path} cannot be read at ${where}${ofLevel}: ${fileReason(path, thrown)}; it is cut or damaged there, so store it anew or leave it out`
     )
   }
 

@@ -1,4 +1,4 @@
-/** Rows whose image or mask cannot be opened: they end a training, or --skip-bad leaves them out. */
+/** Rows whose image or mask cannot be opened: they end a training, or are left out. */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
