@@ -43,7 +43,7 @@ export interface ImageHeader extends Extent2 {
   readonly ground?: GroundTransform
 }
 
-/** Why a file cannot be read, for a sentence that names it; libtiff tells places that it has not. */
+/** Why a file cannot be read, without its name; libtiff tells places that it has not. */
 export const fileReason = (path: string, thrown: unknown): string =>
   errorReason(thrown).replaceAll(`: ${path}`, '').replaceAll(path, 'the file').replace(' at row 4294967295, col 4294967295', '')
 
