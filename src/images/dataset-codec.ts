@@ -70,7 +70,7 @@ const fields = strictObject<Dataset>(
   'a dataset',
   'field',
   { examples: boundedListCodec(exampleCodec, 1), classes: wholeNumberCodec(1, maxClasses) },
-  { names: boundedListCodec(textCodec), source: pathCodec, leftOut: textCodec, skippedMasks: boundedListCodec(textCodec) }
+  { names: boundedListCodec(textCodec), source: pathCodec, leftOut: textCodec, skippedFiles: boundedListCodec(textCodec) }
 )
 
 /** A dataset that `readDataset` gave, or one that was made like it. */

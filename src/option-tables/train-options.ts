@@ -102,12 +102,13 @@ export const trainOptions = {
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /**
-   * Whether a crop that cannot be read is drawn anew somewhere else, an image that cannot be read
-   * left out of the validation, and one whose mask cannot be read of all; they are counted.
+   * Whether rows whose image or mask cannot be opened are left out of the data, a crop that cannot
+   * be read is drawn anew somewhere else, and its image left out of the validation; they are
+   * counted.
    */
   skipBad: withDefault(
     flag,
-    'draw a crop that cannot be read anew somewhere else, leave such images out of validation and such masks out of the data, and count them',
+    'leave out images and masks that cannot be opened, draw a crop that cannot be read anew somewhere else, and count them',
     false
   ),
   /**

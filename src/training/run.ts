@@ -87,7 +87,7 @@ interface Skipped {
   readonly onSkipped?: (failure: Failure, image: string) => void
   readonly onSkippedImage?: ((failure: Failure, image: string) => void) | undefined
   /** Crops that were drawn anew, and images that were left out of validations. */
-  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages' | 'skippedMasks'>
+  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages' | 'skippedFiles'>
 }
 
 /** Counts what is passed over, and tells of each file once. */
@@ -95,7 +95,7 @@ const countSkipped = ({ options: { skipBad }, notify, dataset, validation }: Tra
   if (!skipBad) return { counts: () => ({}) }
   const told = new Set<string>()
   const left = new Set<string>()
-  const masks = [dataset, validation].flatMap((data) => (typeof data === 'object' ? (data.skippedMasks ?? []) : []))
+  const files = [dataset, validation].flatMap((data) => (typeof data === 'object' ? (data.skippedFiles ?? []) : []))
   let skipped = 0
   return {
     onSkipped: ({ message }, image) => {
@@ -111,7 +111,7 @@ const countSkipped = ({ options: { skipBad }, notify, dataset, validation }: Tra
       skippedCrops: skipped,
       skippedCropsOf: [...told],
       skippedImages: [...left],
-      ...(masks.length > 0 && { skippedMasks: masks })
+      ...(files.length > 0 && { skippedFiles: [...new Set(files)] })
     })
   }
 }
