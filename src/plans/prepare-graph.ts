@@ -10,8 +10,8 @@ import { type Watching, pickWatching } from './watching'
 
 /**
  * The graph of a setup, ready to be planned: as one of `ranks` has it, where that is given, and
- * with those kernels measured for which the setup asks. Fails with code `input` for a model, a plan or
- * ranks that do not go together, and as measuring does.
+ * with those kernels measured for which the setup asks. Fails with code `input` for a model, a
+ * plan or ranks that do not go together, and as measuring does.
  */
 export const prepareGraph = (
   setup: Setup,
