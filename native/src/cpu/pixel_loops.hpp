@@ -37,7 +37,8 @@ struct PixelScores {
   const float* scores;
   std::int64_t count, blockStride, classes, block;
 };
-// Of each pixel the largest score, the first class that has it, and the sum of exp(score - largest).
+// Of each pixel the largest score, the first class that has it, and the sum of
+// exp(score - largest).
 struct PixelSoftmax {
   float largest[pixelRun];
   std::int32_t best[pixelRun];
@@ -45,7 +46,7 @@ struct PixelSoftmax {
 };
 // Leaves exp(score - largest), [classes][pixelRun], in `exponentials`.
 void softmaxOfPixels(const PixelScores& pixels, PixelSoftmax& softmax, float* exponentials);
-// Writes scales[x] * exponentials[k][x], and 0 to channels that are padding, where `pixels` has scores.
+// Writes scales[x] * exponentials[k][x], and 0 to channels that are padding.
 void writeScaled(const PixelScores& pixels, const float* exponentials, const float* scales, float* result);
 
 }  // namespace tilefold::cpu
