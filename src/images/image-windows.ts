@@ -1,19 +1,18 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
-import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
-import type { ImageHeader } from './image-header'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type ImageHeader, fileReason, isGone, readFailure } from './image-header'
+import { namingTile, wholeTiles } from './bad-tile'
 import { levelOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
+import type { ReadWindow } from './read-window'
 import { decoderPixels } from './raw-pixels'
 import { type ImageAxis, resampleWindow, storedSpan } from './resample'
 import { isStored } from './resolution'
 import { type Samples, asBytes, asElements, newElements, pixelBytes } from './samples'
 import { readBands } from './band-windows'
 import { windowBytes } from './tile-windows'
-
-/** Reads pixels [height, width, channels] of a window of an image; who asks frees them. */
-export type ReadWindow = (window: ImageWindow) => Outcome<Uint8Array>
 
 /** What of the image is decoded at a time, as it is read: single pixels where it is resampled. */
 export const decodedTile = ({ view }: ImageHeader): ReadPixels['tile'] =>
@@ -28,15 +27,16 @@ export const readPixels = (header: ImageHeader, readWindow: ReadWindow): ReadPix
 
 const spanText = (from: number, count: number): string => `${from} to ${from + count - 1}`
 
-/** Where in the file it is, so that it can be looked at or left out. */
+/** Where in the file its tiles are, so that they can be looked at or left out. */
 const windowFailure =
-  (path: string, levels: ImageHeader['levels'], level: ImageHeader['levels'][number], { top, left, height, width }: ImageWindow) =>
+  (path: string, levels: ImageHeader['levels'], level: ImageHeader['levels'][number], window: ImageWindow) =>
   (thrown: unknown): Failure => {
+    if (isGone(thrown)) return readFailure(path)(thrown)
+    const { top, left, height, width } = wholeTiles(window, level.tile!, level)
     const where = `rows ${spanText(top, height)}, columns ${spanText(left, width)}`
     const ofLevel = levels.length > 1 ? ` of level ${levels.indexOf(level)}` : ''
-    const [reason] = errorReason(thrown).split('\n')
     return inputFailure(
-      `the image ${path} cannot be read at ${where}${ofLevel}: ${reason}; it is cut or damaged there, so store it anew or leave it out`
+      `the image ${path} cannot be read at ${where}${ofLevel}: ${fileReason(path, thrown)}; it is cut or damaged there, so store it anew or leave it out`
     )
   }
 
@@ -97,7 +97,7 @@ export const windowReader = (path: string, { view, levels, samples, slide }: Ima
       TE.mapLeft(({ message }: { readonly message: string }) => windowFailure(path, levels, level, window)(new Error(message)))(
         slide.read(level.page, window)
       ))
-  const read = readSlide ?? (samples.bands === undefined ? readColours : readStored)
+  const read = namingTile(readSlide ?? (samples.bands === undefined ? readColours : readStored), level.tile)
   if (isStored(view)) return read
   const [rows, columns] = [
     { stored: level.height, read: view.height },
