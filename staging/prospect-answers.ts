@@ -111,7 +111,7 @@ export const prospectAnswers = (hostBudget: number, leastBytes: number, groups: 
   const isOnHost = ({ liveHostBytes, hostBytes }: Lowered): boolean => mayLieIn(hostBudget, liveHostBytes()) && hostBytes() <= hostBudget
   const isOnDevice = (budget: number, { refusedKernel, liveBytes, peakBytes }: Lowered): boolean =>
     refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
-  /** Budgets for which all was looked at and nothing was found, however much there is on the host. */
+  /** Budgets for which nothing was found, however much there is on the host. */
   const hopeless = new Set<number>()
   return {
     within: (budget, slowest = Infinity) => {

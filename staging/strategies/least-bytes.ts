@@ -34,7 +34,7 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
   Math.max(...heldBytes(createModelScope(graph, device, createPool())))
 
-/** Bytes of the gradient of the largest layer's parameters, or of its weights as backward reads them. */
+/** Bytes of the largest layer's gradient, or of its weights as backward reads them. */
 export const largestLayerBytes = (graph: StepGraph, device: DeviceModel): number => {
   const weightsOf = leastWeights(createModelScope(graph, device, createPool()))
   return graph.nodes.reduce((most, _, position) => Math.max(most, weightsOf({ from: position, to: position + 1 }, {}).whole), 0)

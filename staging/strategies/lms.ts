@@ -22,7 +22,7 @@ export interface LmsParameters {
   readonly swapinGroupby: number
 }
 
-/** A tensor as if one stage had used it last, and a later one of backward were the first to read it. */
+/** A tensor as if one stage had used it last, and one of backward were the first to read it. */
 const usedBetween = (tensor: SwappableTensor, forward: number, { stage, nanosecondsBefore }: Read): SwappableTensor => {
   const { name, identity, bytes, movedBytes, from, to, written, reads } = tensor
   return { name, identity, bytes, movedBytes, from, to, written, forward, backward: stage, nanosecondsBefore, reads }

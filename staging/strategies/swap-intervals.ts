@@ -28,7 +28,7 @@ export interface StageInterval {
 /** An interval of which it is not yet decided when the bytes are needed. */
 export type UnfreedInterval = Omit<StageInterval, 'freed'>
 
-/** What is spread comes last: V8 is far slower the other way round, and plans are chosen of a million. */
+/** What is spread comes last: V8 is far slower the other way round, and there are a million. */
 export const freedAt = (interval: UnfreedInterval, freed: number): StageInterval => ({ freed, ...interval })
 
 /** In the order in which tensors are made, which is that of swap-outs that start together. */
