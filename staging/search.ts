@@ -6,12 +6,12 @@ import { withoutRanks, type StepGraph } from './graph/step-graph'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import type { LeastPlan } from './budget-errors'
 import { reducingRanks, stepsOfUpdate } from './graph/objective'
-import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
+import { inOrder, hoistPoolAboveRelu, sourceOrder, type Order } from './graph/order'
 import { buildTimeline } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestLayerBytes, largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
-import { keptBytesEstimator } from './strategies/least-kept'
+import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
@@ -184,19 +184,34 @@ export interface PlanSearches {
 }
 
 /**
- * Those that tile and transfer come last, for they take longest, and those that tile after those
- * that transfer: what the others find spares them their search for what is slower.
+ * Those that tile and transfer come last, for they take longest: what the others find spares them
+ * their search for what is slower. Those that tile come before those that transfer, or after.
  */
-const searchRank = ({ kind, tiles }: Answers): number => (tiles ? 3 : kind === 'swapping' ? 0 : kind === 'targeted' ? 1 : 2)
+const searchRank = ({ kind, tiles }: Answers, tilesFirst: boolean): number => {
+  if (kind === 'swapping') return tiles ? 4 : tilesFirst ? 3 : 0
+  return kind === 'targeted' ? 1 : 2
+}
+
+/** How much longer than any plan takes swapping whole tensors may take to be likely a fast plan. */
+const likelySwapping = 1.2
 
 /** A strategy's answers, and whether it may tile what it swaps. */
 interface Answers extends PlanSearch, Pick<Strategy, 'kind'> {
   readonly tiles: boolean
 }
 
+/** Milliseconds that no plan of strategies undercuts. */
+interface LeastTimes {
+  readonly ofAny: () => number
+  /** Where whole tensors are swapped, with so many bytes on the device. */
+  readonly ofSwapping: (deviceBytes: number) => number
+}
+
 /** The fastest of several strategies' answers. */
-const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number): PlanSearch => {
-  const searchedFirst = [...all].sort((a, b) => searchRank(a) - searchRank(b))
+const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTimes): PlanSearch => {
+  const swaps = all.some(({ kind }) => kind === 'swapping')
+  const searched = (tilesFirst: boolean): readonly Answers[] =>
+    [...all].sort((a, b) => searchRank(a, tilesFirst) - searchRank(b, tilesFirst))
   return {
     within: (budget) => {
       const found = new Map<PlanSearch, Lowered | undefined>()
@@ -206,15 +221,15 @@ const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number
         found.set(answers, candidate)
         slowest = Math.min(slowest, candidate?.milliseconds() ?? Infinity)
       }
+      const tilesFirst = swaps && ofSwapping(budget) > likelySwapping * ofAny()
       // Where tiles alone are as fast as can be, which is soon known, nothing need be swapped.
-      if (all.some(({ kind }) => kind === 'swapping'))
-        for (const answers of all.filter(({ kind }) => kind === 'targeted')) ask(answers, leastMilliseconds())
-      for (const answers of searchedFirst)
-        if (found.get(answers) === undefined && (answers.kind !== 'swapping' || slowest > leastMilliseconds())) ask(answers, slowest)
+      if (swaps && !tilesFirst) for (const answers of all) if (answers.kind === 'targeted') ask(answers, ofAny())
+      for (const answers of searched(tilesFirst))
+        if (found.get(answers) === undefined && (answers.kind !== 'swapping' || slowest > ofAny())) ask(answers, slowest)
       return findFastest(all.flatMap((answers) => found.get(answers) ?? []))
     },
     least: (below) =>
-      searchedFirst.reduce<LeastPlan | undefined>((least, answers) => answers.least(least?.budget ?? below) ?? least, undefined),
+      searched(true).reduce<LeastPlan | undefined>((least, answers) => answers.least(least?.budget ?? below) ?? least, undefined),
     refusedKernel: () => all.map((answers) => answers.refusedKernel()).find((kernel) => kernel !== undefined),
     leastHost: (budget) =>
       all
@@ -253,6 +268,12 @@ export const createPlanSearches = (
   const leastMilliseconds = lazy(() =>
     graph.shard === undefined ? lowerBound(graph, device) : leastOfOneRank(graph, device) / reducingRanks(graph.objective)!
   )
-  const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), leastMilliseconds))
+  const swappingWhole = lazy(() => {
+    const search = searchIn(sourceOrder(graph))
+    const [fastest] = withVariants(search.variants, wholeGraph(search.graph))
+    return aboutNanoseconds(search, fastest!, new Set())
+  })
+  const ofSwapping = (deviceBytes: number): number => (stepsOfUpdate(graph.objective) * swappingWhole()(deviceBytes)) / 1e6
+  const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), { ofAny: leastMilliseconds, ofSwapping }))
   return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }
 }

@@ -1,4 +1,4 @@
-import { type Allocator, type Lifetime, type Placement, alignUp, makePlacement } from './placement'
+import { type Lifetime, type Placement, type PlacementOptions, alignUp, makePlacement } from './placement'
 
 /**
  * Offline placement around what has an offset: of the rest the largest first, each at the lowest
@@ -16,12 +16,26 @@ export const firstFitAround = (lifetimes: readonly Lifetime[], fixed: ReadonlyMa
   return makePlacement(lifetimes, offsets, alignment)
 }
 
+/** Which of two buffers is placed first: the one with more of this, a number for each. */
+type Preference = (one: Lifetime) => number
+
+const bySize: Preference = ({ bytes }) => bytes
+
 /**
- * Offline placement: largest first, each at the lowest offset where it overlaps no placed buffer in
- * time and space. Buffers that live throughout lie below all others, since they bound everything.
- * Deterministic: ties keep their order.
+ * Other orders, each of which needs less than the largest first for some lifetimes: by bytes times
+ * duration; by size to a factor of four, then by duration.
  */
-export const firstFit: Allocator = (lifetimes, { alignment }) => {
+export const otherPreferences: readonly Preference[] = [
+  ({ bytes, from, to }) => bytes * (to - from),
+  ({ bytes, from, to }) => Math.floor(Math.log2(Math.max(1, bytes)) / 2) * 2 ** 32 + to - from
+]
+
+/**
+ * Offline placement: by preference, the largest first by default, each at the lowest offset where
+ * it overlaps no placed buffer in time and space. Buffers that live throughout lie below all
+ * others, since they bound everything. Deterministic: ties keep their order.
+ */
+export const firstFit = (lifetimes: readonly Lifetime[], { alignment }: PlacementOptions, preference = bySize): Placement => {
   const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)
   const indices = lifetimes.map((_, index) => index)
   const throughout = (index: number): boolean => lifetimes[index]!.from === 0 && lifetimes[index]!.to === end
@@ -31,7 +45,8 @@ export const firstFit: Allocator = (lifetimes, { alignment }) => {
     offsets[index] = floor
     floor = alignUp(floor + lifetimes[index]!.bytes, alignment)
   }
-  const passing = indices.filter((index) => !throughout(index)).sort((a, b) => lifetimes[b]!.bytes - lifetimes[a]!.bytes || a - b)
+  const preferred = lifetimes.map(preference)
+  const passing = indices.filter((index) => !throughout(index)).sort((a, b) => preferred[b]! - preferred[a]! || a - b)
   const placed = placedBuffers(passing.length, alignment)
   for (const index of passing) {
     const wanted = lifetimes[index]!

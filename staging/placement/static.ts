@@ -1,6 +1,6 @@
 import { type SearchResult, branchAndBound } from './branch-and-bound'
-import { firstFit, firstFitAround } from './first-fit'
-import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, makePlacement } from './placement'
+import { firstFit, firstFitAround, otherPreferences } from './first-fit'
+import { type Allocator, type Lifetime, alignUp, maxLive, makePlacement } from './placement'
 import { searchWithRestarts, stepsOfSectionStep } from './restarts'
 import type { SectionedBuffers } from './section-load'
 
@@ -138,8 +138,8 @@ const placeLarge = (lifetimes: readonly Lifetime[], indices: readonly number[], 
 const tolerance = 0.001
 
 /**
- * Offline: size-descending first-fit; then, unless that needs no more than what is live at once,
- * searches: for the large buffers alone, with the small ones between them by first-fit; for all in
+ * Offline: first-fit, by size and by other preferences; then, unless that needs no more than what
+ * is live at once, searches: for the large buffers alone, with the small ones between them by first-fit; for all in
  * the most that is live at once, and in the capacity if that is more; then for heights halfway
  * between what is found and what is not. Each is a branch-and-bound first (Moffitt 2023); with
  * steps left, restarts follow. It ends within the capacity, at a height that is proved to be the
@@ -149,8 +149,13 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
   const bound = maxLive(lifetimes, alignment).bytes
   const enough = Math.max(bound, capacity)
-  const simple = firstFit(lifetimes, options)
-  if (simple.peakBytes <= enough) return simple
+  let best = firstFit(lifetimes, options)
+  for (const preference of otherPreferences) {
+    if (best.peakBytes <= enough) return best
+    const other = firstFit(lifetimes, options, preference)
+    if (other.peakBytes < best.peakBytes) best = other
+  }
+  if (best.peakBytes <= enough) return best
 
   // Buffers that live throughout can lie at the bottom of any placement.
   const start = lifetimes.reduce((earliest, { from }) => Math.min(earliest, from), Infinity)
@@ -167,7 +172,6 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
   const attempt = createAttempts(sought, sections)
 
-  let best: Placement = simple
   /** Nothing lower than `least` is possible; nothing as low as `missed` was found. */
   let [least, missed, steps] = [bound, bound - alignment, 0]
   const seek = (target: number, part: number): void => {
