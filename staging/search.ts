@@ -79,10 +79,23 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
 /** How much longer segments may seem to take by themselves than in a step, where loads wait. */
 const loadMargin = 1.02
 
+/** Bytes that no plan of a graph in an order does without, each found out when first asked for. */
+interface LeastBytes {
+  readonly tiled: () => number
+  /** Without tiles. */
+  readonly whole: () => number
+}
+
+const findLeastBytes = ({ graph, device, persistentBytes }: Search): LeastBytes => {
+  const tiled = lazy(() => persistentBytes + largestLayerBytes(graph, device))
+  return { tiled, whole: lazy(() => Math.max(tiled(), persistentBytes + largestTensorBytes(graph, device))) }
+}
+
 const createStrategySearch = (
   written: StepGraph,
   strategy: Strategy,
   searchIn: (order: Order) => Search,
+  leastBytesIn: (search: Search) => LeastBytes,
   plain: Lowered,
   hostBudget: number,
   placement: PlanPlacement | undefined,
@@ -98,8 +111,7 @@ const createStrategySearch = (
     }
   )
   const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
-  const tiledBytes = (): number => persistentBytes + largestLayerBytes(graph, device)
-  const wholeBytes = (): number => Math.max(tiledBytes(), persistentBytes + largestTensorBytes(graph, device))
+  const { tiled: tiledBytes, whole: wholeBytes } = leastBytesIn(search)
   const milliseconds = (nanoseconds: number): number => (stepsOfUpdate(graph.objective) * nanoseconds) / 1e6
   const inNanoseconds = (slowest: number): number => (1e6 * slowest) / stepsOfUpdate(graph.objective)
   switch (strategy.kind) {
@@ -253,12 +265,13 @@ export const createPlanSearches = (
 ): PlanSearches => {
   const looked = createLooked(onSearch)
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
+  const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
   const answersBy = memoize(
     (name: Planner) => name,
     (name) => ({
       kind: strategies[name].kind,
       tiles: 'tiles' in strategies[name],
-      ...createStrategySearch(graph, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement, looked)
+      ...createStrategySearch(graph, strategies[name], searchIn, leastBytesIn, plain, hostBudget ?? Infinity, placement, looked)
     })
   )
   const mayTake = (name: Planner): boolean =>

@@ -174,8 +174,9 @@ export const placeStatic: Allocator = (lifetimes, options) => {
 
   /** Nothing lower than `least` is possible; nothing as low as `missed` was found. */
   let [least, missed, steps] = [bound, bound - alignment, 0]
+  const stepsOf = (part: number): number => Math.min(Math.ceil(part * stepLimit), stepLimit - steps)
   const seek = (target: number, part: number): void => {
-    const { verdict, offsets, ...tried } = attempt(target - floor, Math.min(Math.ceil(part * stepLimit), stepLimit - steps))
+    const { verdict, offsets, ...tried } = attempt(target - floor, stepsOf(part))
     steps += tried.steps
     if (verdict === 'found') {
       const all = base.map((offset, index) => (offsets.has(index) ? floor + offsets.get(index)! : offset))
@@ -199,7 +200,9 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   }
   if (best.peakBytes > enough && capacity > bound) seek(bound, Math.min(share.other, stepsBeforeRestarts(sought.length) / stepLimit))
   if (best.peakBytes > enough) seek(enough, capacity > bound ? share.capacity : share.bound)
-  while (best.peakBytes > enough && steps < stepLimit && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
+  // In fewer steps than there are buffers nothing is found.
+  const mayFind = (): boolean => steps < stepLimit && stepsOf(share.other) >= sought.length
+  while (best.peakBytes > enough && mayFind() && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
     const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment
     seek(Math.max(middle, missed + alignment), share.other)
   }
