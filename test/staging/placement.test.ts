@@ -137,6 +137,19 @@ test('buffers that follow each other share their bytes', () => {
   assert.equal(firstFit(lifetimes, { alignment }), { offsets: [0, 0, 128], peakBytes: 178, optimal: true })
 })
 
+test('static takes the better of first-fits in several orders before it searches', () => {
+  const lifetimes = [
+    { bytes: 6, from: 4, to: 9 },
+    { bytes: 7, from: 1, to: 5 },
+    { bytes: 8, from: 0, to: 4 },
+    { bytes: 8, from: 2, to: 7 },
+    { bytes: 8, from: 5, to: 6 }
+  ]
+  assert.is(firstFit(lifetimes, { alignment: 1 }).peakBytes, 29)
+  const placed = allocators.static(lifetimes, { alignment: 1, stepLimit: 0 })
+  assert.equal([placed.peakBytes, findOverlap(lifetimes, placed)], [maxLive(lifetimes, 1).bytes, undefined])
+})
+
 test('best-fit takes the smallest hole that is large enough', () => {
   const lifetimes = [
     { bytes: 30, from: 0, to: 1 },
