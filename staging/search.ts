@@ -11,7 +11,7 @@ import { buildTimeline } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestLayerBytes, largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
-import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
+import { aboutNanoseconds, keptBytesEstimator, loadMargin } from './strategies/least-kept'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
@@ -75,9 +75,6 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
     return search
   }
 }
-
-/** How much longer segments may seem to take by themselves than in a step, where loads wait. */
-const loadMargin = 1.02
 
 /** Bytes that no plan of a graph in an order does without, each found out when first asked for. */
 interface LeastBytes {
@@ -161,7 +158,7 @@ const createStrategySearch = (
       const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
       const { mayFit, within } = strategy.within(search)
       return ladderAnswers(
-        { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin * inNanoseconds(slowest)) },
+        { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)) },
         onDevice,
         maxBytes,
         refusedKernel

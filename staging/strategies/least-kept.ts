@@ -1,4 +1,4 @@
-import type { DeviceModel } from '../devices/device-model'
+import { overlapsCopies, type DeviceModel } from '../devices/device-model'
 import { boundaryTensors } from '../graph/boundary-tensors'
 import { tileCount } from '../graph/span'
 import type { StepGraph } from '../graph/step-graph'
@@ -55,6 +55,12 @@ export const keptBytesEstimator = (
     return { bytes, tensors: tensors + kept.size }
   }
 }
+
+/**
+ * How much longer segments may seem to take by themselves than in a step: where loads pass beside
+ * computing they may wait for them; else all is exact but for rounding.
+ */
+export const loadMargin = (device: DeviceModel): number => (overlapsCopies(device) ? 1.02 : 1 + 1e-6)
 
 /** By how much less segments may wait for loads and bands in a step than by themselves. */
 export const waitMargin = 1.1

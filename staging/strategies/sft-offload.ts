@@ -7,7 +7,7 @@ import { alignUp } from '../placement/placement'
 import { memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
-import { waitMargin } from './least-kept'
+import { loadMargin, waitMargin } from './least-kept'
 import { noWait, peakOccupancy, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
 import { withRematerialization } from './rematerialize'
@@ -53,7 +53,7 @@ const scheduleCount = 12
  * where they pass beside computing, a step that is fast enough may have been thought to take.
  */
 const chooseMargin = (device: DeviceModel, onHost: ReadonlySet<number>): number =>
-  onHost.size === 0 || !overlapsCopies(device) ? 1.02 : waitMargin
+  onHost.size === 0 || !overlapsCopies(device) ? loadMargin(device) : waitMargin
 
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
