@@ -13,6 +13,7 @@ const tags = {
   rowsPerStrip: 278,
   xResolution: 282,
   resolutionUnit: 296,
+  predictor: 317,
   tileWidth: 322,
   tileHeight: 323,
   subDirectories: 330,
@@ -39,6 +40,9 @@ export interface TiffDirectory {
   readonly compression: number
   readonly photometric: number | undefined
   readonly channels: number
+  /** How values are stored as differences before they are compressed; 1 where they are not. */
+  readonly predictor: number
+  readonly isBigEndian: boolean
   /** Bits of each channel, and whether it is unsigned (1), signed (2) or floating-point (3). */
   readonly bits: readonly number[]
   readonly sampleFormats: readonly number[]
@@ -162,6 +166,8 @@ const makeDirectory = (
     compression: number(tags.compression) ?? 1,
     photometric: number(tags.photometric),
     channels,
+    predictor: number(tags.predictor) ?? 1,
+    isBigEndian: !numbers.isLittle,
     stripRows: number(tags.rowsPerStrip) ?? Infinity,
     bits: list(tags.bits) ?? [1],
     sampleFormats: list(tags.sampleFormat) ?? [1],
