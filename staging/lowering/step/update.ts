@@ -1,7 +1,7 @@
 import type { StepIoEntry } from '../../program/program'
 import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { arenaOperand, exchangeOperand, type Buffer, type Builder } from '../ir/builder'
+import { arenaOperand, stepIoOperand, type Buffer, type Builder } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'
 import { gatherGradient, type Reduction } from './reduce'
 
@@ -34,7 +34,7 @@ export const emitUpdate = (
       const { elements, gradient } = parameter
       builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: arenaOperand(gradient!), sum: sumSquares })
     }
-    builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchangeOperand(0) })
+    builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: stepIoOperand(0) })
   }
   for (const parameter of parameters) {
     const { elements, gradient } = parameter
