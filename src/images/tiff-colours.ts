@@ -18,9 +18,31 @@ export const findColourFault = ({ photometric, compression }: TiffDirectory): st
   return jpegs.includes(compression) ? undefined : 'has YCbCr colours that are not compressed as JPEG: store it as RGB'
 }
 
-/** Methods of compression of which bands are read: none, LZW, JPEG, deflate, PackBits, LERC, zstd. */
+/** None, LZW, JPEG, deflate, PackBits, LERC, zstd. */
 const bandMethods: readonly number[] = [1, 5, 7, 8, 32946, 32773, 34887, 50000]
-const methodNames: Readonly<Record<number, string>> = { 6: 'the JPEG of TIFF 6.0', 34925: 'LZMA', 50001: 'WebP', 50002: 'JPEG XL' }
+const methodNames: Readonly<Record<number, string>> = {
+  6: 'the JPEG of TIFF 6.0',
+  34887: 'LERC',
+  34925: 'LZMA',
+  50000: 'zstd',
+  50001: 'WebP',
+  50002: 'JPEG XL'
+}
+/** What sharp is built without. */
+const undecodedMethods: readonly number[] = [34887, 34925, 50000, 50002]
+
+/** Returns why sharp does not decode a TIFF of 8-bit samples; undefined where it does. */
+export const findDecoderFault = ({ compression, isPlanar, tile, channels }: TiffDirectory): string | undefined => {
+  if (undecodedMethods.includes(compression))
+    return `is compressed by ${methodNames[compression]}, of which 8-bit grey and colours are not read`
+  return isPlanar && tile !== undefined && channels > 1 ? 'has tiles of its own for each colour, which are not read as colours' : undefined
+}
+
+/** What to do about it: bands are read by another decoder. */
+export const decoderRemedy = ({ compression, channels }: TiffDirectory): string =>
+  bandMethods.includes(compression)
+    ? `give --bands ${channels === 1 ? '1,1,1' : '1,2,3'}, or store it with deflate, LZW or JPEG, colours together`
+    : 'store it with deflate, LZW or JPEG'
 
 /** Returns why the bands of a TIFF are not read as they are stored; undefined where they are. */
 export const findBandFault = (directory: TiffDirectory): string | undefined => {

@@ -12,6 +12,7 @@ const tags = {
   channels: 277,
   rowsPerStrip: 278,
   xResolution: 282,
+  planarConfiguration: 284,
   resolutionUnit: 296,
   predictor: 317,
   tileWidth: 322,
@@ -43,6 +44,8 @@ export interface TiffDirectory {
   /** How values are stored as differences before they are compressed; 1 where they are not. */
   readonly predictor: number
   readonly isBigEndian: boolean
+  /** Whether each channel has tiles or strips of its own. */
+  readonly isPlanar: boolean
   /** Bits of each channel, and whether it is unsigned (1), signed (2) or floating-point (3). */
   readonly bits: readonly number[]
   readonly sampleFormats: readonly number[]
@@ -168,6 +171,7 @@ const makeDirectory = (
     channels,
     predictor: number(tags.predictor) ?? 1,
     isBigEndian: !numbers.isLittle,
+    isPlanar: number(tags.planarConfiguration) === 2,
     stripRows: number(tags.rowsPerStrip) ?? Infinity,
     bits: list(tags.bits) ?? [1],
     sampleFormats: list(tags.sampleFormat) ?? [1],

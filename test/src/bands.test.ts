@@ -9,6 +9,7 @@ import type { PixelType } from '../../native'
 import { type TrainOptions, predict, train } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
 import { openImage } from '../../src/images/image-source'
+import { inspectMask } from '../../src/images/masks'
 import { asBytes, asElements, newElements } from '../../src/images/samples'
 import { writeColours } from './example-images'
 import { writePng } from './image-files'
@@ -327,6 +328,26 @@ test('values that would be read as other ones, or by no decoder, are refused by 
         new RegExp(`method\\.tif is compressed by ${method}, of which no bands are read: store it with deflate, LZW or zstd$`)
       )
   }
+  for (const [compression, remedy] of [
+    [50000, 'give --bands 1,2,3, or store it with deflate, LZW or JPEG, colours together'],
+    [34925, 'store it with deflate, LZW or JPEG']
+  ] as const) {
+    write('method.tif', 'uint8', 3, { compression })
+    assert.match(
+      (await failureOf(openImage(at('method.tif')))).message,
+      new RegExp(`method\\.tif is compressed by (zstd|LZMA), of which 8-bit grey and colours are not read: ${remedy}$`)
+    )
+  }
+  write('planar.tif', 'uint8', 3, { tags: [[284, 3, [2]]] })
+  assert.match(
+    (await failureOf(openImage(at('planar.tif')))).message,
+    /planar\.tif has tiles of its own for each colour, which are not read as colours: give --bands 1,2,3, or store it with .*$/
+  )
+  write('mask.tif', 'uint8', 1, { compression: 50000 })
+  assert.match(
+    (await failureOf(inspectMask(at('mask.tif')))).message,
+    /^the mask .*mask\.tif is compressed by zstd, of which 8-bit grey and colours are not read: store it with deflate or LZW$/
+  )
   await sharp(new Uint8Array(64 * 64 * 3), { raw: { height: 64, width: 64, channels: 3 } })
     .tiff({ compression: 'jpeg', tile: true, tileWidth: 32, tileHeight: 32 })
     .toFile(at('luma.tif'))
