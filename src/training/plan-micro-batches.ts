@@ -6,7 +6,7 @@ import { type Outcome, inputFailure } from '../failure'
 import { onMesh } from '../plans/mesh'
 import { type SetupGraph, planNetwork } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
-import { type PlanTraining, planAlone } from './prepare'
+import { type PlanTraining, planInProcess } from './prepare'
 
 /** A training whose micro-batches so many ranks share. */
 const sharedBy = (built: SetupGraph, microBatches: number): SetupGraph => onMesh(built, { microBatches, rows: 1 }, 0)
@@ -22,7 +22,7 @@ export const planMicroBatches =
     const own: Outcome<Uint8Array> =
       ranks.rank === 0
         ? pipe(
-            planAlone(sharedBy(built, 1), options),
+            planInProcess(sharedBy(built, 1), options),
             TE.map(({ staged }) => encodeJson(toPlanFile(staged)))
           )
         : TE.right(new Uint8Array(0))
