@@ -120,7 +120,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-      TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
+      TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options, pickWatching(options)))),
       TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
       TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
       TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),

@@ -28,7 +28,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
     TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
+    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options, pickWatching(options)))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
     TE.bind('explanation', ({ built: { graph }, request }) =>

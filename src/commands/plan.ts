@@ -81,7 +81,7 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
     TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options.ranks, pickWatching(options)))),
+    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options, pickWatching(options)))),
     TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     TE.chainFirst(({ setup: { model }, planned: { staged } }) => {

@@ -1,6 +1,7 @@
 #include "interpreter.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace tilefold {
@@ -33,6 +34,7 @@ void checkRanks(const Program& program, const Engines& engines, const Network* n
   for (const Section& section : program.sections)
     if (section.ranks > 0 && (size % section.ranks != 0 || (section.ranks == most && most != size)))
       throw Failure("section " + section.name + " is of " + std::to_string(section.ranks) + " ranks, but runs on " + std::to_string(size));
+  if (network == nullptr) throw Failure("the program is of ranks, but runs without a network");
   if (engines.queue()) throw Failure("ranks train on processors alone: give --device cpu");
 }
 
@@ -213,6 +215,15 @@ class Interpreter::Walk {
       throw Failure("rank " + std::to_string(interpreter_.network_->rank()) + " sends itself " + std::to_string(own.sendBytes) +
                     " bytes, but receives " + std::to_string(own.receiveBytes));
     return exchangeInGroup(parts);
+  }
+
+  bool execute(const OwnSlice& own) {
+    const std::int64_t rank = interpreter_.network_->rank() % own.ranks;
+    const std::byte* slice = engines_.arena() + resolve(own.from) + rank * own.bytes;
+    return traced(Engine::compute, [&] {
+      std::memcpy(engines_.arena() + resolve(own.to), slice, static_cast<std::size_t>(own.bytes));
+      return true;
+    });
   }
 
   // With the ranks of this one's group, of as many as there are parts; nothing with any other.
