@@ -25,7 +25,7 @@ const srcMayImport = {
   modules: ['failure', 'files'],
   model: ['failure', 'modules', 'options'],
   images: ['failure', 'files', 'options', 'tasks'],
-  weights: ['failure', 'files', 'numbers', 'options', 'running'],
+  weights: ['failure', 'files', 'numbers', 'options'],
   plans: ['failure', 'files', 'model', 'modules', 'option-tables', 'options', 'text'],
   reports: ['failure', 'files', 'images', 'plans', 'text'],
   metrics: ['images'],

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, start } from './contender'
 import { median } from './median'
-import { discardedText, interleaved, type Taken } from './rounds'
+import { discardedText, runInterleaved, type Taken } from './rounds'
 
 const startWith = async (addon: string, options: readonly string[]): Promise<Contender> => {
   const step = [process.execPath, '-r', 'ts-node/register/transpile-only', join(__dirname, 'tilefold_step.ts'), ...options]
@@ -47,7 +47,7 @@ const main = async (): Promise<void> => {
     const options = ['--model', model, '--size', values.size, '--threads', values.threads]
     const contenders: Contender[] = []
     for (const addon of addons) contenders.push(await startWith(addon, options))
-    const taken = await interleaved(contenders, Number(values.rounds))
+    const taken = await runInterleaved(contenders, Number(values.rounds))
     all.push(...taken)
     const times = taken.map(({ medianMs }) => `${(medianMs / 1000).toFixed(3)} s`)
     table.push([`${model}, ${values.size}x${values.size}`, ...times, ...taken.slice(1).map((one) => ratio(one, taken[0]!).toFixed(3))])

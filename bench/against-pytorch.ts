@@ -17,7 +17,7 @@ import Table from 'cli-table3'
 import { type Contender, type Skipped, start, startTilefold } from './contender'
 import { type MachineRates, measureRates } from './machine-limit'
 import { must } from './must'
-import { discardedText, interleaved } from './rounds'
+import { discardedText, runInterleaved } from './rounds'
 
 interface Row {
   readonly name: string
@@ -40,7 +40,7 @@ interface Row {
 const autocastName = 'channels_last, bf16 by autocast'
 
 const measure = async (contenders: readonly Contender[], rounds: number): Promise<readonly Row[]> => {
-  const taken = await interleaved(contenders, rounds)
+  const taken = await runInterleaved(contenders, rounds)
   const eager = taken.filter((_, index) => /^PyTorch, (NCHW|channels_last)$/.test(contenders[index]!.name))
   const fastest = Math.min(...eager.map(({ medianMs }) => medianMs))
   const autocast = taken[contenders.findIndex(({ name }) => name === `PyTorch, ${autocastName}`)]?.medianMs

@@ -1,4 +1,3 @@
-import type { Graph } from '../staging'
 import { type Chain, lowerBound } from '../staging/chain'
 import type { Timeline } from '../staging/lowering/cost/timeline'
 import { dymemSwapIntervals } from '../staging/strategies/dymem'
@@ -48,7 +47,7 @@ const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (rea
     targets(timeline, 32).flatMap((target) => shares.map((share) => windowSwapIntervals(timeline, target, share * target))),
   lms: (timeline) => lmsSchedules(timeline).map((schedule) => schedule()),
   dymem: (timeline) => {
-    const graph = { nodes: Array.from({ length: timeline.backwardStart }, () => ({ op: 'conv2d' })) } as unknown as Graph
+    const graph = { nodes: Array.from({ length: timeline.backwardStart }, () => ({ op: 'conv2d' as const })) }
     return targets(timeline, 48).map((target) => dymemSwapIntervals(graph, timeline, target))
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { errorReason } from '../src/failure'
 
+/** One step of a contender: milliseconds, its loss, and the most bytes that it held. */
 export interface Step {
   readonly ms: number
   readonly loss: number
@@ -15,6 +16,7 @@ export interface Step {
   readonly disturbance: number
 }
 
+/** A training step that is timed against others, in a process of its own. */
 export interface Contender {
   readonly name: string
   /** Tilefold's arena, bytes. */
@@ -27,6 +29,7 @@ export interface Contender {
   readonly close: () => void
 }
 
+/** A contender that did not start, and why. */
 export interface Skipped {
   readonly name: string
   readonly reason: string

@@ -12,6 +12,7 @@ interface Rectangle {
 /** A whole number from `from` to `to`, both included. */
 type Draw = (from: number, to: number) => number
 
+/** Buffers to place that are known to fit, since they were cut out of a filled rectangle. */
 export interface CutInstance {
   readonly name: string
   readonly lifetimes: readonly Lifetime[]
@@ -21,6 +22,7 @@ export interface CutInstance {
   readonly capacity: number
 }
 
+/** How an instance is cut. */
 export interface CutOptions {
   readonly seed: number
   readonly buffers: number

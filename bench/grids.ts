@@ -20,7 +20,7 @@ import { type Contender, type Skipped, startTilefold } from './contender'
 import { type GridPlan, plansByGrid } from './plans-by-grid'
 import { must } from './must'
 import { requestFor } from './request'
-import { discardedText, interleaved } from './rounds'
+import { discardedText, runInterleaved } from './rounds'
 
 interface Row {
   readonly grid: Grid
@@ -43,7 +43,7 @@ const measure = async (plans: readonly GridPlan[], options: readonly string[], r
       started.push(await startTilefold(textOf(grid), [...options, '--plan', path]))
     }
     const contenders = started.filter((one): one is Contender => 'step' in one)
-    const taken = await interleaved(contenders, rounds)
+    const taken = await runInterleaved(contenders, rounds)
     const failed = started.find((one): one is Skipped => 'reason' in one)
     if (failed !== undefined) throw new Error(`the plan with tiles ${failed.name} does not run: ${failed.reason}`)
     return taken.map(({ steps, medianMs, discarded }, index) => ({

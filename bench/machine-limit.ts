@@ -18,6 +18,7 @@ export const machineRates = t.readonly(
   })
 )
 type Precision = 'float32' | 'bf16'
+/** The rates of a machine at its best: what `machineRates` decodes. */
 export type MachineRates = t.TypeOf<typeof machineRates>
 
 const least = (kernel: Kernel, precision: Precision, threads: number): E.Either<DeviceError, number> =>

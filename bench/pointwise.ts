@@ -81,6 +81,7 @@ interface Timer {
 }
 
 const milliseconds = ({ milliseconds: time }: Timer, kernel: object): number => {
+  // Each checkout has kernels of its own.
   const [found] = must(time([kernel as never]))
   if (typeof found !== 'number') throw new Error(found)
   return found

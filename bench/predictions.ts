@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, startTilefold } from './contender'
 import { percent } from '../src/text/format'
-import { discardedText, interleaved } from './rounds'
+import { discardedText, runInterleaved } from './rounds'
 
 interface Row {
   readonly model: string
@@ -47,7 +47,7 @@ const measure = async (
     started.push([one, await startTilefold(name, ['--model', model, '--size', `${size}`, ...common, ...within])])
   }
   const running = started.flatMap(([one, contender]) => ('step' in contender ? [{ one, contender }] : []))
-  const taken = await interleaved(
+  const taken = await runInterleaved(
     running.map(({ contender }) => contender),
     rounds
   )

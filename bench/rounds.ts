@@ -32,7 +32,7 @@ const attempts = async (contender: Contender): Promise<readonly Step[]> => {
  * A step of each in turn, round by round, so that a slow minute of the machine hits all alike; then
  * all are closed. Rejects where a contender never had the machine to itself.
  */
-export const interleaved = async (contenders: readonly Contender[], rounds: number): Promise<readonly Taken[]> => {
+export const runInterleaved = async (contenders: readonly Contender[], rounds: number): Promise<readonly Taken[]> => {
   const taken = contenders.map((): Step[] => [])
   try {
     for (let round = 0; round < rounds; round += 1)

@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { openSession } from '../native'
 import { fillPixels } from '../src/commands/bench'
-import { createStepIo } from '../src/running/step-io'
+import { createStepIo } from '../native/session/step-io'
 import { initialise } from '../src/weights/initialise'
 import { loadPlan } from '../src/plans/plan-file'
 import { parseRate } from '../src/options/sizes'
@@ -79,8 +79,8 @@ const main = async (): Promise<void> => {
   const pixels = Uint8Array.from({ length: size * size * 3 }, (_, position) => Math.imul(position + 1, 2654435761) >>> 24)
   const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
   const images = Array.from({ length: program.input[0] }, () => ({ pixels, height: size, width: size, channels: 3, ...corner }))
-  const exchange = createStepIo(program.step)
-  fillPixels({ staged }, exchange, 1)
+  const io = createStepIo(program.step)
+  fillPixels({ staged }, io, 1)
   say({
     ready: true,
     version: 'Tilefold',
@@ -93,10 +93,10 @@ const main = async (): Promise<void> => {
   let step = 0
   for await (const _ of createInterface({ input: process.stdin })) {
     const started = performance.now()
-    must(await session.run('step', exchange.buffer, { learningRate: 1e-3, step, seed: 1 }, images)())
+    must(await session.run('step', io.buffer, { learningRate: 1e-3, step, seed: 1 }, images)())
     const ms = performance.now() - started
     step += 1
-    say({ ms, loss: exchange.view('loss')[0], peakBytes: process.resourceUsage().maxRSS * 1024 - before })
+    say({ ms, loss: io.view('loss')[0], peakBytes: process.resourceUsage().maxRSS * 1024 - before })
   }
   session.close()
 }

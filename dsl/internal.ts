@@ -1,6 +1,6 @@
 // What staging and commands read of layers, beside what models are written with (index.ts).
 export type { ArgsOf } from './arguments'
-export { comparesWith, isConvolutionOp, isLoss, isRectifier, knowsOption, mayExchange, type Op, type OpArguments } from './ops'
+export { canCommute, comparesWith, isConvolutionOp, isLoss, isRectifier, knowsOption, type Op, type OpArguments } from './ops'
 export type { LossTarget } from './ops/op-record'
 export { padModes } from './ops/movement'
 export { operations, maxExpressionSteps, operandCount, type Expression, type ExpressionStep, type Operation } from './expression/expression'

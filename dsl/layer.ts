@@ -67,6 +67,7 @@ export const layer = <N extends keyof Arguments, const A>(op: N, args: A): Layer
   const data = { op, args }
   const call = (given?: unknown): unknown =>
     isTensor(given) ? { ...given, layers: [...given.layers, data] } : given === undefined ? made : layer(op, given)
+  // What a layer makes of a tensor is known to types alone.
   const made = Object.assign(call, data) as unknown as Layer<N, A>
   return made
 }

@@ -7,7 +7,7 @@ import { bottlenecks, stem } from './resnet'
 /** Resizes to the input's height and width, or the block's. */
 const whole = resize({ mode: 'bilinear', to: 'block' })
 
-const deeplabv3 = <const B extends number, const C extends number>(layer3: B, classes: C) =>
+const deeplabv3Layers = <const B extends number, const C extends number>(layer3: B, classes: C) =>
   [
     dilatedBackbone(layer3),
     seq('classifier', [
@@ -20,28 +20,23 @@ const deeplabv3 = <const B extends number, const C extends number>(layer3: B, cl
     named('resize', whole)
   ] as const
 
+/** `layer3`: the blocks of the ResNet's third layer. */
+const deeplabv3 = <const N extends string, const B extends number>(name: N, layer3: B) =>
+  withOptionCheck(name, <const C extends number>({ classes }: HeadOptions<C>): Network<N, ReturnType<typeof deeplabv3Layers<B, C>>> => ({
+    name,
+    layers: deeplabv3Layers(layer3, classes)
+  }))
+
 /**
  * DeepLabV3 (Chen et al., "Rethinking atrous convolution for semantic image segmentation", 2017):
  * scores of `classes` for every pixel. Layers named as in torchvision with aux_loss=False.
  */
-export const deeplabv3_resnet50 = withOptionCheck(
-  'deeplabv3_resnet50',
-  <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3_resnet50', ReturnType<typeof deeplabv3<6, C>>> => ({
-    name: 'deeplabv3_resnet50',
-    layers: deeplabv3(6, classes)
-  })
-)
+export const deeplabv3_resnet50 = deeplabv3('deeplabv3_resnet50', 6)
 /**
  * DeepLabv3 (Chen et al., 2017) on ResNet-101: scores of `classes` for every pixel. Layers named as
  * in torchvision with aux_loss=False.
  */
-export const deeplabv3_resnet101 = withOptionCheck(
-  'deeplabv3_resnet101',
-  <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3_resnet101', ReturnType<typeof deeplabv3<23, C>>> => ({
-    name: 'deeplabv3_resnet101',
-    layers: deeplabv3(23, classes)
-  })
-)
+export const deeplabv3_resnet101 = deeplabv3('deeplabv3_resnet101', 23)
 
 const plusLayers = <const C extends number>(classes: C) =>
   [

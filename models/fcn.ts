@@ -2,7 +2,7 @@ import { batchNorm, conv2d, dropout, named, relu, resize, seq } from '../dsl'
 import { dilatedBackbone } from './dilated-backbone'
 import { withOptionCheck, type HeadOptions, type Network } from './heads'
 
-const fcn = <const B extends number, const C extends number>(layer3: B, classes: C) =>
+const fcnLayers = <const B extends number, const C extends number>(layer3: B, classes: C) =>
   [
     dilatedBackbone(layer3),
     seq('classifier', [
@@ -15,26 +15,21 @@ const fcn = <const B extends number, const C extends number>(layer3: B, classes:
     named('resize', resize({ mode: 'bilinear', to: 'block' }))
   ] as const
 
+/** `layer3`: the blocks of the ResNet's third layer. */
+const fcn = <const N extends string, const B extends number>(name: N, layer3: B) =>
+  withOptionCheck(name, <const C extends number>({ classes }: HeadOptions<C>): Network<N, ReturnType<typeof fcnLayers<B, C>>> => ({
+    name,
+    layers: fcnLayers(layer3, classes)
+  }))
+
 /**
  * FCN (Long et al., "Fully convolutional networks for semantic segmentation", 2015) on a dilated
  * ResNet-50, as torchvision has it: without the paper's skips. Scores of `classes` for every pixel.
  * Layers named as in torchvision with aux_loss=False.
  */
-export const fcn_resnet50 = withOptionCheck(
-  'fcn_resnet50',
-  <const C extends number>({ classes }: HeadOptions<C>): Network<'fcn_resnet50', ReturnType<typeof fcn<6, C>>> => ({
-    name: 'fcn_resnet50',
-    layers: fcn(6, classes)
-  })
-)
+export const fcn_resnet50 = fcn('fcn_resnet50', 6)
 /**
  * FCN (Long et al., 2015) on a dilated ResNet-101, as torchvision has it: without the paper's
  * skips. Scores of `classes` for every pixel. Layers named as in torchvision with aux_loss=False.
  */
-export const fcn_resnet101 = withOptionCheck(
-  'fcn_resnet101',
-  <const C extends number>({ classes }: HeadOptions<C>): Network<'fcn_resnet101', ReturnType<typeof fcn<23, C>>> => ({
-    name: 'fcn_resnet101',
-    layers: fcn(23, classes)
-  })
-)
+export const fcn_resnet101 = fcn('fcn_resnet101', 23)

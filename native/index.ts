@@ -13,7 +13,7 @@ export { addonFolders, checkNode } from './addon/addon-file'
 export { recordGpu } from './devices/cuda-model'
 export { watchInterrupts, type Wait } from './system/interrupts'
 export { timedPrecision, libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
-export { mapBuffer, type DiskBuffer, type MappedExchange } from './system/disk-buffer'
+export { mapBuffer, type DiskBuffer, type MappedStepIo } from './system/disk-buffer'
 export { lockFile, unlockFile, type FileLock } from './system/locks'
 export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
 export { localNetworks, openNetwork, type MpiKind, type Network } from './network/network'
@@ -29,6 +29,7 @@ export {
   type StepParameters,
   type ImageWindow
 } from './session/session'
+export { copyTensors, createStepIo, partBytes, type MemoryStepIo, type Numbers, type StepIo } from './session/step-io'
 
 /** Returns the model of a device for staging; only the reference device does without the addon. */
 export const deviceModel = (device: DeviceName, precision: DevicePrecision, threads: number): E.Either<DeviceError, DeviceModel> => {

@@ -60,9 +60,9 @@ const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => 
 }
 
 /**
- * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before
- * it, and segments that follow each other from the first op to the last and are tiled only where
- * that is exact. The sentences are those of the plan's types.
+ * Decisions that a person wrote: an order that at most commutes a max pool with the rectifier
+ * before it, and segments that follow each other from the first op to the last and are tiled only
+ * where that is exact. The sentences are those of the plan's types.
  */
 export const checkGraphPlan = (graph: Graph, plan: Plan): E.Either<StagingError, Plan> => {
   const { order, segments } = plan

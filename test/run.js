@@ -155,7 +155,7 @@ const check = (name, command, args) => ({
   }
 })
 
-/** Ranks of one process wait for each other in libuv's threads, of which there are four unless told. */
+/** Ranks of one process wait for each other in libuv's threads, which are four unless told. */
 const threadsOf = (file) =>
   /\b(localNetworks|rank-trainings|run-ranks|run-shards)\b/.test(readFileSync(join(root, file), 'utf8')) ? { UV_THREADPOOL_SIZE: '32' } : {}
 

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 
+/** Runs a task when its turn comes. */
 export type Lanes = <A>(task: () => Promise<A>) => Promise<A>
 
 /** Runs tasks as they come, at most so many at once; the others wait in turn. */

@@ -62,5 +62,6 @@ const detailTable = (rows: readonly Batch[]): string =>
     ])
   )
 
+/** Images a second by batch, and what each batch took, as tables in Markdown. */
 export const batchTables = (rows: readonly Batch[]): string =>
   [rateTable(rows), 'x: it does not fit; empty: not measured.', detailTable(rows)].join('\n\n')

@@ -8,6 +8,7 @@ import { type Trained, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, failedBefore, timeIsUp, unlessOver } from './refusal'
 import { tilefold } from './tilefold'
 
+/** Images a second of some steps, and the most bytes that they held. */
 export interface Throughput {
   readonly imagesPerSecond: number
   /** null where nobody counts them. */

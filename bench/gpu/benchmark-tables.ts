@@ -4,6 +4,7 @@ import { type Row, nanosecondsPerPixel } from './benchmark'
 import { tilingPaper } from './paper-figures'
 import { table } from './table'
 
+/** The bytes of an arena in words; null is the whole card. */
 export const arenaText = (arenaBytes: number | null): string => (arenaBytes === null ? 'whole card' : formatBytes(arenaBytes))
 
 const stepTable = (rows: readonly Row[]): string =>

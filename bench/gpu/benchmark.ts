@@ -41,6 +41,7 @@ interface Timing {
   readonly plannedPeakBytes: number | null
 }
 
+/** The time of one contender for one image in one arena, or why there is none. */
 export interface Row extends Cell {
   readonly precision: CheckPrecision
   readonly contender: string

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 
+/** How a process ended, and what it wrote. */
 export interface ProcessResult {
   /** null where it was ended from outside. */
   readonly status: number | null

@@ -7,8 +7,10 @@ import { type Mode, type Scale, modes, chooseScale } from './scale'
 /** What a GPU is checked in, in this order: float32 last, whose steps take the longest. */
 const gpuPrecisions = ['tf32', 'bf16', 'float32'] as const
 
+/** A precision in which a GPU is checked. */
 export type CheckPrecision = (typeof gpuPrecisions)[number]
 
+/** How the check is called, and what it does. */
 export const usage = `gpu-check [${modes.join('|')}] [--precision ${gpuPrecisions.join('|')}] [--python python3] [--minutes N] [--device cuda|cpu]
 
 Runs the device suite, compares gradients with float64, measures and records the GPU, and times VGG-16 and growing batches of ResNet-50 beside

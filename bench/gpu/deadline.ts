@@ -7,6 +7,7 @@ export interface Deadline {
   readonly before: (seconds: number) => Deadline
 }
 
+/** A deadline so many seconds from now. */
 export const deadlineIn = (seconds: number): Deadline => {
   const end = performance.now() + seconds * 1000
   const left = (): number => Math.max(0, (end - performance.now()) / 1000)

@@ -25,6 +25,7 @@ const arenas = [2 ** 30, 8 * 2 ** 30]
  * constant, but for what libraries load.
  */
 export const mostBesideBytes = 1024 * mebibyte
+/** The most by which the bytes beside the arena may differ from arena to arena. */
 export const mostBesideDifference = 64 * mebibyte
 
 type Counted = E.Either<Refusal, number>

@@ -13,7 +13,8 @@ import { type Part, type Report, holds, parityGroups, parityHolds } from './repo
 import type { Sanitized } from './sanitizer'
 import type { Tested } from './suite'
 import { percent, makeRows, table } from './table'
-import { type Finding, type Verdict, judgeReport } from './verdicts'
+import type { Finding, Verdict } from './verdict'
+import { judgeReport } from './verdicts'
 
 const suiteTable = (tested: readonly Tested[]): string =>
   table(
@@ -123,6 +124,7 @@ const findingsText = (findings: readonly Finding[]): string => {
   return reasons.size === 1 && reason !== undefined ? `not measured (${reason})` : findings.map(findingText).join('; ')
 }
 
+/** Verdicts as a table in Markdown. */
 export const verdictTable = (verdicts: readonly Verdict[]): string =>
   table(
     ['point', 'what', 'limit', 'figure', 'holds'],

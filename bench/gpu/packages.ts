@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import * as t from 'io-ts'
-import { decoded } from './decoded'
+import { decodeOrThrow } from './decode'
 
 /**
  * The fields of a package.json that are read here; an optional dependency is there where it fits
@@ -13,9 +13,10 @@ const Manifest = t.intersection([
 ])
 export type Manifest = t.TypeOf<typeof Manifest>
 
+/** The manifest of the package in a folder. Throws where that is none. */
 export const makeManifest = (folder: string): Manifest => {
   const path = join(folder, 'package.json')
-  return decoded(Manifest, JSON.parse(readFileSync(path, 'utf8')), path)
+  return decodeOrThrow(Manifest, JSON.parse(readFileSync(path, 'utf8')), path)
 }
 
 /** What the compiled device suite needs besides. */

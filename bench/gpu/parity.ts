@@ -24,6 +24,7 @@ import { tiledModule } from './tiled-module'
  */
 export type Error64 = E.Either<Refusal, number>
 
+/** Errors of one seed's gradients against float64, of Tilefold and of PyTorch. */
 export interface Parity {
   readonly precision: CheckPrecision
   readonly size: number

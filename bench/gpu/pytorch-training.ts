@@ -18,8 +18,10 @@ const sparingWays = [
   { name: 'PyTorch, checkpoint_sequential 4', mode: 'checkpoint', segments: 4, format: 'nchw' },
   { name: 'PyTorch, save_on_cpu', mode: 'offload', segments: 0, format: 'nchw' }
 ] as const
+/** The ways in which PyTorch trains: as it is, and with less memory too. */
 export const ways = { plain: plainWays, all: [...plainWays, ...sparingWays] } as const
 
+/** One way in which PyTorch trains. */
 export type Way = (typeof ways)['all'][number]
 
 /** Some training steps of PyTorch's. */
@@ -50,6 +52,7 @@ const parametersOf = ({ model, classes, batch, size }: Training): E.Either<Refus
   return E.right(learnt.reduce((sum, { shape }) => sum + shape.reduce((count, extent) => count * extent, 1), 0))
 }
 
+/** Runs some training steps in the process of PyTorch, within so many seconds. */
 export const trainPytorch = async (
   { ask }: Pytorch,
   { name: _, ...way }: Way,

@@ -30,7 +30,7 @@ const environment = (): NodeJS.ProcessEnv => {
 
 interface Peer {
   readonly ready: Ready
-  readonly exchange: (request: object, seconds: number) => Promise<E.Either<Refusal, unknown>>
+  readonly ask: (request: object, seconds: number) => Promise<E.Either<Refusal, unknown>>
   readonly alive: () => boolean
   readonly close: () => void
 }
@@ -83,7 +83,7 @@ const startPeer = async (python: string, device: string, seconds: number): Promi
     E.chain((answer) => E.mapLeft(() => refusal(`${python} answered ${JSON.stringify(answer)}`))(Ready.decode(answer))),
     E.map((ready) => ({
       ready,
-      exchange: async (request, seconds) => {
+      ask: async (request, seconds) => {
         child.stdin!.write(`${JSON.stringify(request)}\n`)
         const answer = await within(seconds)
         // It ends by itself: its GPU does nothing more for it.
@@ -115,7 +115,7 @@ export const startPytorch = async (python: string, device: string): Promise<E.Ei
         if (E.isLeft(again)) return again
         peer = again.right
       }
-      return E.chain((answer) => answerOf(codec, answer))(await peer.exchange(request, seconds))
+      return E.chain((answer) => answerOf(codec, answer))(await peer.ask(request, seconds))
     },
     close: () => peer.close()
   })

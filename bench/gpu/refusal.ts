@@ -12,6 +12,7 @@ export interface Refusal {
   readonly isUntried?: true
 }
 
+/** Why there is no figure, in one sentence. */
 export const refusal = (message: string, outOfMemory = false): Refusal => ({ message, outOfMemory })
 
 /** For what a deadline did not leave time for. */

@@ -18,6 +18,7 @@ export interface Part<A> {
   readonly found: E.Either<Refusal, A>
 }
 
+/** All that a check of a GPU found, part by part. */
 export interface Report {
   readonly version: string
   readonly date: string

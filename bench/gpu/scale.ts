@@ -1,7 +1,9 @@
 const gibibyte = 2 ** 30
 const mebibyte = 2 ** 20
 
+/** How much is checked: as much as 8 minutes hold, all, or all at tiny sizes. */
 export const modes = ['quick', 'full', 'tiny'] as const
+/** How much is checked. */
 export type Mode = (typeof modes)[number]
 
 /** One square image in one arena. */
@@ -145,5 +147,6 @@ const tiny: Scale = {
   batches: { network: { model: 'vgg16', name: 'VGG-16' }, sizes: [2, 3], size: 32, arenaBytes: 256 * mebibyte }
 }
 
+/** The sizes at which a device is checked in a mode. */
 export const chooseScale = (device: string, mode: Mode): Scale =>
   device === 'cuda' && mode !== 'tiny' ? onGpu[mode] : mode === 'full' ? { ...tiny, testFiles: fullFiles } : tiny

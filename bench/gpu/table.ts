@@ -15,4 +15,5 @@ export const makeRows = <A>(
 ): readonly (readonly string[])[] =>
   rows.map((row) => (E.isRight(row) ? [...show(row.right), ''] : [...Array.from({ length: columns }, () => '-'), row.left.message]))
 
+/** A share as a percentage, with one decimal. */
 export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`

@@ -9,78 +9,20 @@ import type { CheckPrecision } from './check-options'
 import { mostBesideBytes, mostBesideDifference } from './driver-memory'
 import type { Parity } from './parity'
 import { type Refusal, refusal } from './refusal'
-import { type Part, type Report, parityGroups } from './report'
+import { type Report, parityGroups } from './report'
 import type { Sanitized } from './sanitizer'
 import { percent } from './table'
-
-export interface Figure {
-  readonly text: string
-  readonly holds: boolean
-}
-
-/** A figure, or why there is none, of one precision or whatever else a verdict is about. */
-export interface Finding {
-  readonly of: string
-  readonly figure: E.Either<Refusal, Figure>
-}
-
-/** What Tilefold must reach on a GPU, and whether it did; points are numbered as the goals are. */
-export interface Verdict {
-  readonly point: number
-  readonly what: string
-  readonly limit: string
-  readonly findings: readonly Finding[]
-  readonly holds: 'yes' | 'no' | 'yes, as far as it was measured' | 'not measured'
-}
-
-const verdict = (point: number, what: string, limit: string, findings: readonly Finding[]): Verdict => {
-  const held = findings.flatMap(({ figure }) => (E.isRight(figure) ? [figure.right.holds] : []))
-  const holds = held.includes(false)
-    ? 'no'
-    : held.length === 0
-      ? 'not measured'
-      : held.length < findings.length
-        ? 'yes, as far as it was measured'
-        : 'yes'
-  return { point, what, limit, findings, holds }
-}
-
-const notRun: E.Either<Refusal, never> = E.left(refusal('not run'))
-
-const foundOf = <A>(part: Part<A> | undefined): E.Either<Refusal, A> => part?.found ?? notRun
-
-/** A finding of each precision. */
-const byPrecision = ({ check }: Report, figure: (precision: CheckPrecision) => E.Either<Refusal, Figure>): readonly Finding[] =>
-  check.precisions.map((precision) => ({ of: precision, figure: figure(precision) }))
-
-/** A finding of each precision, from a part that has one row for each, in their order. */
-const byRow = <A>(
-  report: Report,
-  part: Part<readonly E.Either<Refusal, A>[]> | undefined,
-  figure: (row: A) => E.Either<Refusal, Figure>
-): readonly Finding[] =>
-  byPrecision(report, (precision) =>
-    pipe(
-      foundOf(part),
-      E.chain((rows) => rows[report.check.precisions.indexOf(precision)] ?? notRun),
-      E.chain(figure)
-    )
-  )
-
-/** All of them, or the first refusal. */
-const all = E.sequenceArray<Refusal, unknown> as <A>(found: readonly E.Either<Refusal, A>[]) => E.Either<Refusal, readonly A[]>
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+import { all, byPrecision, byRow, type Figure, getFound, judge, notRun, sum, type Verdict } from './verdict'
 
 const suite = ({ check, suite: part }: Report): Verdict => {
   const figure = pipe(
-    foundOf(part),
+    getFound(part),
     E.map((files): Figure => {
       const [passed, failed] = [sum(files.map((file) => file.passed)), sum(files.map((file) => file.failed))]
       return { text: `${passed} of ${passed + failed} tests pass`, holds: failed === 0 }
     })
   )
-  return verdict(1, 'the device suite', 'every test passes', [{ of: check.device, figure }])
+  return judge(1, 'the device suite', 'every test passes', [{ of: check.device, figure }])
 }
 
 const mostOfPytorchsError = 2
@@ -96,13 +38,13 @@ const errorOfPytorchs = (group: readonly Parity[]): E.Either<Refusal, number> =>
   )
 
 const parity = (report: Report): Verdict =>
-  verdict(
+  judge(
     1,
     "VGG-16's gradients, whole and in tiles: median error against float64 over PyTorch's largest",
     `at most ${mostOfPytorchsError}`,
     byPrecision(report, (precision) =>
       pipe(
-        foundOf(report.parity),
+        getFound(report.parity),
         E.map((rows) => parityGroups(rows.filter((row) => row.precision === precision))),
         E.chain((groups) => (groups.length === 0 ? notRun : all(groups.map(errorOfPytorchs)))),
         E.map((ratios) => ({
@@ -114,13 +56,13 @@ const parity = (report: Report): Verdict =>
   )
 
 const sanitized = (report: Report, tool: Sanitized['tool']): Verdict =>
-  verdict(
+  judge(
     1,
     `compute-sanitizer's ${tool}`,
     'no error',
     byPrecision(report, (precision) =>
       pipe(
-        foundOf(report.sanitizer),
+        getFound(report.sanitizer),
         E.chain((rows) => all(rows.filter((row) => row.tool === tool && row.precision === precision).map(({ found }) => found))),
         E.map((found) => sum(found.map(({ errors }) => errors))),
         E.map((errors) => ({ text: `${errors} errors`, holds: errors === 0 }))
@@ -132,13 +74,13 @@ const sanitized = (report: Report, tool: Sanitized['tool']): Verdict =>
 const mostUnplannedBytes = 4096
 
 const plannedMemory = (report: Report): Verdict =>
-  verdict(
+  judge(
     2,
     'the peak memory of each training step beside its plan',
     `within ${formatBytes(mostUnplannedBytes)}`,
     byPrecision(report, (precision) =>
       pipe(
-        foundOf(report.benchmarks),
+        getFound(report.benchmarks),
         E.chain((rows) => {
           const apart = rows.flatMap(({ timing, precision: own }) =>
             own === precision && E.isRight(timing) && timing.right.peakBytes !== null && timing.right.plannedPeakBytes !== null
@@ -156,7 +98,7 @@ const plannedMemory = (report: Report): Verdict =>
 
 const driver = (report: Report): Verdict => {
   const figure = pipe(
-    foundOf(report.driverMemory),
+    getFound(report.driverMemory),
     E.chain(all),
     E.map((rows): Figure => {
       const beside = rows.map(({ besideBytes }) => besideBytes)
@@ -167,7 +109,7 @@ const driver = (report: Report): Verdict => {
       }
     })
   )
-  return verdict(
+  return judge(
     2,
     'what the driver counts beside the arena',
     `at most ${formatBytes(mostBesideBytes)}, and within ${formatBytes(mostBesideDifference)} whatever the arena`,
@@ -189,7 +131,7 @@ const pixels = (report: Report): Verdict => {
   const arenas = [...new Set(cells.flatMap((cell) => (cell.size === size && cell.arenaBytes !== null ? [cell.arenaBytes] : [])))]
   const figure = (precision: CheckPrecision, arenaBytes: number): E.Either<Refusal, Figure> =>
     pipe(
-      foundOf(report.benchmarks),
+      getFound(report.benchmarks),
       E.map((rows) => rows.filter((row) => row.precision === precision)),
       E.chain((rows) => {
         const tried = rows.filter((row) => !row.isPytorch && row.size === size && row.arenaBytes === arenaBytes)
@@ -202,7 +144,7 @@ const pixels = (report: Report): Verdict => {
         return E.right({ text, holds: ratio <= mostOfPytorchsPixel })
       })
     )
-  return verdict(
+  return judge(
     3,
     `VGG-16 at ${size}x${size}: time per pixel over plain PyTorch's best on the whole card`,
     `at most ${mostOfPytorchsPixel}`,
@@ -219,13 +161,13 @@ const batches = (report: Report): Verdict => {
   const largest = Math.max(...sizes)
   const best = (rows: readonly Batch[]): number =>
     Math.max(0, ...rows.flatMap(({ measured }) => (E.isRight(measured) ? [measured.right.imagesPerSecond] : [])))
-  return verdict(
+  return judge(
     4,
     `${network.name}: images a second at batch ${largest} over our own best`,
     `at least ${leastOfBestRate.toFixed(2)} (the goal is ${goalOfBestRate.toFixed(2)})`,
     byPrecision(report, (precision) =>
       pipe(
-        foundOf(report.batches),
+        getFound(report.batches),
         E.map((rows) => rows.filter((row) => row.precision === precision && !row.isPytorch)),
         E.chain((rows) => {
           const tried = rows.filter(({ batch }) => batch === largest)
@@ -246,7 +188,7 @@ const batches = (report: Report): Verdict => {
 const mostOffPrediction = 0.15
 
 const predictions = (report: Report): Verdict =>
-  verdict(
+  judge(
     5,
     'predicted over measured step of VGG-16, by a measured profile',
     `from ${1 - mostOffPrediction} to ${1 + mostOffPrediction}`,
@@ -265,7 +207,7 @@ const predictions = (report: Report): Verdict =>
   )
 
 const overlap = (report: Report): Verdict =>
-  verdict(
+  judge(
     5,
     "a swapped step's transfers that pass while it computes",
     'reported',
@@ -277,7 +219,7 @@ const overlap = (report: Report): Verdict =>
 const mostOfKernels = 1.1
 
 const tiles = ({ check, ...report }: Report): Verdict =>
-  verdict(
+  judge(
     6,
     `VGG-16 at ${check.scale.tiledSize}x${check.scale.tiledSize} in 16x16 tiles: the step over what its kernels take alone`,
     `at most ${mostOfKernels.toFixed(2)}`,
@@ -286,6 +228,7 @@ const tiles = ({ check, ...report }: Report): Verdict =>
     )
   )
 
+/** Every verdict on a report, in the order of the goals. */
 export const judgeReport = (report: Report): readonly Verdict[] => [
   suite(report),
   parity(report),

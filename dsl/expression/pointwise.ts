@@ -19,6 +19,11 @@ export interface OutputPointwise<N extends string> extends Pointwise<N> {
   readonly derivativeOfOutput: Expression
 }
 
+interface Leaves {
+  readonly weight: Value
+  readonly bias: Value
+}
+
 /**
  * A layer that computes each element by itself, from an expression in TypeScript:
  *
@@ -33,13 +38,13 @@ export interface OutputPointwise<N extends string> extends Pointwise<N> {
  */
 export const pointwise = <const N extends string, const P extends Parameters = {}>(
   name: N,
-  define: (x: Value, parameters: { readonly [K in keyof P & ('weight' | 'bias')]: Value }) => Value,
+  define: (x: Value, parameters: Pick<Leaves, keyof P & keyof Leaves>) => Value,
   parameters?: P
 ): Layer<'pointwise', Pointwise<N> & P> => {
-  const leaves = { weight: leaf('weight'), bias: leaf('bias') }
+  const leaves: Leaves = { weight: leaf('weight'), bias: leaf('bias') }
   return layer('pointwise', {
     function: name,
-    expression: toExpression(define(leaf('input'), leaves as never)),
+    expression: toExpression(define(leaf('input'), leaves)),
     ...parameters
   }) as unknown as Layer<'pointwise', Pointwise<N> & P>
 }

@@ -285,7 +285,7 @@ export const isRectifier = (op: Op): op is Rectifier => getDeclaration(op).recti
 export const takesMaxima = (op: Op): op is MaxPool => getDeclaration(op).takesMaxima === true
 
 /** Tells whether a pool may run before the rectifier that it alone reads: both are monotone. */
-export const mayExchange = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
+export const canCommute = (first: Op, second: Op): boolean => isRectifier(first) && takesMaxima(second)
 
 /** Tells whether an op has an option of this name. */
 export const knowsOption = (op: string, option: string): boolean =>
@@ -294,5 +294,5 @@ export const knowsOption = (op: string, option: string): boolean =>
 /** Tells whether the op is a convolution, which Winograd's algorithm may compute. */
 export const isConvolutionOp = (op: Op): op is Convolution => getDeclaration(op).transformable !== undefined
 
-/** Tells whether Winograd's algorithm can compute an op with such options. */
+/** Tells whether Winograd's algorithm can compute an op with such options, which are its own. */
 export const isTransformable = (op: Op, args: object): boolean => getDeclaration(op).transformable?.(args as never) === true

@@ -29,7 +29,7 @@ export type Following<E extends readonly unknown[]> = readonly [...E, unknown] e
   : never
 
 /**
- * Positions that neither stand as written nor in a pool's exchange with the rectifier before it.
+ * Positions that neither stand as written nor in a pool's commuting with the rectifier before it.
  */
 type Misplaced<E extends Entries, O extends readonly number[], W extends readonly unknown[], F extends readonly unknown[]> = {
   [K in keyof W]: O[K & keyof O] extends infer A extends number
@@ -38,14 +38,14 @@ type Misplaced<E extends Entries, O extends readonly number[], W extends readonl
       : A extends W[K]
         ? never
         : [A, O[A]] extends [F[K & keyof F], W[K]]
-          ? Exchangeable<E[K & keyof E], E[A], K>
+          ? Commutable<E[K & keyof E], E[A], K>
           : [W[K], O[A]] extends [F[A], W[K]]
-            ? Exchangeable<E[A], E[K & keyof E], K>
+            ? Commutable<E[A], E[K & keyof E], K>
             : K
     : K
 }[number]
 /** A pool that starts a branch is not the only one that reads its input. */
-type Exchangeable<First, Second, K> = First extends readonly [unknown, Rectifier, ...unknown[]]
+type Commutable<First, Second, K> = First extends readonly [unknown, Rectifier, ...unknown[]]
   ? Second extends readonly [unknown, MaxPool, unknown]
     ? never
     : K
@@ -60,7 +60,7 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
     ? unknown
     : A extends Done['length']
       ? OrderFrom<E, Rest, readonly [...Done, unknown]>
-      : AfterExchange<E, Done['length'] & number, [...Done, unknown]['length'], A, Rest> extends readonly [
+      : AfterCommuted<E, Done['length'] & number, [...Done, unknown]['length'], A, Rest> extends readonly [
             unknown,
             ...infer Later extends readonly number[]
           ]
@@ -74,13 +74,13 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
 
 /**
  * The rest of the order where A and what follows it are the rectifier at `First` and the pool at
- * `Second`, exchanged.
+ * `Second`, commuted.
  */
-type AfterExchange<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [
+type AfterCommuted<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [
   Second,
   First
 ]
-  ? Exchangeable<E[First], E[A & number], 'not'> extends never
+  ? Commutable<E[First], E[A & number], 'not'> extends never
     ? Rest
     : undefined
   : undefined

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { layerText } from '../flat/layer-text'
-import { mayExchange, takesMaxima } from '../ops'
+import { canCommute, takesMaxima } from '../ops'
 import { firstSentence } from './first-sentence'
 import type { Plan, PlanSwapInterval } from './plan'
 import type { PlanFile } from './plan-file'
@@ -65,8 +65,8 @@ export const validateOrder = (layers: readonly PlannedLayer[], order: readonly n
   if (order.length !== layers.length) return `order: the model has ${layers.length} layers, its loss included, the order ${order.length}`
   for (let place = 0; place < order.length; place++) {
     if (order[place] === place) continue
-    const exchanged = order[place] === place + 1 && order[place + 1] === place
-    if (!exchanged || !mayExchange(layers[place]!.op, layers[place + 1]!.op) || !isReadNextOnly(layers, place))
+    const isCommuted = order[place] === place + 1 && order[place + 1] === place
+    if (!isCommuted || !canCommute(layers[place]!.op, layers[place + 1]!.op) || !isReadNextOnly(layers, place))
       return `order: ${order[place]} cannot run at position ${place}; only a max pool may run before the rectifier that it follows`
     place++
   }
@@ -112,7 +112,7 @@ const validatePlacement = ({ placement }: Plan): string | undefined =>
     ? undefined
     : `placement: pages of ${placement.pageBytes} bytes are no multiple of ${minPageBytes}`
 
-/** The layers as they run; what an exchange puts into another's place reads what that one read. */
+/** The layers as they run; what takes another's place by commuting reads what that one read. */
 const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
   order.map((position, place) => ({ ...layers[position]!, inputs: layers[place]!.inputs }))
 

@@ -88,7 +88,7 @@ const encodeCode = (code: readonly Instruction[]): Float64Array => {
 /** The fields of kernels, one kernel after another, as the addon takes them. */
 export const encodeKernels = (kernels: readonly Kernel[]): Float64Array => Float64Array.from(kernels.flatMap(encodeKernel))
 
-/** The largest arena, exchange buffer or host pool, in bytes. */
+/** The largest arena, I/O buffer or host pool, in bytes. */
 const largestSpace = 2 ** 46
 
 /** The operand whose size the device decides, by its place; -1 where there is none. */
@@ -131,7 +131,7 @@ export interface EncodedProgram {
   readonly kernels: Float64Array
   /** Bytes, for each kernel, of the operand whose size the device decides. */
   readonly workspaces: Float64Array
-  readonly sections: readonly { readonly name: string; readonly code: Float64Array; readonly exchangeBytes: number }[]
+  readonly sections: readonly { readonly name: string; readonly code: Float64Array; readonly stepIoBytes: number }[]
 }
 
 /** Encodes a Program as numbers, which the addon decodes and checks again. */
@@ -145,6 +145,6 @@ export const encodeProgram = (program: Program): EncodedProgram => ({
   workspaces: encodeWorkspaces(program),
   sections: sectionNames.flatMap((name) => {
     const section = program[name]
-    return section === undefined ? [] : [{ name, code: encodeCode(section.code), exchangeBytes: section.exchangeBytes }]
+    return section === undefined ? [] : [{ name, code: encodeCode(section.code), stepIoBytes: section.stepIoBytes }]
   })
 })

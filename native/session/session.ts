@@ -10,7 +10,7 @@ import { float64Array, promise } from '../addon/codecs'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 import type { Network, NetworkHandle } from '../network/network'
-import type { MappedExchange } from '../system/disk-buffer'
+import type { MappedStepIo } from '../system/disk-buffer'
 import { type MappedPixels, freePixels } from '../system/pixels'
 
 /** Part of an image, in its pixels. */
@@ -79,13 +79,13 @@ export interface StepParameters {
 /** A program on a device with its arena. Sections run one at a time, off the main thread. */
 export interface Session {
   /**
-   * Milliseconds that the section took. `exchange` holds at least the section's exchangeBytes;
+   * Milliseconds that the section took. `stepIo` holds at least the section's stepIoBytes;
    * `images` a batch, where it loads any. What they are when the run begins counts. Their buffers
    * can be transferred to no other thread from then on.
    */
   readonly run: (
     section: SectionName,
-    exchange: ArrayBuffer | MappedExchange,
+    stepIo: ArrayBuffer | MappedStepIo,
     parameters: StepParameters,
     images: readonly Image[]
   ) => TE.TaskEither<DeviceError, number>
@@ -165,8 +165,8 @@ const promiseAnswer = decodeAnswer(promise)
  * Buffers that the addon reads and writes off the main thread: given to another thread, they would
  * be freed there.
  */
-const pin = (exchange: ArrayBuffer | MappedExchange, images: readonly Image[]): void => {
-  if (exchange instanceof ArrayBuffer) markAsUntransferable(exchange)
+const pin = (stepIo: ArrayBuffer | MappedStepIo, images: readonly Image[]): void => {
+  if (stepIo instanceof ArrayBuffer) markAsUntransferable(stepIo)
   for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
 }
 
@@ -219,12 +219,12 @@ const createSession = (native: NativeSession): Session => {
   }
   return {
     // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
-    run: (section, exchange, parameters, images) => async () => {
+    run: (section, stepIo, parameters, images) => async () => {
       let refused: string | undefined
       const given = images.map(asGiven((sentence) => (refused = sentence)))
-      const started = promiseAnswer(native.run(section, exchange, { ...parameters, images: given }))
+      const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given }))
       if (E.isLeft(started)) return started
-      pin(exchange, images)
+      pin(stepIo, images)
       // Node waits for its threads when it exits: end the run rather than hang.
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)

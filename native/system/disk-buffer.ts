@@ -6,15 +6,15 @@ import { arrayBuffer, call, handleCodec } from '../addon/codecs'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 
 declare const mapped: unique symbol
-/** The exchange of a section that lies in a file, which may be more than a buffer holds. */
-export interface MappedExchange {
+/** The I/O buffer of a section that lies in a file, and may be larger than JavaScript's can be. */
+export interface MappedStepIo {
   readonly [mapped]: true
 }
 
 /** A buffer that lies in a file and not in memory, zeros at first. */
 export interface DiskBuffer {
   /** What a session takes in place of an ArrayBuffer. */
-  readonly exchange: MappedExchange
+  readonly stepIo: MappedStepIo
   /** Returns `bytes` of the buffer from `offset` on; no two parts may overlap. */
   readonly part: (offset: number, bytes: number) => ArrayBuffer
   /**
@@ -30,7 +30,7 @@ export interface DiskBuffer {
 }
 
 const diskBufferAnswer = decodeAnswer(
-  t.type({ exchange: handleCodec<MappedExchange>('an exchange in a file'), part: call, leaveToFile: call, expectScattered: call })
+  t.type({ stepIo: handleCodec<MappedStepIo>('an I/O buffer in a file'), part: call, leaveToFile: call, expectScattered: call })
 )
 const partAnswer = decodeAnswer(arrayBuffer)
 
@@ -48,8 +48,8 @@ export const mapBuffer = (path: string, bytes: number): E.Either<DeviceError, Di
   pipe(
     loadAddon(),
     E.chain((addon) => diskBufferAnswer(addon.mapBuffer({ path, bytes }))),
-    E.map(({ exchange, part, leaveToFile, expectScattered }) => ({
-      exchange,
+    E.map(({ stepIo, part, leaveToFile, expectScattered }) => ({
+      stepIo,
       part: (offset, length) => decodePart(part({ offset, bytes: length })),
       leaveToFile: () => void leaveToFile(),
       expectScattered: (isScattered) => void expectScattered(isScattered)

@@ -42,7 +42,8 @@ class Tree {
   fs::path root_;
 };
 
-const std::string machine = "MemTotal: 2000000 kB\nMemAvailable: 1048576 kB\nSwapFree: 1024 kB\n";  // 1025 MiB
+// 1025 MiB.
+const std::string machine = "MemTotal: 2000000 kB\nMemAvailable: 1048576 kB\nSwapFree: 1024 kB\n";
 
 std::string text(std::size_t mebibytes) { return std::to_string(mebibytes * mebi) + "\n"; }
 

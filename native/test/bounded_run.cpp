@@ -26,7 +26,7 @@ std::int64_t instructions(const Code& code) {
   return sum;
 }
 
-// An exchange buffer between canaries. A sanitizer sees who touches them; what is compiled at run
+// An I/O buffer between canaries. A sanitizer sees who touches them; what is compiled at run
 // time it does not see, hence the look at them afterwards and the inaccessible page behind.
 class Watched {
  public:
@@ -72,15 +72,15 @@ bool runBounded(const EncodedProgram& encoded, Device& device, const StepParamet
   Progress progress;
   for (const Section& section : interpreter->program().sections) {
     const auto tooLong = [](const Code& code) { return instructions(code) >= maxInstructions; };
-    if (section.exchangeBytes > maxBytes || std::any_of(section.parts.begin(), section.parts.end(), tooLong)) continue;
-    const Watched exchange(section.exchangeBytes);
+    if (section.stepIoBytes > maxBytes || std::any_of(section.parts.begin(), section.parts.end(), tooLong)) continue;
+    const Watched stepIo(section.stepIoBytes);
     progress.begin();
     try {
-      if (!interpreter->run(section, exchange.data(), step, progress)) throw std::logic_error("a section ended early");
+      if (!interpreter->run(section, stepIo.data(), step, progress)) throw std::logic_error("a section ended early");
     } catch (const Failure&) {
       // Labels, indices and images are only known at run time.
     }
-    if (!exchange.intact()) throw std::logic_error("a section wrote beside its exchange buffer");
+    if (!stepIo.intact()) throw std::logic_error("a section wrote beside its I/O buffer");
     if (interpreter->engines().arenaPeakBytes() > interpreter->program().peakBytes)
       throw std::logic_error("a section wrote beyond its peak");
     if (!interpreter->engines().surroundingsIntact()) throw std::logic_error("a section wrote beside the arena or the host pool");

@@ -109,7 +109,8 @@ double difference(const Block& expected, const Block& actual) {
   return largest;
 }
 
-constexpr double tolerance = 2e-5, ofBfloat16 = 1e-2;  // two neighbours among the latter are 4e-3 apart
+// Two neighbours among the latter are 4e-3 apart.
+constexpr double tolerance = 2e-5, ofBfloat16 = 1e-2;
 
 // Of matrices and convolutions, which a device may compute in another precision: all but the
 // gradient of a bias, which is a mere sum.

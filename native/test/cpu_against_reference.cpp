@@ -395,9 +395,11 @@ void testMaxPool(Devices& devices) {
   const auto p = decode<Pool>(Kernel{KernelKind::maxPoolForward, fields});
   const Shape source{p.batch, p.inChannels, p.inHeight, p.inWidth}, destination{p.batch, p.inChannels, p.outHeight, p.outWidth};
   Buffer x = random(source.elements(Layout::plain));
-  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = std::round(2 * x.data()[i]);  // many equals: the first must win
+  // Many equals: the first must win.
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = std::round(2 * x.data()[i]);
   if (draw(0, 3) == 0)
-    for (std::size_t i = 0; i < x.size(); i += static_cast<std::size_t>(draw(1, 9))) x.data()[i] = std::nanf("");  // and NaN is passed on
+    // And NaN is passed on.
+    for (std::size_t i = 0; i < x.size(); i += static_cast<std::size_t>(draw(1, 9))) x.data()[i] = std::nanf("");
   const Buffer dy = random(destination.elements(Layout::plain));
   const auto pool = [&](Device& device, Layout layout) {
     fields.back() = code(layout);

@@ -150,18 +150,18 @@ const Section& find(const Interpreter& interpreter, const std::string& name) {
   throw Failure("no section");
 }
 
-bool run(Interpreter& interpreter, const std::string& name, std::vector<double>& exchange, const StepParameters& step = {}) {
+bool run(Interpreter& interpreter, const std::string& name, std::vector<double>& stepIo, const StepParameters& step = {}) {
   Progress progress;
   progress.begin();
-  return interpreter.run(find(interpreter, name), reinterpret_cast<std::byte*>(exchange.data()), step, progress);
+  return interpreter.run(find(interpreter, name), reinterpret_cast<std::byte*>(stepIo.data()), step, progress);
 }
 
 void numbersPassThrough(Interpreter& interpreter, double first) {
-  std::vector<double> exchange(static_cast<std::size_t>(2 * turns));
-  for (std::size_t i = 0; i < exchange.size() / 2; ++i) exchange[i] = first + static_cast<double>(i);
-  expect(run(interpreter, "through", exchange), "a section did not finish");
-  const auto half = exchange.begin() + static_cast<std::ptrdiff_t>(exchange.size() / 2);
-  expect(std::equal(exchange.begin(), half, half), "numbers did not pass through the host");
+  std::vector<double> stepIo(static_cast<std::size_t>(2 * turns));
+  for (std::size_t i = 0; i < stepIo.size() / 2; ++i) stepIo[i] = first + static_cast<double>(i);
+  expect(run(interpreter, "through", stepIo), "a section did not finish");
+  const auto half = stepIo.begin() + static_cast<std::ptrdiff_t>(stepIo.size() / 2);
+  expect(std::equal(stepIo.begin(), half, half), "numbers did not pass through the host");
 }
 
 // Loads run on a stream of their own, also in a graph.
@@ -174,10 +174,10 @@ void pixelsAreLoaded(Interpreter& interpreter, std::uint8_t first) {
   image.height = imageRows;
   image.width = image.channels = 1;
   step.images = {image};
-  std::vector<double> exchange(pixels.size());
-  expect(run(interpreter, "loads", exchange, step), "a section that loads did not finish");
+  std::vector<double> stepIo(pixels.size());
+  expect(run(interpreter, "loads", stepIo, step), "a section that loads did not finish");
   bool same = true;
-  for (std::size_t i = 0; i < pixels.size(); ++i) same = same && std::abs(exchange[i] - pixels[i]) < 1e-9;
+  for (std::size_t i = 0; i < pixels.size(); ++i) same = same && std::abs(stepIo[i] - pixels[i]) < 1e-9;
   expect(same, "pixels were overwritten before they were read, or read before they were loaded");
 }
 
@@ -187,9 +187,9 @@ void eachStepHasItsOwnNumbers(Interpreter& interpreter) {
   for (int i = 0; i < 4; ++i) {
     StepParameters step;
     step.learningRate = 0.5 + i;
-    std::vector<double> exchange{10.0 * i, 1.0 + i};
-    expect(run(interpreter, "update", exchange, step), "an update did not finish");
-    expect(exchange[0] == 10.0 * i - (0.5 + i) * (1.0 + i), "an update took another step's numbers");
+    std::vector<double> stepIo{10.0 * i, 1.0 + i};
+    expect(run(interpreter, "update", stepIo, step), "an update did not finish");
+    expect(stepIo[0] == 10.0 * i - (0.5 + i) * (1.0 + i), "an update took another step's numbers");
   }
   expect(emulated::graphsLaunched() == before + 3, "a section that ran again was not replayed");
 }
@@ -203,9 +203,9 @@ void whatCannotBeCapturedIsQueued() {
   for (int i = 0; i < 4; ++i) {
     StepParameters step;
     step.learningRate = 1;
-    std::vector<double> exchange{10.0 * i, 1};
-    expect(run(interpreter, "update", exchange, step), "a section that cannot be captured did not finish");
-    expect(exchange[0] == 10.0 * i - 1, "a section that cannot be captured ran twice, or not at all");
+    std::vector<double> stepIo{10.0 * i, 1};
+    expect(run(interpreter, "update", stepIo, step), "a section that cannot be captured did not finish");
+    expect(stepIo[0] == 10.0 * i - 1, "a section that cannot be captured ran twice, or not at all");
   }
   expect(emulated::graphsLaunched() == before, "a section that cannot be captured was replayed");
 }
@@ -258,12 +258,12 @@ void rowsAreCopiedWhateverTheirStrides() {
 
 void aFaultIsAFailure(Interpreter& interpreter) {
   for (int i = 0; i < 3; ++i) {
-    std::vector<double> exchange(1);
+    std::vector<double> stepIo(1);
     const std::int32_t wild = 1 << 20;
-    std::memcpy(exchange.data(), &wild, sizeof(wild));
+    std::memcpy(stepIo.data(), &wild, sizeof(wild));
     bool failed = false;
     try {
-      run(interpreter, "failing", exchange);
+      run(interpreter, "failing", stepIo);
     } catch (const Failure&) {
       failed = true;
     }
@@ -340,11 +340,13 @@ void kernelsAreTimedTogether() {
   const auto sgd = [](double count) -> Kernel { return {KernelKind::sgd, {count, 1, 0, 0}}; };
   const Kernel pool{KernelKind::maxPoolBackward, {1, 1, 4, 4, 2, 2, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0}};
   const Kernel load{KernelKind::loadImage, {1, 1, 1, 1, 0, imageRows, 1, 2, 0, 1.0 / 255}};
-  const Kernel zero{KernelKind::zero, {8}};  // as small as an image's pixel, so that it comes after it
+  // As small as an image's pixel, so that it comes after it.
+  const Kernel zero{KernelKind::zero, {8}};
   const auto times = timeKernels({sgd(3), pool, sgd(1e12), sgd(100), load, zero}, gpu);
   for (const std::size_t i : {0, 1, 3, 4, 5}) expect(std::get_if<double>(&times[i]) != nullptr, "a kernel has no time");
   expect(std::get_if<std::string>(&times[2]) != nullptr, "a kernel was timed that no memory holds");
-  expect(gpu.arenas == 4, "kernels have arenas of their own");  // what fails, most others', the images', and who comes after
+  // What fails, most others', the images', and who comes after.
+  expect(gpu.arenas == 4, "kernels have arenas of their own");
 }
 
 // Whether a process that does this to an arena of 100 bytes ends well.

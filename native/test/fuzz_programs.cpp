@@ -25,7 +25,7 @@ class Damager {
       switch (number(random_, 0, 9)) {
         case 0: {
           double* const figures[] = {&encoded.arenaBytes,    &encoded.peakBytes,   &encoded.hostBytes,
-                                     &section.exchangeBytes, &encoded.pageBytes,  &encoded.addressBytes,
+                                     &section.stepIoBytes, &encoded.pageBytes,  &encoded.addressBytes,
                                      &encoded.residentBytes};
           damage(*figures[some(std::size(figures))]);
           break;

@@ -30,7 +30,8 @@ void raceOver(const Kernel& kernel, std::size_t operand, Device& device) {
         }
       }
   });
-  const int rounds = device.properties() ? 20 : 2000;  // an emulated launch takes a hundred times as long
+  // An emulated launch takes a hundred times as long.
+  const int rounds = device.properties() ? 20 : 2000;
   for (int round = 0; round < rounds; ++round) {
     try {
       placed.launch();

@@ -72,7 +72,7 @@ void edit(std::vector<double>& numbers, Bytes& bytes) {
 
 void edit(EncodedProgram& program, Bytes& bytes) {
   EncodedSection& section = program.sections[bytes.below(program.sections.size())];
-  double* const figures[] = {&program.arenaBytes, &program.peakBytes, &program.hostBytes, &section.exchangeBytes,
+  double* const figures[] = {&program.arenaBytes, &program.peakBytes, &program.hostBytes, &section.stepIoBytes,
                              &program.input[0],   &program.input[1],  &program.input[2],  &program.input[3],
                              &program.pageBytes, &program.addressBytes, &program.residentBytes};
   switch (bytes.below(8)) {

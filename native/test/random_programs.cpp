@@ -40,7 +40,7 @@ class Maker {
     // Devices with a queue run without ranks.
     exchangesWithRanks_ = !device_.properties() && number(random_, 0, 1) == 0;
     for (const char* name : {"step", "update", "evaluate"}) {
-      exchange_ = 0;
+      stepIo_ = 0;
       events_.clear();
       std::vector<double> code;
       const bool isFirst = encoded.sections.empty();
@@ -52,7 +52,7 @@ class Maker {
         append(code, loop(number(random_, 0, 2) == 0 ? swap() : launch(i, kernels[i])));
         if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, withRanks());
       }
-      encoded.sections.push_back({name, code, static_cast<double>(exchange_)});
+      encoded.sections.push_back({name, code, static_cast<double>(stepIo_)});
     }
     encoded.peakBytes = static_cast<double>(arena_);
     encoded.arenaBytes = static_cast<double>(arena_ + number(random_, 0, 200));
@@ -89,7 +89,7 @@ class Maker {
     for (std::size_t i = 0; i < table.size(); ++i) {
       const bool arena = number(random_, 0, 1) == 0, absent = extents[i].bytes == 0;
       code.push_back(table[i].use == Use::index ? 3 : absent ? 0 : arena ? 1 : 2);
-      append(code, absent ? std::vector<double>(4) : place(arena ? arena_ : exchange_, extents[i].bytes));
+      append(code, absent ? std::vector<double>(4) : place(arena ? arena_ : stepIo_, extents[i].bytes));
     }
     return code;
   }
@@ -195,7 +195,7 @@ class Maker {
 
   Device& device_;
   Random& random_;
-  std::int64_t arena_ = 0, host_ = 0, exchange_ = 0;
+  std::int64_t arena_ = 0, host_ = 0, stepIo_ = 0;
   std::vector<double> events_;  // recorded so far in the section
   std::size_t axis_ = 0;        // of the loop around the next instruction
   std::int64_t turns_ = 1;

@@ -99,16 +99,16 @@ void expect(bool truth, const char* what) {
   std::printf("threads: %s\n", what);
 }
 
-std::optional<double> run(Session& session, const std::string& section, std::vector<double>& exchange, const StepParameters& step = {}) {
-  return session.run(section, reinterpret_cast<std::byte*>(exchange.data()), exchange.size() * sizeof(double), step);
+std::optional<double> run(Session& session, const std::string& section, std::vector<double>& stepIo, const StepParameters& step = {}) {
+  return session.run(section, reinterpret_cast<std::byte*>(stepIo.data()), stepIo.size() * sizeof(double), step);
 }
 
 void numbersPassThrough(Session& session) {
-  std::vector<double> exchange(static_cast<std::size_t>(2 * turns));
-  for (std::size_t i = 0; i < exchange.size() / 2; ++i) exchange[i] = static_cast<double>(i) + 0.5;
+  std::vector<double> stepIo(static_cast<std::size_t>(2 * turns));
+  for (std::size_t i = 0; i < stepIo.size() / 2; ++i) stepIo[i] = static_cast<double>(i) + 0.5;
   session.begin();
-  expect(run(session, "through", exchange).has_value(), "a section did not finish");
-  expect(std::equal(exchange.begin(), exchange.begin() + exchange.size() / 2, exchange.begin() + exchange.size() / 2),
+  expect(run(session, "through", stepIo).has_value(), "a section did not finish");
+  expect(std::equal(stepIo.begin(), stepIo.begin() + stepIo.size() / 2, stepIo.begin() + stepIo.size() / 2),
          "numbers did not pass through the host");
   expect(session.measuredHostPeakBytes() == static_cast<std::size_t>(8 * turns), "the host pool's peak is wrong");
 }
@@ -122,11 +122,11 @@ void pixelsAreLoaded(Session& session) {
   image.height = static_cast<std::int64_t>(pixels.size());
   image.width = image.channels = 1;
   step.images = {image};
-  std::vector<double> exchange(pixels.size());
+  std::vector<double> stepIo(pixels.size());
   session.begin();
-  expect(run(session, "loads", exchange, step).has_value(), "a section that loads did not finish");
+  expect(run(session, "loads", stepIo, step).has_value(), "a section that loads did not finish");
   bool same = true;
-  for (std::size_t i = 0; i < pixels.size(); ++i) same = same && std::abs(exchange[i] - pixels[i]) < 1e-9;
+  for (std::size_t i = 0; i < pixels.size(); ++i) same = same && std::abs(stepIo[i] - pixels[i]) < 1e-9;
   expect(same, "pixels were overwritten before they were read, or read before they were loaded");
 }
 
@@ -143,13 +143,13 @@ void anyThreadInterrupts(Session& session) {
 }
 
 void aFailureEndsAllEngines(Session& session) {
-  std::vector<double> exchange(1);
+  std::vector<double> stepIo(1);
   const std::int32_t wild = 1 << 20;
-  std::memcpy(exchange.data(), &wild, sizeof(wild));
+  std::memcpy(stepIo.data(), &wild, sizeof(wild));
   session.begin();
   bool failed = false;
   try {
-    run(session, "failing", exchange);
+    run(session, "failing", stepIo);
   } catch (const Failure&) {
     failed = true;
   }

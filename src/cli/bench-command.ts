@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { breakdownText } from '../running/breakdown'
-import { least } from '../numbers/extremes'
+import { minimum } from '../numbers/extremes'
 import { bench } from '../commands/bench'
 import type { BenchOptions, BenchStep } from '../option-tables/command-options'
 import { planText } from '../plans/plan-report'
@@ -37,7 +37,7 @@ export const benchCommand = (options: BenchOptions, words: Words): CommandResult
         signal
       }),
       TE.map((report) => {
-        const fastest = least(report.stepMs)
+        const fastest = minimum(report.stepMs)
         const summary = `fastest of ${report.stepMs.length} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
         return {
           json: report,

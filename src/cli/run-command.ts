@@ -29,5 +29,7 @@ const tellers: { readonly [N in CommandName]: () => Teller } = {
   place: () => (require('./place-command') as typeof Place).placeCommand
 }
 
-/** Runs a command: what it answers, as data and in words. */
+/**
+ * Runs a command, of whose table of options these are: what it answers, as data and in words.
+ */
 export const runCommand = (name: CommandName, options: object, words: Words): CommandResult => tellers[name]()(options as never, words)

@@ -45,7 +45,7 @@ const reportText = (report: TrainReport): string => {
     skippedCrops,
     skippedCropsOf = [],
     skippedImages = [],
-    skippedMasks = []
+    skippedFiles = []
   } = report
   const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)
   const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
@@ -63,7 +63,7 @@ const reportText = (report: TrainReport): string => {
           `${skippedCrops} ${skippedCrops === 1 ? 'crop could not be read and was' : 'crops could not be read and were'} drawn anew${skippedCropsOf.length === 0 ? '' : ` (of ${skippedCropsOf.join(', ')})`}`
         ]),
     ...(skippedImages.length === 0 ? [] : [`left out of validation, since they cannot be read: ${skippedImages.join(', ')}`]),
-    ...(skippedMasks.length === 0 ? [] : [`left out with their images, since they cannot be read: ${skippedMasks.join(', ')}`])
+    ...(skippedFiles.length === 0 ? [] : [`left out of the data, since they cannot be read: ${skippedFiles.join(', ')}`])
   ].join(', ')
 }
 

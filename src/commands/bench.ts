@@ -2,7 +2,7 @@ import { constants } from 'node:buffer'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Image } from '../../native'
+import type { Image, StepIo } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { placeUnflippedCrop } from '../images/crop-placement'
@@ -14,8 +14,8 @@ import { type BenchOptions, benchOptions } from '../option-tables/command-option
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { measureFirst } from '../plans/measure-first'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { prepareGraph } from '../plans/prepare-graph'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
@@ -25,7 +25,6 @@ import { type KernelTime, computeBreakdown } from '../running/breakdown'
 import { isPaceDue, paceNotice } from '../running/pace-notice'
 import { createRunRecorder } from '../running/run-recorder'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
-import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import { trainingObjective } from '../training/training-objective'
 
@@ -148,8 +147,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
-    TE.bind('built', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),

@@ -8,9 +8,8 @@ import { type CompareOptions, compareOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import type { Size } from '../options/sizes'
 import { checkAddonToPlan } from '../plans/check-addon'
-import { measureFirst } from '../plans/measure-first'
-import { onRanks } from '../plans/mesh'
-import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { prepareGraph } from '../plans/prepare-graph'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { pickWatching } from '../plans/watching'
 import { resolveSetup } from '../plans/resolve-setup'
@@ -119,9 +118,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
-      TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-      TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options, pickWatching(options)))),
-      TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+      TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
       TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
       TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),

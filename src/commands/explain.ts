@@ -7,9 +7,8 @@ import { type ExplainOptions, explainOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { type ExplainedPlan, type ExplanationReport, explanationReport } from '../plans/explanation-report'
-import { measureFirst } from '../plans/measure-first'
-import { onRanks } from '../plans/mesh'
-import { buildSetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { prepareGraph } from '../plans/prepare-graph'
 import { rankReport } from '../plans/rank-report'
 import { resolveSetup } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
@@ -27,9 +26,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options, pickWatching(options)))),
-    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
     TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
     TE.bind('explanation', ({ built: { graph }, request }) =>
       pipe(TE.fromEither(explainGraph(graph, request)), TE.mapLeft(stagingFailure))

@@ -32,7 +32,7 @@ export interface Predictions {
 }
 
 /** What two parts of a list took: time and tiles of both, memory of the one that took more. */
-export const usedByBoth = (a: UsedByImages, b: UsedByImages): UsedByImages => {
+export const addUsage = (a: UsedByImages, b: UsedByImages): UsedByImages => {
   const windowBytes = Math.max(a.windowBytes ?? 0, b.windowBytes ?? 0)
   const repeatedTiles = (a.repeatedTiles ?? 0) + (b.repeatedTiles ?? 0)
   return {
@@ -54,7 +54,7 @@ const joinPredictions = (parts: readonly Predictions[]): Predictions => {
     skipped: parts.flatMap(({ skipped }) => skipped).sort((a, b) => a.at - b.at),
     ...(kind && { kind }),
     ...(firstFailure && { firstFailure }),
-    ...(used.length > 0 && { used: used.reduce(usedByBoth) })
+    ...(used.length > 0 && { used: used.reduce(addUsage) })
   }
 }
 

@@ -9,15 +9,15 @@ import { type GradientsOptions, gradientsOptions } from '../option-tables/comman
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { measureFirst } from '../plans/measure-first'
-import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
+import { type Planned, planNetwork } from '../plans/plan-network'
+import { prepareGraph } from '../plans/prepare-graph'
 import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
-import { createStepIo } from '../running/step-io'
+import { createStepIo } from '../../native'
 import { noUpdate } from '../running/step-parameters'
 import { tap } from '../tasks/tap'
 import { type TensorData, type TensorFile, openTensorFile, writeTensors } from '../weights/safetensors'
@@ -94,8 +94,7 @@ const gradientsFromFile = (options: DecodedOptions<typeof gradientsOptions>): Ou
     TE.chainFirst(() => checkWritable(out)),
     TE.bind('file', () => openTensorFile(batch)),
     TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
-    TE.bind('built', ({ setup }) => TE.fromEither(buildSetupGraph(setup, objective, source))),
-    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('built', ({ setup }) => prepareGraph(setup, objective, source, options)),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     tap(({ planned }) => onPlan?.(planned)),
     TE.chain(({ file, setup: { device }, planned }) =>

@@ -10,10 +10,9 @@ import { type PlanOptions, planOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToPlan } from '../plans/check-addon'
-import { measureFirst } from '../plans/measure-first'
 import { checkPlanName, writePlan } from '../plans/plan-file'
-import { onRanks } from '../plans/mesh'
-import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { prepareGraph } from '../plans/prepare-graph'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { resolveHeadOptions, resolveSetup } from '../plans/resolve-setup'
 import type { Setup } from '../plans/setup'
@@ -80,9 +79,7 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
-    TE.bind('alone', ({ setup, objective }) => TE.fromEither(buildSetupGraph(setup, objective, imageSource))),
-    TE.bind('built', ({ alone }) => TE.fromEither(onRanks(alone, options, pickWatching(options)))),
-    TE.chainFirst(({ built }) => measureFirst(built, pickWatching(options))),
+    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     TE.chainFirst(({ setup: { model }, planned: { staged } }) => {
       const name = typeof options.model === 'string' ? options.model : model.name

@@ -14,7 +14,7 @@ import { sourceFor } from '../predicting/input-channels'
 import type { ImagePrediction } from '../option-tables/predict-options'
 import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
-import { type Predictions, type UsedByImages, gatherPredictions, usedByBoth } from './gather-predictions'
+import { type Predictions, type UsedByImages, gatherPredictions, addUsage } from './gather-predictions'
 import { windowHostBytes } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
 import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
@@ -119,7 +119,7 @@ const record =
           ...(held !== undefined && { windowBytes: held })
         }
         found.images.push([at, predicted])
-        found.used = found.used === undefined ? used : usedByBoth(found.used, used)
+        found.used = found.used === undefined ? used : addUsage(found.used, used)
         options.onImage?.(predicted)
       })
     )

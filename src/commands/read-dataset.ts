@@ -1,5 +1,5 @@
 import type { Outcome } from '../failure'
-import { text, path as pathCodec } from '../options/codecs'
+import { textCodec, pathCodec } from '../options/codecs'
 import { libraryFunction } from '../options/decode-options'
 import { oneOf } from '../options/kinds'
 import { type OptionsOf, optional, required, withDefault } from '../options/option'
@@ -17,7 +17,7 @@ const rules = {
 /** How data are read. */
 export interface ReadDatasetOptions extends OptionsOf<typeof rules> {}
 
-const reading = { path: required({ codec: pathCodec }, ''), option: withDefault({ codec: text }, '', '--data'), ...rules }
+const reading = { path: required({ codec: pathCodec }, ''), option: withDefault({ codec: textCodec }, '', '--data'), ...rules }
 
 const read = libraryFunction('readDataset', reading, ({ path, option, split, ...given }) =>
   loadDataset(path, makeDataRules(given, { option, part: split }))

@@ -77,8 +77,8 @@ export interface TrainReport {
   readonly skippedCropsOf?: readonly string[]
   /** With `skipBad`: images that could not be read and were left out of validations. */
   readonly skippedImages?: readonly string[]
-  /** With `skipBad`: masks that could not be read, and were left out with their images. */
-  readonly skippedMasks?: readonly string[]
+  /** With `skipBad`: images and masks that could not be read, and whose rows were left out. */
+  readonly skippedFiles?: readonly string[]
   /** Results of the validations, where validation was asked for. */
   readonly validations?: readonly Validation[]
   readonly best?: Best
@@ -157,7 +157,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   )
 
 const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained: TrainedRecord): TrainReport => {
-  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, skippedMasks, weights, repeatedTiles } =
+  const { loss, stepMs, validations, peakDeviceBytes, skippedCrops, skippedCropsOf, skippedImages, skippedFiles, weights, repeatedTiles } =
     trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {
@@ -166,7 +166,7 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
     stepMs,
     peakDeviceBytes,
     predictedPeakBytes: planned.staged.predicted.peakDeviceBytes,
-    ...present({ weights, cropBytes, repeatedTiles, skippedCrops, skippedCropsOf, skippedImages, skippedMasks }),
+    ...present({ weights, cropBytes, repeatedTiles, skippedCrops, skippedCropsOf, skippedImages, skippedFiles }),
     ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }

@@ -7,7 +7,7 @@ import { type Failure, type Outcome, inputFailure, errorReason } from '../failur
 import { decodeAnnotationXml } from './annotation-xml'
 import { type AnnotationRules, type ClassList, classListText, ignoredLabel } from './class-list'
 import { decodeGeoJson } from './annotation-geojson'
-import { type DrawnPolygon, type PolygonMap, boundingBox, rankPolygon } from './paint-polygons'
+import { type DrawnPolygon, type PolygonMap, boundingBox, hasArea, rankPolygon } from './paint-polygons'
 import { type Extent2, extentText } from './resolution'
 import { findSelfCrossing } from './self-crossing'
 
@@ -38,7 +38,8 @@ const placeText = (x: number, y: number): string => `x ${Number(x.toFixed(1))}, 
 const findFault = ({ outer, holes }: DrawnPolygon): string | undefined => {
   if ([outer, ...holes].some((ring) => ring.length < 6)) return 'has less than three corners: draw it again, or delete it'
   const crossing = findSelfCrossing([outer, ...holes])
-  return crossing === undefined ? undefined : `crosses itself at ${placeText(crossing.x, crossing.y)}: draw it again there`
+  if (crossing !== undefined) return `crosses itself at ${placeText(crossing.x, crossing.y)}: draw it again there`
+  return hasArea(outer) ? undefined : `has no area at ${placeText(outer[0]!, outer[1]!)}: draw it again, or delete it`
 }
 
 /** Reads an annotation file whole, and refuses polygons whose inside is not clear. */

@@ -1,5 +1,6 @@
 import type { ImageWindow } from '../../native'
 import type { GeoTIFF, GeoTIFFImage } from 'geotiff'
+import { openFileSource } from './file-source'
 import { loadGeoTiff } from './load-geotiff'
 import { type Elements, type Samples, asBytes, newElements } from './samples'
 import type { ImageLevel } from './tiff-levels'
@@ -35,10 +36,10 @@ const readValues = async (image: GeoTIFFImage, samples: readonly number[], windo
  * throws.
  */
 export const readBands = async (path: string, { directories }: ImageLevel, window: ImageWindow, samples: Samples): Promise<Uint8Array> => {
-  const { fromFile } = loadGeoTiff()
-  const file = await fromFile(path)
+  const source = await openFileSource(path)
   const { bands = [], channels, elementType } = samples
   try {
+    const file = await loadGeoTiff().GeoTIFF.fromSource(source)
     const elements = newElements(elementType, window.height * window.width * channels)
     if (directories!.length === 1) elements.set(await readValues(await imageAt(file, directories![0]!), bands, window))
     else
@@ -48,7 +49,9 @@ export const readBands = async (path: string, { directories }: ImageLevel, windo
       }
     clearNoData(elements, samples)
     return asBytes(elements)
+  } catch (thrown) {
+    throw thrown instanceof RangeError ? new Error('it ends before all of its values') : thrown
   } finally {
-    file.close()
+    await source.close()
   }
 }

@@ -20,6 +20,6 @@ export interface DataRules {
   readonly root?: string | undefined
   /** The suffix that names of images lack, such as `.svs`. */
   readonly suffix?: string | undefined
-  /** Whether a row is left out, and counted, where its mask cannot be read. */
+  /** Whether a row is left out, and counted, where its image or mask cannot be read. */
   readonly skipBad?: boolean | undefined
 }

@@ -3,7 +3,16 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, decoderCodec, fromZero, boundedList, objectOr, path, text, whole } from '../options/codecs'
+import {
+  predicateCodec,
+  decoderCodec,
+  fromZeroCodec,
+  boundedListCodec,
+  objectOrCodec,
+  pathCodec,
+  textCodec,
+  wholeNumberCodec
+} from '../options/codecs'
 import { type AnnotationRules, type ClassAlias, ignoredLabel } from './class-list'
 import { type Dataset, type Example, labelKind } from './dataset'
 import { maxLabel } from './dataset-csv'
@@ -12,23 +21,23 @@ import type { Mask } from './masks'
 import { maxClasses } from '../options/limits'
 import { parseFraction } from '../options/sizes'
 
-const aliasCodec = strictObject<ClassAlias>('a class', 'field', { name: text, value: whole(0, ignoredLabel) }, {})
+const aliasCodec = strictObject<ClassAlias>('a class', 'field', { name: textCodec, value: wholeNumberCodec(0, ignoredLabel) }, {})
 const annotationCodec = strictObject<AnnotationRules>(
   'an annotation',
   'field',
-  { aliases: boundedList(aliasCodec), outside: whole(0, ignoredLabel) },
+  { aliases: boundedListCodec(aliasCodec), outside: wholeNumberCodec(0, ignoredLabel) },
   {}
 )
 const maskCodec = strictObject<Mask>(
   'a mask',
   'field',
-  { path, height: whole(1), width: whole(1), counts: boundedList(whole(0), 256, 256) },
+  { path: pathCodec, height: wholeNumberCodec(1), width: wholeNumberCodec(1), counts: boundedListCodec(wholeNumberCodec(0), 256, 256) },
   { annotation: annotationCodec }
 )
 
 const finite = predicateCodec<number>('a number', Number.isFinite)
-const classSetCodec = strictObject<ClassSet>('a set of classes', 'field', { classes: boundedList(whole(0, maxLabel)) }, {})
-const valuesCodec = strictObject<TargetValues>('values', 'field', { values: boundedList(finite, 1) }, {})
+const classSetCodec = strictObject<ClassSet>('a set of classes', 'field', { classes: boundedListCodec(wholeNumberCodec(0, maxLabel)) }, {})
+const valuesCodec = strictObject<TargetValues>('values', 'field', { values: boundedListCodec(finite, 1) }, {})
 
 /** An object by the field that only one kind has. */
 const labelObject = new t.Type<Exclude<Label, number>>(
@@ -46,18 +55,22 @@ const exampleCodec = strictObject<Example>(
   'an example',
   'field',
   {
-    path,
-    label: objectOr<Exclude<Label, number>, number>(`a whole number from 0 to ${maxLabel}, or a mask`, labelObject, whole(0, maxLabel)),
-    origin: text
+    path: pathCodec,
+    label: objectOrCodec<Exclude<Label, number>, number>(
+      `a whole number from 0 to ${maxLabel}, or a mask`,
+      labelObject,
+      wholeNumberCodec(0, maxLabel)
+    ),
+    origin: textCodec
   },
-  { weight: fromZero, tissue: path }
+  { weight: fromZeroCodec, tissue: pathCodec }
 )
 
 const fields = strictObject<Dataset>(
   'a dataset',
   'field',
-  { examples: boundedList(exampleCodec, 1), classes: whole(1, maxClasses) },
-  { names: boundedList(text), source: path, leftOut: text, skippedMasks: boundedList(text) }
+  { examples: boundedListCodec(exampleCodec, 1), classes: wholeNumberCodec(1, maxClasses) },
+  { names: boundedListCodec(textCodec), source: pathCodec, leftOut: textCodec, skippedFiles: boundedListCodec(textCodec) }
 )
 
 /** A dataset that `readDataset` gave, or one that was made like it. */
@@ -76,7 +89,7 @@ const datasetCodec: t.Type<Dataset> = decoderCodec('a dataset', (value) =>
 )
 
 /** A path, or a dataset. */
-export const dataCodec = objectOr<Dataset, string>('a path, or what readDataset gives', datasetCodec, path)
+export const dataCodec = objectOrCodec<Dataset, string>('a path, or what readDataset gives', datasetCodec, pathCodec)
 
 const share = predicateCodec<number>('a share', (value) => typeof value === 'number' && value > 0 && value < 1)
 
@@ -84,15 +97,15 @@ const share = predicateCodec<number>('a share', (value) => typeof value === 'num
  * A dataset to validate on, or the share of the data that is set aside for it, of which the text is
  * read.
  */
-export const validationCodec = objectOr<Dataset, string | number>(
+export const validationCodec = objectOrCodec<Dataset, string | number>(
   'a path, a share above 0 and below 1, or a dataset',
   datasetCodec,
   new t.Type<string | number>(
     'a path or a share',
-    (value): value is string | number => path.is(value) || share.is(value),
+    (value): value is string | number => pathCodec.is(value) || share.is(value),
     (value, context) => {
       if (share.is(value)) return t.success(value)
-      return path.is(value) ? t.success(parseFraction(value) ?? value) : t.failure(value, context)
+      return pathCodec.is(value) ? t.success(parseFraction(value) ?? value) : t.failure(value, context)
     },
     t.identity
   )

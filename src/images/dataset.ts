@@ -30,8 +30,8 @@ export interface Dataset {
   readonly source?: string
   /** A sentence on images in the folder, or rows of the file, that are not read. */
   readonly leftOut?: string
-  /** Masks that cannot be read, whose rows were left out as was asked. */
-  readonly skippedMasks?: readonly string[]
+  /** Images and masks that cannot be read, whose rows were left out as was asked. */
+  readonly skippedFiles?: readonly string[]
 }
 
 /** The kind of all labels of a dataset; undefined where they differ. */

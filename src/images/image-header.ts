@@ -43,18 +43,25 @@ export interface ImageHeader extends Extent2 {
   readonly ground?: GroundTransform
 }
 
-const readFailure =
+/** Why a file cannot be read, without its name; libtiff tells places that it has not. */
+export const fileReason = (path: string, thrown: unknown): string =>
+  errorReason(thrown).replaceAll(`: ${path}`, '').replaceAll(path, 'the file').replace(' at row 4294967295, col 4294967295', '')
+
+/** Whether a file was taken away since it was opened. */
+export const isGone = (thrown: unknown): boolean => /is missing|no such file/.test(errorReason(thrown))
+
+/** The failure of an image that cannot be read, with its name alone. */
+export const readFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`the image ${path} cannot be read: ${errorReason(thrown)}`)
+    inputFailure(`the image ${path} cannot be read: ${fileReason(path, thrown)}`)
 
 /** The failure, of code `input`, of an image whose header can be read but whose pixels cannot. */
 export const decodeFailure =
   (path: string) =>
   (thrown: unknown): Failure => {
     const failure = readFailure(path)(thrown)
-    const isGone = /is missing/.test(errorReason(thrown))
-    return isGone ? failure : inputFailure(`${failure.message}; it is cut or damaged, so store it anew or leave it out`)
+    return isGone(thrown) ? failure : inputFailure(`${failure.message}; it is cut or damaged, so store it anew or leave it out`)
   }
 
 interface Start {

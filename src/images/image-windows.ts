@@ -1,8 +1,9 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
-import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
-import type { ImageHeader } from './image-header'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type ImageHeader, fileReason, isGone, readFailure } from './image-header'
+import { namingTile, wholeTiles } from './bad-tile'
 import { levelOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
@@ -28,15 +29,16 @@ export const readPixels = (header: ImageHeader, readWindow: ReadWindow): ReadPix
 
 const spanText = (from: number, count: number): string => `${from} to ${from + count - 1}`
 
-/** Where in the file it is, so that it can be looked at or left out. */
+/** Where in the file its tiles are, so that they can be looked at or left out. */
 const windowFailure =
-  (path: string, levels: ImageHeader['levels'], level: ImageHeader['levels'][number], { top, left, height, width }: ImageWindow) =>
+  (path: string, levels: ImageHeader['levels'], level: ImageHeader['levels'][number], window: ImageWindow) =>
   (thrown: unknown): Failure => {
+    if (isGone(thrown)) return readFailure(path)(thrown)
+    const { top, left, height, width } = wholeTiles(window, level.tile!, level)
     const where = `rows ${spanText(top, height)}, columns ${spanText(left, width)}`
     const ofLevel = levels.length > 1 ? ` of level ${levels.indexOf(level)}` : ''
-    const [reason] = errorReason(thrown).split('\n')
     return inputFailure(
-      `the image ${path} cannot be read at ${where}${ofLevel}: ${reason}; it is cut or damaged there, so store it anew or leave it out`
+      `the image ${path} cannot be read at ${where}${ofLevel}: ${fileReason(path, thrown)}; it is cut or damaged there, so store it anew or leave it out`
     )
   }
 
@@ -97,7 +99,7 @@ export const windowReader = (path: string, { view, levels, samples, slide }: Ima
       TE.mapLeft(({ message }: { readonly message: string }) => windowFailure(path, levels, level, window)(new Error(message)))(
         slide.read(level.page, window)
       ))
-  const read = readSlide ?? (samples.bands === undefined ? readColours : readStored)
+  const read = namingTile(readSlide ?? (samples.bands === undefined ? readColours : readStored), level.tile)
   if (isStored(view)) return read
   const [rows, columns] = [
     { stored: level.height, read: view.height },

@@ -1,4 +1,4 @@
-import { access, constants, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
@@ -12,36 +12,11 @@ import { type Dataset, type Example, largestLabel } from './dataset'
 import { type CsvExample, type DataFile, readDataFile, dataForms } from './dataset-csv'
 import { type ImageHeader, readHeader } from './image-header'
 import { inspectAnnotations } from './inspect-annotations'
+import type { Label } from './labels'
 import { readMaskFolders } from './mask-folders'
 import { type Mask, inspectMask } from './masks'
 import { extentText } from './resolution'
-
-const foundAt =
-  (origin: string) =>
-  ({ code, message }: Failure): Failure => ({ code, message: `${origin}: ${message}` })
-
-/**
- * Sees that an image exists and may be read. What is no file is not opened: a pipe would wait for
- * its other end.
- */
-const checkExists = ({ path, origin }: Pick<Example, 'path' | 'origin'>): Outcome<void> =>
-  pipe(
-    TE.tryCatch(
-      async () => {
-        await access(path, constants.R_OK)
-        return stat(path)
-      },
-      () =>
-        inputFailure(
-          `${origin}: the image ${path} does not exist or may not be read: mend the path (--root and --suffix complete it), or leave the row out`
-        )
-    ),
-    TE.chainEitherK((found) =>
-      found.isFile()
-        ? E.right(undefined)
-        : E.left(inputFailure(`${origin}: the image ${path} is no ordinary file: mend the path, or leave it out`))
-    )
-  )
+import { type ReadRows, type UnreadRow, checkExists, foundAt, leaveOutUnread, orLeftOut, unlessBad } from './unread-rows'
 
 /** Masks are decoded, each in a thread of its own: more at once would only take more memory. */
 const masksAtOnce = 4
@@ -50,24 +25,37 @@ type MaskedRow = CsvExample & { readonly label: { readonly maskPath: string } }
 
 const isMasked = (row: CsvExample): row is MaskedRow => typeof row.label === 'object' && 'maskPath' in row.label
 
-const each = <A, B>(values: readonly A[], run: (value: A) => Outcome<B>, signal: AbortSignal | undefined): Outcome<readonly B[]> =>
+const each = <A, B>(
+  values: readonly A[],
+  run: (value: A) => Outcome<B>,
+  signal: AbortSignal | undefined,
+  lanes?: number
+): Outcome<readonly B[]> =>
   pipe(
-    inParallel(values, (value) => run(value)(), signal, masksAtOnce),
+    inParallel(values, (value) => run(value)(), signal, lanes),
     TE.chainEitherK(collectFailures)
   )
 
 /** The classes that annotations have: the class list's, or all names in them. */
 const annotatedClasses = (
   annotated: readonly MaskedRow[],
-  { classes, unannotated }: DataRules,
+  { classes, unannotated, skipBad }: DataRules,
   signal: AbortSignal | undefined
 ): Outcome<ClassList> => {
   if (classes !== undefined) return TE.right(classes)
-  const read = ({ label, origin }: MaskedRow): Outcome<readonly string[]> =>
+  const readNames = ({ label, origin }: MaskedRow): Outcome<readonly string[]> =>
     pipe(readAnnotations(label.maskPath), TE.bimap(foundAt(origin), classNamesIn))
+  // Of a row that is left out there are none.
+  const read = (row: MaskedRow): Outcome<readonly string[]> =>
+    skipBad === true
+      ? TE.matchE(
+          () => TE.right([]),
+          () => readNames(row)
+        )(checkExists('mask', row.label.maskPath, row.origin))
+      : readNames(row)
   return TE.map((names: readonly (readonly string[])[]) =>
     makeClassList([...names.flat(), ...(unannotated === undefined ? [] : [unannotated])])
-  )(each(annotated, read, signal))
+  )(each(annotated, read, signal, masksAtOnce))
 }
 
 interface Annotated {
@@ -90,14 +78,6 @@ const rulesFor = (rows: readonly CsvExample[], rules: DataRules, signal: AbortSi
     : TE.left(inputFailure(`--unannotated ${rules.unannotated} is for masks of polygons, which ${rules.option} has not: leave it out`))
 }
 
-/** A row without a mask, since its file cannot be read. */
-interface UnreadMask {
-  readonly maskPath: string
-  readonly failure: Failure
-}
-
-const isUnread = (row: Mask | Example | UnreadMask): row is UnreadMask => 'failure' in row
-
 const checkExtent =
   (origin: string, image: ImageHeader) =>
   (mask: Mask): E.Either<Failure, Mask> =>
@@ -109,64 +89,68 @@ const checkExtent =
           )
         )
 
-/** Masks are opened at once, to see that they fit their images, at one of their levels. */
-const inspect = (
-  { path, origin, label: { maskPath } }: Pick<MaskedRow, 'path' | 'origin' | 'label'>,
+/** What polygons hold is a person's to mend; a mask of pixels may be damaged. */
+const readMask = (
+  { origin, label: { maskPath } }: Pick<MaskedRow, 'origin' | 'label'>,
+  header: ImageHeader,
   annotated: Annotated | undefined,
-  skipBad: boolean
-): Outcome<Mask | UnreadMask> =>
-  pipe(
-    checkExists({ path, origin }),
-    TE.chain(() => readHeader(path)),
-    TE.chain((header) => {
-      const isAnnotation = annotated !== undefined && isAnnotationName(maskPath)
-      const inspected = isAnnotation ? inspectAnnotations(maskPath, header, annotated.annotation) : inspectMask(maskPath)
-      return pipe(
-        inspected,
-        TE.mapLeft(foundAt(origin)),
-        TE.matchE(
-          (failure): Outcome<Mask | UnreadMask> =>
-            skipBad && !isAnnotation && failure.code === 'input' ? TE.right({ maskPath, failure }) : TE.left(failure),
-          (mask) => TE.fromEither(checkExtent(origin, header)(mask))
+  skipBad: boolean | undefined
+): TE.TaskEither<Failure | UnreadRow, Mask> => {
+  const ofMask = unlessBad(skipBad, 'mask', maskPath)
+  const read: TE.TaskEither<Failure | UnreadRow, Mask> =
+    annotated !== undefined && isAnnotationName(maskPath)
+      ? pipe(
+          skipBad === true ? ofMask(checkExists('mask', maskPath, origin)) : TE.right(undefined),
+          TE.chainW(() => TE.mapLeft(foundAt(origin))(inspectAnnotations(maskPath, header, annotated.annotation)))
         )
-      )
-    })
-  )
+      : ofMask(TE.mapLeft(foundAt(origin))(inspectMask(maskPath)))
+  return TE.chainEitherKW(checkExtent(origin, header))(read)
+}
 
-const exampleOf =
-  (annotated: Annotated | undefined, skipBad = false) =>
-  (row: CsvExample): Outcome<Example | UnreadMask> => {
-    const { path, origin, weight, tissue } = row
+/**
+ * An image with its label. A mask is read at once, to see that it fits its image, at one of its
+ * levels. Where what is bad is skipped, so is an image's header.
+ */
+const readRow =
+  (annotated: Annotated | undefined, { skipBad }: Pick<DataRules, 'skipBad'>) =>
+  (row: CsvExample): Outcome<Example | UnreadRow> => {
+    const { path, origin, weight, tissue, label } = row
     const rest = { path, origin, ...(weight === undefined ? {} : { weight }), ...(tissue === undefined ? {} : { tissue }) }
-    const { label } = row
-    if (typeof label !== 'object' || !('maskPath' in label)) return TE.right({ ...rest, label })
-    return TE.map((mask: Mask | UnreadMask) => (isUnread(mask) ? mask : { ...rest, label: mask }))(
-      inspect({ path, origin, label }, annotated, skipBad)
+    const ofImage = unlessBad(skipBad, 'image', path)
+    const header = ofImage(
+      pipe(
+        checkExists('image', path, origin),
+        TE.chain(() => readHeader(path))
+      )
+    )
+    if (typeof label === 'object' && 'maskPath' in label)
+      return pipe(
+        header,
+        TE.chain((found) => readMask({ origin, label }, found, annotated, skipBad)),
+        TE.map((mask): Example => ({ ...rest, label: mask })),
+        orLeftOut
+      )
+    const there: TE.TaskEither<Failure | UnreadRow, unknown> = skipBad === true ? header : checkExists('image', path, origin)
+    return pipe(
+      there,
+      TE.map((): Example => ({ ...rest, label })),
+      orLeftOut
     )
   }
 
-interface Inspected extends Pick<Dataset, 'leftOut' | 'skippedMasks'> {
-  readonly examples: readonly Example[]
-}
-
-/** The rows whose masks can be read, and a sentence on the others; a failure where none can. */
-const withoutUnread = (
+/** The examples that rows are, but for those that are left out. */
+const readRows = (
   path: string,
-  found: readonly (Example | UnreadMask)[],
-  leftOut: string | undefined
-): E.Either<Failure, Inspected> => {
-  const [examples, unread] = [found.flatMap((row) => (isUnread(row) ? [] : [row])), found.filter(isUnread)]
-  const failures = collectFailures(unread.map(({ failure }) => E.left(failure)))
-  if (E.isRight(failures)) return E.right({ examples, ...(leftOut === undefined ? {} : { leftOut }) })
-  if (examples.length === 0) return failures
-  const rows = unread.length === 1 ? 'row whose mask' : 'rows whose masks'
-  const sentence = `${path}: left out ${unread.length === 1 ? 'is' : 'are'} ${unread.length} ${rows} cannot be read (${failures.left.message})`
-  return E.right({
-    examples,
-    leftOut: leftOut === undefined ? sentence : `${leftOut}; ${sentence}`,
-    skippedMasks: unread.map(({ maskPath }) => maskPath)
-  })
-}
+  rows: readonly CsvExample[],
+  annotated: Annotated | undefined,
+  rules: DataRules,
+  leftOut: string | undefined,
+  signal: AbortSignal | undefined
+): Outcome<ReadRows> =>
+  pipe(
+    each(rows, readRow(annotated, rules), signal, rows.some(isMasked) ? masksAtOnce : undefined),
+    TE.chainEitherK((found) => leaveOutUnread(path, found, leftOut))
+  )
 
 /** The rows that count, and a sentence on those that do not. */
 const rowsOfPart = (
@@ -182,8 +166,14 @@ const rowsOfPart = (
     : { rows: wanted, leftOut: `${path}: left out are ${rows.length - wanted.length} rows whose split is ${others.join(' or ')}` }
 }
 
-const countClasses = ({ names }: DataFile, list: ClassList | undefined, examples: readonly Example[]): number =>
-  list?.names.length ?? names?.length ?? examples.reduce((most, { label }) => Math.max(most, largestLabel(label) + 1), 0)
+/** Classes by their names, or else by the labels of all rows, those that are left out too. */
+const countClasses = ({ names, rows }: DataFile, list: ClassList | undefined, examples: readonly Example[]): number => {
+  const labels: readonly Label[] = [
+    ...examples.map(({ label }) => label),
+    ...rows.flatMap(({ label }) => (typeof label === 'object' && 'maskPath' in label ? [] : [label]))
+  ]
+  return list?.names.length ?? names?.length ?? labels.reduce<number>((most, label) => Math.max(most, largestLabel(label) + 1), 0)
+}
 
 /** The examples of rows, their masks looked at. */
 const makeDataset = (
@@ -196,12 +186,11 @@ const makeDataset = (
   pipe(
     rulesFor(rows, rules, signal),
     TE.bindTo('annotated'),
-    TE.bind('found', ({ annotated }) => each(rows, exampleOf(annotated, rules.skipBad), signal)),
-    TE.bind('inspected', ({ found }) => TE.fromEither(withoutUnread(path, found, leftOut))),
-    TE.map(({ annotated, inspected }): Dataset => {
+    TE.bind('read', ({ annotated }) => readRows(path, rows, annotated, rules, leftOut, signal)),
+    TE.map(({ annotated, read }): Dataset => {
       const names = annotated?.list.names ?? file.names ?? rules.classes?.names
-      const classes = countClasses(file, annotated?.list ?? rules.classes, inspected.examples)
-      return { ...inspected, classes, source: path, ...(names === undefined ? {} : { names }) }
+      const classes = countClasses({ ...file, rows }, annotated?.list ?? rules.classes, read.examples)
+      return { ...read, classes, source: path, ...(names === undefined ? {} : { names }) }
     })
   )
 
@@ -212,7 +201,7 @@ const readCsv = (path: string, rules: DataRules, signal: AbortSignal | undefined
   )
 
 /** The folders' images in the order of a class list, of which each folder must be one. */
-const inClassList = (folders: ClassFolders, list: ClassList | undefined): E.Either<Failure, Dataset> => {
+const inClassList = (folders: ClassFolders, list: ClassList | undefined): E.Either<Failure, ClassFolders> => {
   if (list === undefined) return E.right(folders)
   const values = folders.names.map((name) => findClass(list, name))
   const unknown = folders.names.find((_, index) => values[index] === undefined)
@@ -243,9 +232,16 @@ const readFolder = (path: string, rules: DataRules, signal: AbortSignal | undefi
     readMaskFolders(path),
     TE.chain((rows) => {
       if (rows !== undefined) return makeDataset(path, { rows }, { rows }, rules, signal)
-      return unannotated === undefined
-        ? TE.chainEitherK((folders: ClassFolders) => inClassList(folders, classes))(readClassFolders(path))
-        : refuse('unannotated')
+      if (unannotated !== undefined) return refuse('unannotated')
+      return pipe(
+        readClassFolders(path),
+        TE.chainEitherK((folders) => inClassList(folders, classes)),
+        TE.chain((folders) =>
+          TE.map((read: ReadRows): Dataset => ({ ...folders, ...read }))(
+            readRows(path, folders.examples, undefined, rules, folders.leftOut, signal)
+          )
+        )
+      )
     })
   )
 }
@@ -253,8 +249,8 @@ const readFolder = (path: string, rules: DataRules, signal: AbortSignal | undefi
 /**
  * A CSV file (paths relative to it, columns by its header), or a folder with one folder of images a
  * class (labels in the order of their names, or of the class list), or with a folder of images and
- * one of masks. Every image must exist; masks are read: PNG, tiled TIFF, or polygons. Aborting the
- * signal stops.
+ * one of masks. Every image must exist; masks are read: PNG, tiled TIFF, or polygons. Rows of which
+ * a file cannot be read are left out where the rules skip what is bad. Aborting the signal stops.
  */
 export const loadDataset = (path: string, rules: DataRules = { option: '--data' }, signal?: AbortSignal): Outcome<Dataset> => {
   const { option } = rules
@@ -268,12 +264,6 @@ export const loadDataset = (path: string, rules: DataRules = { option: '--data' 
       ({ examples }) => examples.length > 0,
       ({ leftOut }) =>
         inputFailure(`${option} ${path} names no images: it must be ${dataForms}${leftOut === undefined ? '' : `; ${leftOut}`}`)
-    ),
-    TE.chainFirst(({ examples }) =>
-      pipe(
-        inParallel(examples, (example) => checkExists(example)(), signal),
-        TE.chainEitherK(collectFailures)
-      )
     )
   )
 }

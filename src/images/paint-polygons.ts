@@ -49,6 +49,22 @@ export const boundingBox = (ring: Ring): Bounds => {
   return { left, top, right, bottom }
 }
 
+/**
+ * Tells whether a ring has an area (Gauss's formula, from its first corner): it has none where its
+ * corners are one place or lie on one line, but for rounding.
+ */
+export const hasArea = (ring: Ring): boolean => {
+  const [x, y] = [ring[0]!, ring[1]!]
+  let [doubled, products] = [0, 0]
+  for (let at = 2; at + 2 < ring.length; at += 2) {
+    const down = (ring[at]! - x) * (ring[at + 3]! - y)
+    const up = (ring[at + 2]! - x) * (ring[at + 1]! - y)
+    doubled += down - up
+    products += Math.abs(down) + Math.abs(up)
+  }
+  return Math.abs(doubled) > 1e-9 * products
+}
+
 /** A polygon of a rank, ready to be painted. */
 export const rankPolygon = ({ outer, holes }: DrawnPolygon, rank: number): RankedPolygon => ({
   rings: [outer, ...holes],

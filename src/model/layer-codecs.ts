@@ -2,7 +2,7 @@ import type * as t from 'io-ts'
 import type { Directive, Padding, Pair, PointwiseParameter } from '../../dsl'
 import { padModes, type ArgsOf, type Expression, type Op } from '../../dsl/internal'
 import { type OptionalCodecs, type RequiredCodecs, strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, flag, oneOf } from '../options/codecs'
+import { predicateCodec, flagCodec, oneOfCodec } from '../options/codecs'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 const areNumbers = (value: unknown, ...counts: readonly number[]): boolean =>
@@ -38,6 +38,7 @@ type Leaf = Exclude<Op, 'add' | 'mul' | 'concat'> | Directive
 const options = <P extends Leaf>(op: P, required: RequiredCodecs<ArgsOf<P>>, optional: OptionalCodecs<ArgsOf<P>>): t.Type<ArgsOf<P>> =>
   strictObject<ArgsOf<P>>(op, 'option', required, optional)
 
+// The compiler cannot tell that `{}` is all that such an op takes.
 const without = <P extends Leaf>(op: P & ({} extends ArgsOf<P> ? unknown : never)): t.Type<ArgsOf<P>> =>
   strictObject<{}>(op, 'option', {}, {}) as unknown as t.Type<ArgsOf<P>>
 
@@ -46,16 +47,16 @@ const without = <P extends Leaf>(op: P & ({} extends ArgsOf<P> ? unknown : never
  * compiler.
  */
 export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
-  conv2d: options('conv2d', { out: count, k: pair }, { s: pair, p: padding, d: pair, groups: count, bias: flag }),
+  conv2d: options('conv2d', { out: count, k: pair }, { s: pair, p: padding, d: pair, groups: count, bias: flagCodec }),
   convTranspose2d: options(
     'convTranspose2d',
     { out: count, k: pair },
-    { s: pair, p: pair, outputPadding: pair, d: pair, groups: count, bias: flag }
+    { s: pair, p: pair, outputPadding: pair, d: pair, groups: count, bias: flagCodec }
   ),
-  linear: options('linear', { out: count }, { in: count, bias: flag }),
-  batchNorm: options('batchNorm', {}, { eps: count, momentum: count, affine: flag, frozen: flag }),
-  groupNorm: options('groupNorm', { groups: count }, { eps: count, affine: flag }),
-  instanceNorm: options('instanceNorm', {}, { eps: count, affine: flag }),
+  linear: options('linear', { out: count }, { in: count, bias: flagCodec }),
+  batchNorm: options('batchNorm', {}, { eps: count, momentum: count, affine: flagCodec, frozen: flagCodec }),
+  groupNorm: options('groupNorm', { groups: count }, { eps: count, affine: flagCodec }),
+  instanceNorm: options('instanceNorm', {}, { eps: count, affine: flagCodec }),
   relu: without('relu'),
   leakyRelu: options('leakyRelu', {}, { slope: count }),
   pointwise: options(
@@ -64,17 +65,21 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
     { derivativeOfOutput: steps, weight: parameter, bias: parameter }
   ),
   dropout: options('dropout', { rate: count }, {}),
-  maxPool2d: options('maxPool2d', { k: pair }, { s: pair, p: padding, d: pair, ceilMode: flag }),
-  avgPool2d: options('avgPool2d', { k: pair }, { s: pair, p: padding, ceilMode: flag, countIncludePad: flag }),
+  maxPool2d: options('maxPool2d', { k: pair }, { s: pair, p: padding, d: pair, ceilMode: flagCodec }),
+  avgPool2d: options('avgPool2d', { k: pair }, { s: pair, p: padding, ceilMode: flagCodec, countIncludePad: flagCodec }),
   adaptiveAvgPool2d: options('adaptiveAvgPool2d', { out: pair }, {}),
   globalAvgPool: without('globalAvgPool'),
   globalMaxPool: without('globalMaxPool'),
-  resize: options('resize', { mode: oneOf('bilinear', 'nearest') }, { size: pair, scale: pair, to: oneOf('block'), alignCorners: flag }),
+  resize: options(
+    'resize',
+    { mode: oneOfCodec('bilinear', 'nearest') },
+    { size: pair, scale: pair, to: oneOfCodec('block'), alignCorners: flagCodec }
+  ),
   pixelShuffle: options('pixelShuffle', { factor: count }, {}),
   pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),
   channelShuffle: options('channelShuffle', { groups: count }, {}),
   narrow: options('narrow', { start: count, length: count }, {}),
-  pad: options('pad', { p: padding }, { mode: oneOf(...padModes) }),
+  pad: options('pad', { p: padding }, { mode: oneOfCodec(...padModes) }),
   flatten: without('flatten'),
   softmaxCrossEntropy: without('softmaxCrossEntropy'),
   pixelCrossEntropy: options('pixelCrossEntropy', {}, { ignore: count, classWeights: counts }),

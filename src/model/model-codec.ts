@@ -6,7 +6,7 @@ import { validateOptionNames, type OpArguments } from '../../dsl/internal'
 import { suggestion } from '../../staging/decoding/close-name'
 import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, decoderCodec, extents } from '../options/codecs'
+import { predicateCodec, decoderCodec, extentsCodec } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
 
 /** The depth of nested layers, and the number of all of them, that planning can walk. */
@@ -154,7 +154,7 @@ const shape = strictObject<{ readonly name: string; readonly layers: unknown; re
     name: predicateCodec<string>('a name', (name) => typeof name === 'string' && name !== ''),
     layers: predicateCodec<unknown>('a list of layers', Array.isArray)
   },
-  { input: extents(4) }
+  { input: extentsCodec(4) }
 )
 
 /** The sentence on a value that is no object at all. */

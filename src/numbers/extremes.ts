@@ -1,7 +1,8 @@
 /**
- * Least and largest of lists of any length: as arguments, some hundred thousand are too many for a
- * call.
+ * The least of numbers; Infinity of none. They may be more than the arguments that a call takes.
  */
-export const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other), Infinity)
-/** The largest of numbers; -Infinity of none. */
-export const largest = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other), -Infinity)
+export const minimum = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other), Infinity)
+/**
+ * The largest of numbers; -Infinity of none. They may be more than the arguments that a call takes.
+ */
+export const maximum = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other), -Infinity)

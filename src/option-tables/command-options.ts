@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { type StrategyName, strategyNames } from '../../dsl'
 import { formatValue } from '../../staging/decoding/decode'
-import { callback, decoderCodec, boundedList } from '../options/codecs'
+import { callbackCodec, decoderCodec, boundedListCodec } from '../options/codecs'
 import { type GivenSize, commaList, flag, notAChoice, path, size, whole } from '../options/kinds'
 import { maxBudgets, maxSteps } from '../options/limits'
 import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, optionalArgument, required } from '../options/option'
@@ -61,7 +61,7 @@ export interface ExplainOptions extends OptionsOf<typeof explainOptions>, Budget
 
 const budgets: Kind<readonly GivenSize[], readonly Size[]> = commaList<GivenSize, Size>(
   'sizes',
-  boundedList(size.codec, 1, maxBudgets),
+  boundedListCodec(size.codec, 1, maxBudgets),
   parseSize,
   maxBudgets
 )
@@ -143,7 +143,7 @@ export const benchOptions = {
   ...planWatching,
   ...noticeOption,
   /** Called after each step. */
-  onStep: fromJavaScript(callback<(report: BenchStep) => void>())
+  onStep: fromJavaScript(callbackCodec<(report: BenchStep) => void>())
 }
 
 /** Options of the library function `bench`. */

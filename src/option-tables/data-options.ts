@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { decodeAs } from '../../staging/decoding/decode'
 import { type ClassList, maxNamedClasses, parseClassList } from '../images/class-list'
 import type { DataRules } from '../images/data-rules'
-import { decoderCodec, boundedList, text as textCodec } from '../options/codecs'
+import { decoderCodec, boundedListCodec, textCodec } from '../options/codecs'
 import { path, textKind } from '../options/kinds'
 import { type DecodedOptions, type Kind, optional } from '../options/option'
 
@@ -15,7 +15,7 @@ export const classNames = (most: number): Kind<readonly string[] | string, Class
     codec: decoderCodec('names of classes', (value) =>
       typeof value === 'string'
         ? parseText(value)
-        : pipe(decodeAs('list of names', boundedList(textCodec, 1))(value), E.chain(parseEntries))
+        : pipe(decodeAs('list of names', boundedListCodec(textCodec, 1))(value), E.chain(parseEntries))
     ),
     commandLine: { form: 'text', placeholder: 'list', parse: (text) => E.map(() => text)(parseText(text)) }
   }

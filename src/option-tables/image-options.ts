@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
 import { finest } from '../images/resolution'
 import { type Reading, mostChannels } from '../images/samples'
-import { boundedList, predicateCodec, whole as wholeCodec } from '../options/codecs'
+import { boundedListCodec, predicateCodec, wholeNumberCodec } from '../options/codecs'
 import { commaList, positive, whole } from '../options/kinds'
 import { type DecodedOptions, optional } from '../options/option'
 
@@ -12,7 +12,7 @@ const mostBands = 65535
 
 const bandList = commaList<number, number>(
   'bands',
-  boundedList(wholeCodec(1, mostBands), 1, mostChannels),
+  boundedListCodec(wholeNumberCodec(1, mostBands), 1, mostChannels),
   (text) => (/^[1-9]\d{0,4}$/.test(text.trim()) ? E.right(Number(text)) : E.left(`"${text}" is no number of a band, from 1`)),
   mostChannels
 )
@@ -21,7 +21,8 @@ const finite = predicateCodec<number>('a number', (value) => Number.isFinite(val
 const deviation = predicateCodec<number>('a number above zero', (value) => typeof value === 'number' && value > 0 && value < Infinity)
 const decimal = (text: string): E.Either<string, number> =>
   text.trim() !== '' && Number.isFinite(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is no number`)
-const perChannel = (codec: typeof finite) => commaList<number, number>('values', boundedList(codec, 1, mostChannels), decimal, mostChannels)
+const perChannel = (codec: typeof finite) =>
+  commaList<number, number>('values', boundedListCodec(codec, 1, mostChannels), decimal, mostChannels)
 
 /** At which of the sizes that a file holds an image is read. */
 export const resolutionOptions = {

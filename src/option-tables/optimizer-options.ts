@@ -1,7 +1,7 @@
 import type { Optimizer, ParameterGroup } from '../../staging'
 import { strictObject } from '../../staging/decoding/strict-object'
 import { parseGroup } from '../training/parameter-groups'
-import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from '../options/codecs'
+import { predicateCodec, fromZeroCodec, textCodec, textOrCodec } from '../options/codecs'
 import { fromZero, number, oneOf, positive, prefixes, repeatableKind, whole } from '../options/kinds'
 import { maxMicroBatches } from '../options/limits'
 import { type OptionsOf, withDefault, optional } from '../options/option'
@@ -9,13 +9,13 @@ import { type OptionsOf, withDefault, optional } from '../options/option'
 const groupCodec = strictObject<ParameterGroup>(
   'a group of parameters',
   'field',
-  { prefix: text },
+  { prefix: textCodec },
   { rate: fromZeroCodec, weightDecay: fromZeroCodec, frozen: predicateCodec<true>('true', (value) => value === true) }
 )
 
 const groups = repeatableKind<ParameterGroup | string, ParameterGroup>(
   'group',
-  textOr('a group of parameters, or its text', parseGroup, groupCodec),
+  textOrCodec('a group of parameters, or its text', parseGroup, groupCodec),
   parseGroup
 )
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { inputFailure } from '../failure'
-import { boundedList, callback, failureCodec, oneOf as oneOfCodec, text as textCodec } from '../options/codecs'
+import { boundedListCodec, callbackCodec, failureCodec, oneOfCodec, textCodec } from '../options/codecs'
 import { commaList, flag, notAChoice, oneOf, path, textKind } from '../options/kinds'
 import { maxClasses } from '../options/limits'
 import { type Kind, type OptionsOf, fromJavaScript, optional, required, withDefault } from '../options/option'
@@ -37,7 +37,7 @@ const { input: _, loss: __, ...modelWithoutInput } = modelOptions
 
 const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFormat>(
   'names',
-  boundedList(oneOfCodec(...resultFormats), 1, resultFormats.length),
+  boundedListCodec(oneOfCodec(...resultFormats), 1, resultFormats.length),
   (text) => E.fromNullable(notAChoice(resultFormats))(resultFormats.find((name) => name === text)),
   resultFormats.length
 )
@@ -129,7 +129,7 @@ export const predictOptions = {
   ...planWatching,
   ...noticeOption,
   /** Called after each image. */
-  onImage: fromJavaScript(callback<(prediction: ImagePrediction) => void>())
+  onImage: fromJavaScript(callbackCodec<(prediction: ImagePrediction) => void>())
 }
 
 /** Options of the library function `predict`. */

@@ -3,7 +3,7 @@ import type { Chain } from '../../staging'
 import { defaultSlots, offloadStrategies } from '../../staging/chain'
 import { type AllocatorName, allocators } from '../../staging/placement'
 import type * as ChainFile from '../plans/chain-file'
-import { lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
+import { lazyCodec, objectOrCodec, pathCodec } from '../options/codecs'
 import { bytes, oneOf, path, size, whole, textKind } from '../options/kinds'
 import { maxSlots } from '../options/limits'
 import { type Kind, type OptionsOf, argument, withDefault, optional, required } from '../options/option'
@@ -24,7 +24,7 @@ export interface ChainOptions extends OptionsOf<typeof chainOptions>, ModelOptio
 
 const chain: Kind<Chain | string> = textKind(
   'chain',
-  objectOr<Chain, string>(
+  objectOrCodec<Chain, string>(
     'a chain, or the path of one',
     lazyCodec('a chain', () => (require('../plans/chain-file') as typeof ChainFile).chainCodec),
     pathCodec

@@ -10,7 +10,7 @@ import type * as DeviceFileCodec from '../plans/device-file'
 import type * as PlanFileCodec from '../plans/plan-file'
 import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
-import { abortSignal, predicateCodec, callback, decoderCodec, lazyCodec, objectOr, path as pathCodec } from '../options/codecs'
+import { abortSignalCodec, predicateCodec, callbackCodec, decoderCodec, lazyCodec, objectOrCodec, pathCodec } from '../options/codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
 import { type GivenSize, extents, flag, network, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
 import { maxClasses, maxRanks, maxThreads } from '../options/limits'
@@ -19,7 +19,7 @@ import type { Size } from '../options/sizes'
 
 const model: Kind<Model | string> = textKind(
   'model',
-  objectOr<Model, string>(
+  objectOrCodec<Model, string>(
     'a model, or the name or path of one',
     lazyCodec('a model', () => (require('../model/model-codec') as typeof ModelCodec).modelCodec),
     pathCodec
@@ -36,7 +36,7 @@ const isDeviceText = (value: unknown): value is DeviceText => isDeviceName(value
 
 const device: Kind<GivenDevice> = textKind(
   'name',
-  objectOr<DeviceFile, DeviceText>(
+  objectOrCodec<DeviceFile, DeviceText>(
     `one of ${deviceChoices}`,
     lazyCodec('a device', () => (require('../plans/device-file') as typeof DeviceFileCodec).deviceCodec),
     predicateCodec(`one of ${deviceChoices}`, isDeviceText)
@@ -46,7 +46,7 @@ const device: Kind<GivenDevice> = textKind(
 
 const plan: Kind<PlanFile | string> = textKind(
   'file',
-  objectOr<PlanFile, string>(
+  objectOrCodec<PlanFile, string>(
     'a plan, or the path of a plan file',
     lazyCodec('a plan', () => (require('../plans/plan-file') as typeof PlanFileCodec).planCodec),
     pathCodec
@@ -248,22 +248,22 @@ export const runTraceOption = {
 /** Stops what plans, measures or runs. */
 const signalOption = {
   /** Aborting it stops after the current kernel, or instruction. */
-  signal: fromJavaScript<AbortSignal>(abortSignal)
+  signal: fromJavaScript<AbortSignal>(abortSignalCodec)
 }
 
 /** Watches what plans. */
 const searchingOption = {
   /** Called each second while a plan is searched: how many plans and segments were looked at. */
-  onSearch: fromJavaScript(callback<NonNullable<Watching['onSearch']>>())
+  onSearch: fromJavaScript(callbackCodec<NonNullable<Watching['onSearch']>>())
 }
 
 /** Watches what plans, measures or runs. */
 export const watchingOptions = {
   ...searchingOption,
   /** Called before a sample of kernels is measured, which takes so many seconds at most. */
-  onSample: fromJavaScript(callback<NonNullable<Watching['onSample']>>()),
+  onSample: fromJavaScript(callbackCodec<NonNullable<Watching['onSample']>>()),
   /** Called while kernels are measured: `done` of this round's, of `total`. */
-  onKernel: fromJavaScript(callback<NonNullable<Watching['onKernel']>>()),
+  onKernel: fromJavaScript(callbackCodec<NonNullable<Watching['onKernel']>>()),
   ...signalOption
 }
 
@@ -282,11 +282,11 @@ export interface SetupOptions extends OptionsOf<typeof setupOptions>, OptionsOf<
 /** The option of the library that is told of the plan. */
 export const planWatching = {
   /** Called once with the plan, before anything runs. */
-  onPlan: fromJavaScript(callback<(planned: Planned) => void>())
+  onPlan: fromJavaScript(callbackCodec<(planned: Planned) => void>())
 }
 
 /** The option of the library that is told sentences. */
 export const noticeOption = {
   /** Called with one sentence that the user should see. */
-  onNotice: fromJavaScript(callback<(sentence: string) => void>())
+  onNotice: fromJavaScript(callbackCodec<(sentence: string) => void>())
 }

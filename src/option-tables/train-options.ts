@@ -15,14 +15,14 @@ import { type ValidateOn, validateOns } from '../training/validate-on'
 import type { StartingWeights } from '../weights/weights'
 import {
   predicateCodec,
-  byKind,
-  callback,
+  byKindCodec,
+  callbackCodec,
   lazyCodec,
-  fromZero,
-  boundedList,
-  oneOf as oneOfCodec,
-  positive as positiveCodec,
-  whole as wholeCodec
+  fromZeroCodec,
+  boundedListCodec,
+  oneOfCodec,
+  positiveCodec,
+  wholeNumberCodec
 } from '../options/codecs'
 import { extents, flag, flagOrWhole, oneOf, path, positive, prefixes, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
@@ -43,13 +43,13 @@ import {
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
-const schedules = byKind<LearningRateSchedule>('a schedule', {
+const schedules = byKindCodec<LearningRateSchedule>('a schedule', {
   constant: strictObject<KindOfSchedule<'constant'>>('a schedule', 'field', { kind: oneOfCodec('constant') }, {}),
   cosine: strictObject<KindOfSchedule<'cosine'>>('a schedule', 'field', { kind: oneOfCodec('cosine') }, {}),
   step: strictObject<KindOfSchedule<'step'>>(
     'a schedule',
     'field',
-    { kind: oneOfCodec('step'), every: wholeCodec(1), factor: positiveCodec },
+    { kind: oneOfCodec('step'), every: wholeNumberCodec(1), factor: positiveCodec },
     {}
   )
 })
@@ -103,12 +103,13 @@ export const trainOptions = {
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),
   /**
-   * Whether a crop that cannot be read is drawn anew somewhere else, an image that cannot be read
-   * left out of the validation, and one whose mask cannot be read of all; they are counted.
+   * Whether rows whose image or mask cannot be opened are left out of the data, a crop that cannot
+   * be read is drawn anew somewhere else, and its image left out of the validation; they are
+   * counted.
    */
   skipBad: withDefault(
     flag,
-    'draw a crop that cannot be read anew somewhere else, leave such images out of validation and such masks out of the data, and count them',
+    'leave out images and masks that cannot be opened, draw a crop that cannot be read anew somewhere else, and count them',
     false
   ),
   /**
@@ -164,7 +165,7 @@ export const trainOptions = {
   ),
   /** 'balanced', one number a class, or their text '1,2.5'. */
   classWeights: optional(
-    textOrValue<ClassWeights>('list', 'balanced, one number a class, or their text', parseClassWeights, boundedList(fromZero)),
+    textOrValue<ClassWeights>('list', 'balanced, one number a class, or their text', parseClassWeights, boundedListCodec(fromZeroCodec)),
     'balanced (by images, or pixels), or one number a class, such as 1,2.5'
   ),
   /** Images like `data`, or the share of the data (above 0, below 1) that is set aside for it. */
@@ -230,17 +231,17 @@ export const trainOptions = {
   /** Goes on from the newest state in the folder, or starts where it holds none. */
   resume: withDefault(flag, 'go on from the newest state, with the same bits as if nothing had happened', false),
   /** Called while images are read whole: `done` of them, of `total`. */
-  onCheck: fromJavaScript(callback<(done: number, total: number) => void>()),
+  onCheck: fromJavaScript(callbackCodec<(done: number, total: number) => void>()),
   /** Called once with the plan, before the first step. */
-  onPlan: fromJavaScript(callback<(planned: Planned) => void>()),
+  onPlan: fromJavaScript(callbackCodec<(planned: Planned) => void>()),
   /** Called once with what came from `weights` and what did not, before the first step. */
-  onWeights: fromJavaScript(callback<(weights: StartingWeights) => void>()),
+  onWeights: fromJavaScript(callbackCodec<(weights: StartingWeights) => void>()),
   /** Called after each complete step. */
-  onStep: fromJavaScript(callback<(report: StepReport) => void>()),
+  onStep: fromJavaScript(callbackCodec<(report: StepReport) => void>()),
   /** Called after each validation. */
-  onValidation: fromJavaScript(callback<(validation: Validation) => void>()),
+  onValidation: fromJavaScript(callbackCodec<(validation: Validation) => void>()),
   /** Called with one sentence that the user should see. */
-  onNotice: fromJavaScript(callback<(sentence: string) => void>()),
+  onNotice: fromJavaScript(callbackCodec<(sentence: string) => void>()),
   ...watchingOptions
 }
 

@@ -37,7 +37,7 @@ export const failureCodec = <A>(expected: string, decode: (value: unknown) => E.
   )
 
 /** A value by a codec, or its text, which is parsed to the same. */
-export const textOr = <A>(expected: string, parse: (text: string) => E.Either<string, A>, other: t.Decoder<unknown, A>): t.Type<A> =>
+export const textOrCodec = <A>(expected: string, parse: (text: string) => E.Either<string, A>, other: t.Decoder<unknown, A>): t.Type<A> =>
   new t.Type<A>(
     expected,
     (value): value is A => E.isRight(other.decode(value)),
@@ -65,7 +65,7 @@ export const lazyCodec = <A>(expected: string, make: () => t.Type<A>): t.Type<A>
  * Objects and lists by one codec, all else by another: unlike a union's, its sentence is about what
  * was meant.
  */
-export const objectOr = <A extends object, B>(expected: string, object: t.Type<A>, other: t.Type<B>): t.Type<A | B> =>
+export const objectOrCodec = <A extends object, B>(expected: string, object: t.Type<A>, other: t.Type<B>): t.Type<A | B> =>
   new t.Type<A | B>(
     expected,
     (value): value is A | B => object.is(value) || other.is(value),
@@ -76,40 +76,40 @@ export const objectOr = <A extends object, B>(expected: string, object: t.Type<A
 const largest = Number.MAX_SAFE_INTEGER
 
 /** Codec of whole numbers within bounds, both included. */
-export const whole = (least: number, most = largest): t.Type<number> =>
+export const wholeNumberCodec = (least: number, most = largest): t.Type<number> =>
   predicateCodec(
     `a whole number from ${least} ${most === largest ? 'upwards' : `to ${most}`}`,
     (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
   )
 
 /** Codec of finite numbers above 0. */
-export const positive = predicateCodec<number>('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0)
+export const positiveCodec = predicateCodec<number>('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0)
 
 /** Codec of finite numbers from 0 upwards. */
-export const fromZero = predicateCodec<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
+export const fromZeroCodec = predicateCodec<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
 
 /** Codec of true and false. */
-export const flag = predicateCodec<boolean>('true or false', t.boolean.is)
+export const flagCodec = predicateCodec<boolean>('true or false', t.boolean.is)
 
 /** Codec of texts, the empty one included. */
-export const text = predicateCodec<string>('a text', t.string.is)
+export const textCodec = predicateCodec<string>('a text', t.string.is)
 
 /** Codec of paths: texts that are not empty. */
-export const path = predicateCodec<string>('a path', (value) => t.string.is(value) && value !== '')
+export const pathCodec = predicateCodec<string>('a path', (value) => t.string.is(value) && value !== '')
 
 /** Codec of one of some names, which its sentence lists. */
-export const oneOf = <N extends string>(...names: readonly N[]): t.Type<N> =>
+export const oneOfCodec = <N extends string>(...names: readonly N[]): t.Type<N> =>
   predicateCodec(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
 
 /** Codec of functions, whose parameters nothing can check. */
-export const callback = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
+export const callbackCodec = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
   predicateCodec('a function', (value) => typeof value === 'function')
 
 /**
  * A codec of abort signals by the members that are used: one of another realm is no instance of
  * AbortSignal.
  */
-export const abortSignal = predicateCodec<AbortSignal>('an AbortSignal', (value) => {
+export const abortSignalCodec = predicateCodec<AbortSignal>('an AbortSignal', (value) => {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
   return typeof aborted === 'boolean' && typeof addEventListener === 'function'
 })
@@ -117,7 +117,7 @@ export const abortSignal = predicateCodec<AbortSignal>('an AbortSignal', (value)
 const isExtent = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
 
 /** Codec of so many extents of a tensor, of at most 2^40 elements. */
-export const extents = (count: number): t.Type<readonly number[]> =>
+export const extentsCodec = (count: number): t.Type<readonly number[]> =>
   predicateCodec(
     `${count} whole numbers above zero whose product is at most 2^40`,
     (value) =>
@@ -129,7 +129,7 @@ export const extents = (count: number): t.Type<readonly number[]> =>
   )
 
 /** A list that is not too long. */
-export const boundedList = <A>(decoder: t.Decoder<unknown, A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
+export const boundedListCodec = <A>(decoder: t.Decoder<unknown, A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
   const item = decoder as t.Type<A>
   const items = t.readonlyArray(item)
   const fits = (value: unknown): boolean => Array.isArray(value) && value.length >= least && value.length <= most
@@ -145,7 +145,7 @@ export const boundedList = <A>(decoder: t.Decoder<unknown, A>, least = 0, most =
 type Kinds<A extends { readonly kind: string }> = { readonly [K in A['kind']]: t.Type<Extract<A, { readonly kind: K }>> }
 
 /** An object that says by its `kind` what else it holds. */
-export const byKind = <A extends { readonly kind: string }>(expected: string, codecs: Kinds<A>): t.Type<A> => {
+export const byKindCodec = <A extends { readonly kind: string }>(expected: string, codecs: Kinds<A>): t.Type<A> => {
   const kinds: Readonly<Record<string, t.Mixed>> = codecs
   const codecOf = (value: unknown): t.Mixed | undefined => {
     const kind: unknown = (value as { readonly kind?: unknown } | null | undefined)?.kind

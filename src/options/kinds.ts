@@ -4,19 +4,19 @@ import * as t from 'io-ts'
 import { strictObject } from '../../staging/decoding/strict-object'
 import {
   predicateCodec,
-  byKind,
+  byKindCodec,
   decoderCodec,
-  extents as extentsCodec,
-  flag as flagCodec,
-  fromZero as fromZeroCodec,
-  boundedList,
-  objectOr,
-  oneOf as oneOfCodec,
-  path as pathCodec,
-  positive as positiveCodec,
-  text as textCodec,
-  textOr,
-  whole as wholeCodec
+  extentsCodec,
+  flagCodec,
+  fromZeroCodec,
+  boundedListCodec,
+  objectOrCodec,
+  oneOfCodec,
+  pathCodec,
+  positiveCodec,
+  textCodec,
+  textOrCodec,
+  wholeNumberCodec
 } from './codecs'
 import { maxElements } from './limits'
 import { type GivenNetwork, networkCodec, parseNetwork } from './network'
@@ -37,7 +37,7 @@ export const repeatableKind = <G, D>(
   parse: (text: string) => E.Either<string, G>,
   mayBeEmpty?: true
 ): Kind<readonly G[], readonly D[]> => ({
-  codec: boundedList(codec),
+  codec: boundedListCodec(codec),
   commandLine: {
     form: 'text',
     placeholder,
@@ -61,7 +61,7 @@ const digits = (text: string): number => (/^\d+$/.test(text) ? Number(text) : Na
 const decimal = (text: string): number => (text.trim() === '' ? NaN : Number(text))
 
 /** Whole numbers within bounds, both included; the command line takes digits alone. */
-export const whole = (least: number, most?: number): Kind<number> => numeric('n', wholeCodec(least, most), digits)
+export const whole = (least: number, most?: number): Kind<number> => numeric('n', wholeNumberCodec(least, most), digits)
 /** Finite numbers above 0. */
 export const positive = numeric('value', positiveCodec, decimal)
 /** Finite numbers from 0 upwards. */
@@ -75,7 +75,7 @@ export const flag: Kind<boolean> = { codec: flagCodec, commandLine: { form: 'fla
 
 const flagOrWholeCodec = predicateCodec<boolean | number>(
   'true, false or a whole number from 1 upwards',
-  (value) => flagCodec.is(value) || wholeCodec(1).is(value)
+  (value) => flagCodec.is(value) || wholeNumberCodec(1).is(value)
 )
 
 /**
@@ -87,7 +87,8 @@ export const flagOrWhole: Kind<boolean | number> = {
   commandLine: {
     form: 'text',
     placeholder: 'n',
-    parse: (text) => (wholeCodec(1).is(digits(text)) ? E.right(digits(text)) : E.left(`"${text}" is not ${wholeCodec(1).name}`)),
+    parse: (text) =>
+      wholeNumberCodec(1).is(digits(text)) ? E.right(digits(text)) : E.left(`"${text}" is not ${wholeNumberCodec(1).name}`),
     isOptional: true
   }
 }
@@ -122,7 +123,7 @@ export const textOrValue = <A>(
   expected: string,
   parse: (text: string) => E.Either<string, A>,
   codec: t.Decoder<unknown, A>
-): Kind<A | string, A> => textKind(placeholder, textOr(expected, parse, codec), parse)
+): Kind<A | string, A> => textKind(placeholder, textOrCodec(expected, parse, codec), parse)
 
 /** Extents joined by x on the command line, such as 1x3x512x512, and a list in JavaScript. */
 export const extents = (count: number, placeholder: string, example: string): Kind<readonly number[]> =>
@@ -138,11 +139,11 @@ export const extents = (count: number, placeholder: string, example: string): Ki
 const ofPlain = predicateCodec<number>('a number above zero, at most 10000', (value) => positiveCodec.is(value) && value <= 1e4)
 
 const sizeObject = (least: number): t.Type<Size> =>
-  byKind<Size>('a size', {
+  byKindCodec<Size>('a size', {
     bytes: strictObject<Extract<Size, { readonly kind: 'bytes' }>>(
       'a size',
       'field',
-      { kind: oneOfCodec('bytes'), bytes: wholeCodec(least) },
+      { kind: oneOfCodec('bytes'), bytes: wholeNumberCodec(least) },
       {}
     ),
     ofPlain: strictObject<Extract<Size, { readonly kind: 'ofPlain' }>>(
@@ -161,7 +162,7 @@ export type GivenSize = number | string | Size
 const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =>
   textKind(
     'size',
-    objectOr<Size, Size>(
+    objectOrCodec<Size, Size>(
       aSize,
       sizeObject(least),
       decoderCodec('a size', (value) =>
@@ -177,14 +178,14 @@ export const size = sizeBy(parseSize, 1)
 export const sizeOrZero = sizeBy(parseSizeOrZero, 0)
 
 /** A kind of bytes, which the command line writes as a text such as 64KiB. */
-export const bytes: Kind<number> = textKind('size', wholeCodec(1), parseBytes)
+export const bytes: Kind<number> = textKind('size', wholeNumberCodec(1), parseBytes)
 
 /** A kind of bytes per second, or their text such as 2GB/s. */
 export const rate: Kind<number | string, number> = textOrValue<number>(
   'rate',
   'a rate such as 2GB/s, or bytes per second from 1 upwards',
   parseRate,
-  wholeCodec(1)
+  wholeNumberCodec(1)
 )
 
 /** How fast a network is, or its text such as 100Gb/s,2us. */

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import { strictObject } from '../../staging/decoding/strict-object'
 import type { NetworkRates } from '../../staging'
-import { positive } from './codecs'
+import { positiveCodec } from './codecs'
 
 /** The network as it is told; one that was measured is kept in a file. */
 export type GivenNetwork = Omit<NetworkRates, 'measured'>
@@ -44,6 +44,6 @@ export const parseNetwork = (text: string): E.Either<string, GivenNetwork> => {
 export const networkCodec: t.Decoder<unknown, GivenNetwork> = strictObject<GivenNetwork>(
   'a network',
   'field',
-  { bytesPerSecond: positive, latencySeconds: positive },
+  { bytesPerSecond: positiveCodec, latencySeconds: positiveCodec },
   {}
 )

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type KernelTimer, createKernelTimer } from '../../native'
-import { type Kernel, type Profile, type ProfiledModel, keyOfKernel } from '../../staging'
+import { type Kernel, type Profile, type ProfiledModel, isKernel, keyOfKernel } from '../../staging'
 import { loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
 import { pickWatching, type Watching } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
@@ -147,7 +147,7 @@ const measureAgain = async (
   known: number,
   watching: Watching & { readonly device: ProfiledModel; readonly until: number }
 ): Promise<E.Either<Failure, Profile>> => {
-  const kernels = profile.kernels.slice(known).map(({ kernel }) => kernel as unknown as Kernel)
+  const kernels = profile.kernels.slice(known).flatMap(({ kernel }) => (isKernel(kernel) ? [kernel] : []))
   const again = await measureAll(meter, kernels, profile, watching)
   const corrected = withEachOnce(again.profile)
   const written = await writeProfile(corrected)()

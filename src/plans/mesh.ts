@@ -60,6 +60,12 @@ const listObjectives = (objective: Training, ranks: number): readonly Training[]
     .map((count) => trainingOnMesh(objective, { microBatches: ranks / count, rows: count }, (count - 1) >> 1))
 }
 
+/** How many ranks are to share updates, and whether they shard the optimizer all the same. */
+export interface SharingRanks {
+  readonly ranks?: number | undefined
+  readonly shardOptimizer?: boolean
+}
+
 /** The setup on the mesh whose plan is the fastest; the first failure where none can be. */
 const onFastestMesh = (built: SetupGraph, objectives: readonly Training[], watching: Watching): E.Either<Failure, SetupGraph> => {
   const planned = objectives.map((objective) =>
@@ -90,11 +96,7 @@ const unlessItFits = <A>(found: E.Either<Failure, A>, other: () => E.Either<Fail
  * optimizer where that is asked for, or nothing fits without. Fails where none can be, with the
  * sentence of the first.
  */
-export const onRanks = (
-  built: SetupGraph,
-  { ranks, shardOptimizer }: { readonly ranks?: number | undefined; readonly shardOptimizer: boolean },
-  watching: Watching
-): E.Either<Failure, SetupGraph> => {
+export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRanks, watching: Watching): E.Either<Failure, SetupGraph> => {
   const { objective } = built
   if (ranks === undefined) return E.right(built)
   const reason = reasonAgainst(built)
@@ -106,5 +108,5 @@ export const onRanks = (
       objectives.map((one) => ({ ...one, shardOptimizer: true })),
       watching
     )
-  return shardOptimizer ? sharded() : unlessItFits(onFastestMesh(built, objectives, watching), sharded)
+  return shardOptimizer === true ? sharded() : unlessItFits(onFastestMesh(built, objectives, watching), sharded)
 }

@@ -8,6 +8,7 @@ import { keptFailure, readKept, writeKept } from './kept-measurements'
 
 const kept = { codec: measuredNetwork, name: 'a measured network', command: 'tilefold profile --network' }
 
+/** The path of the file of this user's measured network. */
 export const networkPath = (): string => join(cacheFolder(), 'network.json')
 
 /** The rates of what was measured; a failure where larger messages took no longer. */
@@ -24,4 +25,5 @@ export const readNetwork = (): E.Either<Failure, NetworkRates | undefined> =>
     E.chain((found) => (found === undefined ? E.right(undefined) : computeRates(found)))
   )
 
+/** Keeps what was measured of the network between ranks, in place of what was kept before. */
 export const writeNetwork = (measured: MeasuredNetwork): Outcome<void> => writeKept(networkPath(), measured)

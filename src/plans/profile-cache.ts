@@ -42,4 +42,5 @@ export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefi
   )
 }
 
+/** Keeps a device's measured times of kernels, in place of what was kept of it before. */
 export const writeProfile = (profile: Profile): Outcome<void> => writeKept(profilePath(profile), profile)

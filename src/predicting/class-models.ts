@@ -16,7 +16,7 @@ import { type Op, isLoss } from '../../dsl/internal'
 import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { freezeModel } from '../model/model-layers'
-import type { Numbers, StepIo } from '../running/step-io'
+import type { Numbers, StepIo } from '../../native'
 import { type WeightSource, readWeights } from '../weights/weights'
 
 /** What a container holds, as far as a head may lie in one. */

@@ -5,7 +5,7 @@ import { stepIoElementBytes, type StepIoEntry } from '../../staging/program/prog
 import type { Outcome } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { outputBuffer } from '../running/run-in-turn'
-import { type StepIo, createStepIo, partBytes } from '../running/step-io'
+import { type StepIo, createStepIo, partBytes } from '../../native'
 import type { WindowSpan } from '../running/window-spans'
 import type { Outputs } from './outputs'
 
@@ -41,13 +41,13 @@ export const joinWindows = (program: Pick<Program, 'step'>, { height, width }: E
   const [high, wide] = entry.shape.slice(-2) as [number, number]
   const shape = [...planes, height, width]
   const elementBytes = stepIoElementBytes(entry.type)
-  const exchangeBytes = shape.reduce((product, extent) => product * extent, elementBytes)
+  const stepIoBytes = shape.reduce((product, extent) => product * extent, elementBytes)
   const entries = [{ ...entry, shape, offset: 0 }]
   const planeCount = planes.reduce((product, extent) => product * extent, 1)
   return pipe(
-    outputBuffer('what is predicted of an image by windows', exchangeBytes),
+    outputBuffer('what is predicted of an image by windows', stepIoBytes),
     TE.map((disk) => {
-      const io = createStepIo({ code: [], exchangeBytes, stepIo: entries }, disk)
+      const io = createStepIo({ code: [], stepIoBytes, stepIo: entries }, disk)
       return {
         entries,
         io,

@@ -2,11 +2,10 @@ import * as TE from 'fp-ts/TaskEither'
 import type { Source } from '../../staging'
 import type { Outcome } from '../failure'
 import type { ImageSource } from '../images/image-source'
-import { freePixels } from '../../native'
+import { freePixels, type Numbers } from '../../native'
 import type { Extent2 } from '../images/resolution'
 import { type Reading, pixelBytes } from '../images/samples'
 import { pipe } from 'fp-ts/function'
-import type { Numbers } from '../running/step-io'
 import { decodeInMemory } from './read-windows'
 
 /** Pixels [rows, width, 3] from row `top` on. */

@@ -1,5 +1,5 @@
 import type { StepIoEntry } from '../../staging/program/program'
-import type { StepIo } from '../running/step-io'
+import type { StepIo } from '../../native'
 
 /** What was predicted of an image: the values that a step hands out, or those of several as one. */
 export interface Outputs {

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { type Failure } from '../failure'
 import type { Extent2 } from '../images/resolution'
-import { partBytes } from '../running/step-io'
+import { partBytes } from '../../native'
 import type { Outputs } from './outputs'
-import { type PredictionResult, notFinite } from './prediction'
+import { type PredictionResult, failNotFinite } from './prediction'
 
 /** Scores of classes before softmax, [classes, height, width], which may lie in a file. */
 export interface PixelScores extends Extent2 {
@@ -76,5 +76,5 @@ export const countPredictedClasses = ({
       else wrong += 1
     }
   }
-  return wrong > 0 ? notFinite(`${wrong} of ${height * width} pixels have scores that are`) : E.right({ pixels: counted })
+  return wrong > 0 ? failNotFinite(`${wrong} of ${height * width} pixels have scores that are`) : E.right({ pixels: counted })
 }

@@ -6,8 +6,8 @@ import { type Graph, type Objective, type Source, objectiveText } from '../../st
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import { freezeModel } from '../model/model-layers'
-import { measureFirst } from '../plans/measure-first'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
+import { prepareGraph } from '../plans/prepare-graph'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
 import { checkScoreExtent } from '../running/pixel-loss'
@@ -43,8 +43,7 @@ export const setupFor = (setup: RunnableSetup, { height, width, channels }: Omit
 /** Plans a setup, after its kernels were measured where that is asked for. */
 export const planSetup = (setup: RunnableSetup, objective: Objective, source: Source, watching: Watching): Outcome<Planned> =>
   pipe(
-    TE.fromEither(buildSetupGraph(setup, objective, source)),
-    TE.chainFirst((built) => measureFirst(built, watching)),
+    prepareGraph(setup, objective, source, watching),
     TE.chainEitherK((built) => planNetwork(built, watching))
   )
 

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { type Graph, hasTarget } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import type { Extent2 } from '../images/resolution'
-import { largest } from '../numbers/extremes'
+import { maximum } from '../numbers/extremes'
 import type { Planned } from '../plans/plan-network'
 import { noClass } from '../results/colours'
 import { findPixelLoss } from '../running/pixel-loss'
@@ -53,17 +53,17 @@ export const predictedKind = ({ model, nodes }: Graph, trained: string | undefin
 }
 
 /** Fails for scores that are infinite, or no numbers. */
-export const notFinite = (what: string): E.Either<Failure, never> =>
+export const failNotFinite = (what: string): E.Either<Failure, never> =>
   E.left({ code: 'loss', message: `${what} not finite: look at the weights, or compute in float32` })
 
 const readScores = ({ io }: Outputs, kind: ScoreKind): E.Either<Failure, PredictionResult> => {
   const scores = Array.from(io.view('scores'))
   const wrong = scores.findIndex((score) => !Number.isFinite(score))
-  if (wrong !== -1) return notFinite(`the ${kind === 'value' ? 'value' : 'score of class'} ${wrong} is ${scores[wrong]}, which is`)
+  if (wrong !== -1) return failNotFinite(`the ${kind === 'value' ? 'value' : 'score of class'} ${wrong} is ${scores[wrong]}, which is`)
   if (kind === 'value') return E.right({ values: scores })
   return E.right(
     kind === 'softmax'
-      ? { scores, class: scores.indexOf(largest(scores)) }
+      ? { scores, class: scores.indexOf(maximum(scores)) }
       : { scores, classes: scores.flatMap((score, index) => (score > 0 ? [index] : [])) }
   )
 }
@@ -85,6 +85,6 @@ export const makePrediction =
         outputs.io.leaveToFile()
       }
     return counted[noClass]! > 0
-      ? notFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`)
+      ? failNotFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`)
       : E.right({ pixels: counted.slice(0, loss.classes) })
   }

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure } from '../failure'
+import { groundAt } from '../images/ground-transform'
 import type { ImageSource } from '../images/image-source'
 import type { Reading } from '../images/samples'
 import { groundTags, writeGroundFiles } from '../results/ground-files'
@@ -67,7 +68,11 @@ export const writeHeatMap = (
             ...(ground && { ground: groundTags(ground) })
           }
         ),
-        TE.chain(() => (ground === undefined ? TE.right(undefined) : writeGroundFiles(path, ground, onNotice))),
+        TE.chain((along) =>
+          ground === undefined
+            ? TE.right(undefined)
+            : writeGroundFiles(path, groundAt(ground, { height: along, width: along }, { height: 1, width: 1 }), onNotice)
+        ),
         TE.map(() => [{ kind: request.kind, class: map.classIndex, height: map.height, width: map.width, lowest, highest }, map] as const)
       )
     })

@@ -7,7 +7,7 @@ import { hasTarget, getIgnoredLabel, countLabels } from '../../staging'
 import type { Planned } from '../plans/plan-network'
 import { type TensorFile, readTensor } from '../weights/safetensors'
 import type { RunningNetwork } from './running-network'
-import type { Numbers } from './step-io'
+import type { Numbers } from '../../native'
 
 /** The shape of a batch's tensor. */
 export const batchShape = (file: TensorFile, name: string): E.Either<Failure, readonly number[]> => {

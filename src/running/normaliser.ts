@@ -1,5 +1,5 @@
 import { type Node, makeTargetWeight } from '../../staging'
-import type { StepIo } from './step-io'
+import type { StepIo } from '../../native'
 
 /**
  * The sum of what targets count in a loss that is divided by it, in an evaluation all classes

@@ -5,7 +5,7 @@ import { type Graph, receptiveField } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import type { Planned } from '../plans/plan-network'
-import { partBytes } from './step-io'
+import { partBytes } from '../../native'
 import { type ReceptiveFields, chooseWindowExtent } from './window-spans'
 
 /** Windows of one extent, by which a network runs over images. */
@@ -48,10 +48,10 @@ export const planWindow = ({ planAt }: Pick<WindowedNetwork, 'planAt'>, window: 
   pipe(
     planAt(window),
     TE.filterOrElse(
-      ({ staged }) => staged.program.step.exchangeBytes <= partBytes,
+      ({ staged }) => staged.program.step.stepIoBytes <= partBytes,
       ({ staged }): Failure => ({
         code: 'budget',
-        message: `the scores of ${extentText(window)} pixels are ${staged.program.step.exchangeBytes} bytes, more than ${partBytes} at once`
+        message: `the scores of ${extentText(window)} pixels are ${staged.program.step.stepIoBytes} bytes, more than ${partBytes} at once`
       })
     )
   )

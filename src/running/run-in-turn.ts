@@ -40,7 +40,7 @@ export const outputBuffer = (what: string, bytes: number): Outcome<DiskBuffer | 
 
 /** That of what steps hand out of large images; a GPU hands it out from memory. */
 const stepBufferOf = <S>({ planned, device, what }: InTurn<S>): Outcome<DiskBuffer | undefined> =>
-  device === 'cuda' ? TE.right(undefined) : outputBuffer(what, planned.staged.program.step.exchangeBytes)
+  device === 'cuda' ? TE.right(undefined) : outputBuffer(what, planned.staged.program.step.stepIoBytes)
 
 /**
  * Runs images one after the other, on one network; after a failure that is gone over, on a new one.

@@ -10,12 +10,15 @@ import {
   type Session,
   type StepParameters,
   availableMemory,
-  openSession
+  openSession,
+  type MemoryStepIo,
+  type StepIo,
+  copyTensors,
+  createStepIo
 } from '../../native'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { withReadAhead } from './read-ahead'
-import { type MemoryStepIo, type StepIo, copyTensors, createStepIo } from './step-io'
 import { noUpdate } from './step-parameters'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { drawParameters } from '../weights/initialise'
@@ -113,7 +116,7 @@ export interface NetworkOptions {
 /** Room on the host for all weights, before they are copied into the arena. */
 const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, MemoryStepIo> => {
   const { graph, program } = staged
-  const bytes = program.restore.exchangeBytes
+  const bytes = program.restore.stepIoBytes
   const weights = `the weights of ${graph.model} take ${bytes} bytes`
   const beside = program.hostBytes + (device === 'cuda' ? 0 : arenaBytes)
   return pipe(

@@ -29,6 +29,7 @@ type PromiseLibrary<L> = {
 const asPromise =
   (outcomeFunction: OutcomeFunction) =>
   async (...given: readonly unknown[]): Promise<unknown> => {
+    // What it takes, PromiseLibrary says.
     const result = await outcomeFunction(...(given as never))()
     if (E.isLeft(result)) throw new FailureError(result.left)
     return result.right

@@ -17,7 +17,8 @@ const withOneof = (name: string, oneof: readonly string[], fields: Fields): prot
 /** A message that maps texts to messages of a type, in its field 1 or another. */
 const withMap = (fields: Fields, name: string, type: string, id: number): protobuf.IType => {
   const { fields: others } = message(fields)
-  return { fields: { ...others, [name]: { keyType: 'string', type, id } } as unknown as Record<string, protobuf.IField> }
+  const map: protobuf.IMapField = { keyType: 'string', type, id }
+  return { fields: { ...others, [name]: map } }
 }
 
 /**

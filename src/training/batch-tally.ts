@@ -9,7 +9,7 @@ import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../metri
 import { measureValues } from '../metrics/values'
 import { weightOfTargets } from '../running/normaliser'
 import { getScoreKind } from '../running/score-kind'
-import type { StepIo } from '../running/step-io'
+import type { StepIo } from '../../native'
 import type { Batch } from './batches'
 
 /**

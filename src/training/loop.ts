@@ -243,7 +243,7 @@ export interface TrainedRecord extends TrainingRecord {
   readonly repeatedTiles?: number
   /** Images that could not be read and were left out of validations, where that was asked for. */
   readonly skippedImages?: readonly string[]
-  readonly skippedMasks?: readonly string[]
+  readonly skippedFiles?: readonly string[]
   /** What it started from, where a weights file was read. */
   readonly weights?: StartingWeights
 }

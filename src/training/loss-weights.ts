@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { StepIo } from '../running/step-io'
+import type { StepIo } from '../../native'
 import type { Outcome } from '../failure'
 import type { Node } from '../../staging'
 import { setNormaliser, weightOfTargets } from '../running/normaliser'

@@ -16,7 +16,7 @@ import { createImageLoader } from './image-loader'
 import { type ValidatedImage, type ValidationGroup, planValidation } from './plan-validation'
 import type { TrainingRequest } from './request'
 import type { ValidateOn } from './validate-on'
-import { nothingCounts } from './validation'
+import { allIgnoredFailure } from './validation'
 
 /** Fails where what is asked for is not measured on such data. */
 export const checkValidateOn = (
@@ -116,7 +116,7 @@ const checkMiddles =
       if (E.isLeft(labels) && !(skipBad && labels.left.code === 'input')) return labels
       if (E.isRight(labels) && labels.right.some((label) => label !== ignoredLabel)) return E.right({ validatedOn: 'crop' })
     }
-    return E.left(nothingCounts(crop))
+    return E.left(allIgnoredFailure(crop))
   }
 
 /** Finds how images with masks are validated: whole, where that is wanted and fits, or not. */

@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import type { DeviceName } from '../../native'
+import { type DeviceName, type StepIo, copyTensors, createStepIo } from '../../native'
 import { isNormalised, ranksOfOptimizer } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
@@ -10,7 +10,6 @@ import type { Planned } from '../plans/plan-network'
 import { paceNotice } from '../running/pace-notice'
 import type { RunRecorder } from '../running/run-recorder'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
-import { type StepIo, copyTensors, createStepIo } from '../running/step-io'
 import { noUpdate } from '../running/step-parameters'
 import { withResource } from '../tasks/with-resource'
 import { type UnreadCrop, agreeOnDraws } from './agree-on-draws'
@@ -89,7 +88,7 @@ interface Skipped {
   readonly onSkipped?: (failure: Failure, image: string) => void
   readonly onSkippedImage?: ((failure: Failure, image: string) => void) | undefined
   /** Crops that were drawn anew, and images that were left out of validations. */
-  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages' | 'skippedMasks'>
+  readonly counts: () => Pick<TrainedRecord, 'skippedCrops' | 'skippedCropsOf' | 'skippedImages' | 'skippedFiles'>
 }
 
 /** Counts what is passed over, and tells of each file once. */
@@ -97,7 +96,7 @@ const countSkipped = ({ options: { skipBad }, notify, dataset, validation }: Tra
   if (!skipBad) return { counts: () => ({}) }
   const told = new Set<string>()
   const left = new Set<string>()
-  const masks = [dataset, validation].flatMap((data) => (typeof data === 'object' ? (data.skippedMasks ?? []) : []))
+  const files = [dataset, validation].flatMap((data) => (typeof data === 'object' ? (data.skippedFiles ?? []) : []))
   let skipped = 0
   return {
     onSkipped: ({ message }, image) => {
@@ -113,7 +112,7 @@ const countSkipped = ({ options: { skipBad }, notify, dataset, validation }: Tra
       skippedCrops: skipped,
       skippedCropsOf: [...told],
       skippedImages: [...left],
-      ...(masks.length > 0 && { skippedMasks: masks })
+      ...(files.length > 0 && { skippedFiles: [...new Set(files)] })
     })
   }
 }

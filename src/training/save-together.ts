@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { createStepIo } from '../../native'
 import type { Program } from '../../staging/program/program'
 import type { Failure, Outcome } from '../failure'
 import type { Ranks } from '../ranks/ranks'
 import type { RunningNetwork } from '../running/running-network'
-import { createStepIo } from '../running/step-io'
 import type { StateWriter } from './state-writer'
 
 /** What the first rank tells the others: to save with it, or to go on. */

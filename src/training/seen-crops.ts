@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/Either'
-import { type Image, freePixels } from '../../native'
+import { type Image, freePixels, type StepIo } from '../../native'
 import type { Example } from '../images/dataset'
 import type { SeenCrop } from '../images/seen-crop'
-import type { StepIo } from '../running/step-io'
 import type { Answer } from './seen-answers'
 
 /** Crops that are shown, and the longest side of each. */

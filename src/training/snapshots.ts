@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Section } from '../../staging/program/program'
-import { type StepIo, createStepIo } from '../running/step-io'
+import { type StepIo, createStepIo } from '../../native'
 import type { Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
 import type { Metadata } from '../weights/safetensors'

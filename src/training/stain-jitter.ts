@@ -45,6 +45,9 @@ const densities: Matrix = [
 ]
 
 const indices = [0, 1, 2] as const
+type Index = (typeof indices)[number]
+
+const forEachColour = <A>(make: (index: Index) => A): readonly [A, A, A] => [make(0), make(1), make(2)]
 
 const cofactor = (matrix: Matrix, row: number, column: number): number => {
   const entry = (down: number, right: number): number => matrix[((row + down) % 3) as 0 | 1 | 2][((column + right) % 3) as 0 | 1 | 2]
@@ -53,8 +56,7 @@ const cofactor = (matrix: Matrix, row: number, column: number): number => {
 
 const inverse = (matrix: Matrix): Matrix => {
   const determinant = indices.reduce<number>((sum, column) => sum + matrix[0][column] * cofactor(matrix, 0, column), 0)
-  const row = (of: number): Row => [0, 1, 2].map((column) => cofactor(matrix, column, of) / determinant) as unknown as Row
-  return [row(0), row(1), row(2)]
+  return forEachColour((row) => forEachColour((column) => cofactor(matrix, column, row) / determinant))
 }
 
 const fromDensities = inverse(densities)
@@ -68,19 +70,18 @@ const leastLight = 1e-6
  * table of 256 holds each power.
  */
 export const changeStains = (pixels: Uint8Array, { factors, shifts }: StainChange): void => {
-  const powerOf = (from: number, to: number): number =>
-    indices.reduce<number>((sum, stain) => sum + fromDensities[from as 0]![stain] * factors[stain] * densities[stain][to as 0], 0)
-  const lightOf = (to: number): number =>
-    255 * Math.exp(-indices.reduce<number>((sum, stain) => sum + shifts[stain] * densities[stain][to as 0], 0))
-  const tables = indices.map((to) =>
-    indices.map((from) =>
+  const powerOf = (from: Index, to: Index): number =>
+    indices.reduce<number>((sum, stain) => sum + fromDensities[from][stain] * factors[stain] * densities[stain][to], 0)
+  const lightOf = (to: Index): number =>
+    255 * Math.exp(-indices.reduce<number>((sum, stain) => sum + shifts[stain] * densities[stain][to], 0))
+  const [toRed, toGreen, toBlue] = forEachColour((to) =>
+    forEachColour((from) =>
       Float64Array.from(
         { length: 256 },
         (_, value) => Math.max(value / 255, leastLight) ** powerOf(from, to) * (from === 0 ? lightOf(to) : 1)
       )
     )
   )
-  const [toRed, toGreen, toBlue] = tables as unknown as readonly [Tables, Tables, Tables]
   for (let at = 0; at + 2 < pixels.length; at += 3) {
     const [red, green, blue] = [pixels[at]!, pixels[at + 1]!, pixels[at + 2]!]
     pixels[at] = roundByte(toRed[0][red]! * toRed[1][green]! * toRed[2][blue]!)
@@ -88,8 +89,6 @@ export const changeStains = (pixels: Uint8Array, { factors, shifts }: StainChang
     pixels[at + 2] = roundByte(toBlue[0][red]! * toBlue[1][green]! * toBlue[2][blue]!)
   }
 }
-
-type Tables = readonly [Float64Array, Float64Array, Float64Array]
 
 const roundByte = (value: number): number => Math.min(255, Math.floor(value + 0.5))
 

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/Either'
-import type { Image } from '../../native'
+import type { Image, StepIo } from '../../native'
 import type { Node } from '../../staging'
 import { type Dataset, labelKind } from '../images/dataset'
-import type { StepIo } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import { type RunningNetwork, withAbort } from '../running/running-network'
@@ -42,7 +41,7 @@ export interface ValidationRun {
 }
 
 /** The failure of masks that are ignored all over the middles of their images. */
-export const nothingCounts = (crop: Extent2): Failure =>
+export const allIgnoredFailure = (crop: Extent2): Failure =>
   inputFailure(
     `in the crop of ${extentText(crop)} in the middle of each validation image no pixel counts: give a larger --crop, or --validate-on image`
   )
@@ -103,6 +102,6 @@ export const validate = ({
     }
     onCrops?.(seen)
     const quality = tally.quality()
-    return quality === undefined ? failOnAllRanks(ranks, nothingCounts(crop))() : E.right(quality)
+    return quality === undefined ? failOnAllRanks(ranks, allIgnoredFailure(crop))() : E.right(quality)
   }
 }

@@ -1,6 +1,6 @@
 import type { Parameter } from '../../staging/graph/graph'
 import { randomStream } from '../numbers/random'
-import type { StepIo } from '../running/step-io'
+import type { StepIo } from '../../native'
 
 /** Weights with one dimension are a normalisation's. */
 const isOne = (name: string): boolean => name.endsWith('.weight') || name.endsWith('.running_var')

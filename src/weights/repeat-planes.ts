@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Parameter } from '../../staging/graph/graph'
 import type { Outcome } from '../failure'
-import type { Numbers } from '../running/step-io'
+import type { Numbers } from '../../native'
 import type { StoredTensor, WeightFile } from './weight-file'
 
 /** Channels of the images that weights are trained on elsewhere. */

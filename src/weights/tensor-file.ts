@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, decoderCodec, boundedList, oneOf, path, text, whole } from '../options/codecs'
+import { predicateCodec, decoderCodec, boundedListCodec, oneOfCodec, pathCodec, textCodec, wholeNumberCodec } from '../options/codecs'
 import type { Outcome } from '../failure'
 import { type Metadata, type TensorData, metadataKey, writeTensors } from './safetensors'
 import { libraryFunction } from '../options/decode-options'
@@ -19,7 +19,7 @@ const view = predicateCodec<ArrayBufferView>('a typed array or a Buffer', ArrayB
 const fields = strictObject<TensorData>(
   'a tensor',
   'field',
-  { name: text, type: oneOf('F32', 'F64', 'I64'), shape: boundedList(whole(0)), data: view },
+  { name: textCodec, type: oneOfCodec('F32', 'F64', 'I64'), shape: boundedListCodec(wholeNumberCodec(0)), data: view },
   {}
 )
 
@@ -46,7 +46,7 @@ const tensor: t.Type<TensorData> = decoderCodec('a tensor', (value) =>
 
 const tensors = decoderCodec('a list of tensors', (value) =>
   pipe(
-    decodeAs('list of tensors', boundedList(tensor))(value),
+    decodeAs('list of tensors', boundedListCodec(tensor))(value),
     E.filterOrElse(
       (list) => new Set(list.map(({ name }) => name)).size === list.length,
       () => 'two have the same name'
@@ -57,7 +57,7 @@ const tensors = decoderCodec('a list of tensors', (value) =>
 const metadata = decoderCodec('texts by name', (value) => decodeAs('record of texts', t.record(t.string, t.string))(value))
 
 const writing = {
-  path: required({ codec: path }, ''),
+  path: required({ codec: pathCodec }, ''),
   tensors: required({ codec: tensors }, ''),
   metadata: required({ codec: metadata }, '')
 }

@@ -111,7 +111,7 @@ export interface ProfiledModel extends DeviceModel {
 }
 
 /** Refuses fields of another version's kernels. */
-export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => {
+export const isKernel = (kernel: Readonly<Record<string, unknown>>): kernel is Readonly<Record<string, unknown>> & Kernel => {
   const { kind, ...fields } = kernel
   const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? getKernelRow(kind as KernelKind).fields : undefined
   const isField = ([field, type]: readonly [string, FieldType]): boolean =>
@@ -130,11 +130,10 @@ export const withProfile = (
   { kernels, linkBytesPerSecond }: Pick<Profile, 'kernels' | 'linkBytesPerSecond'>
 ): ProfiledModel => {
   const measured = kernels
-    .filter(({ kernel }) => isKernel(kernel))
-    .map(({ kernel: fields, milliseconds }) => {
-      const kernel = fields as unknown as Kernel
+    .flatMap(({ kernel, milliseconds }) => {
+      if (!isKernel(kernel)) return []
       const modelled = base.milliseconds(kernel)
-      return { kernel, milliseconds, point: { size: Math.log(modelled), ratio: milliseconds / modelled } }
+      return [{ kernel, milliseconds, point: { size: Math.log(modelled), ratio: milliseconds / modelled } }]
     })
     // A file may hold kernels of sizes that no time can be told for.
     .filter(({ point: { size, ratio } }) => Number.isFinite(size) && Number.isFinite(ratio))

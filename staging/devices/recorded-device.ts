@@ -21,7 +21,7 @@ const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) a
 const isRecordable = (value: unknown): value is ConvolutionKernel =>
   t.UnknownRecord.is(value) &&
   isKernel(value) &&
-  isConvolution(value as unknown as Kernel) &&
+  isConvolution(value) &&
   Object.entries(value).every(([field, number]) => field === 'kind' || field === 'slope' || bytes.is(number))
 
 const convolution = new t.Type<ConvolutionKernel>(

@@ -1,4 +1,4 @@
-import { mayExchange } from '../../dsl/internal'
+import { canCommute } from '../../dsl/internal'
 import { findReaders, type Graph, type Node } from './graph'
 import { requestedCheckpoints } from './directives'
 
@@ -44,7 +44,7 @@ export const hoistPoolAboveRelu = (graph: Graph): Order => {
     const alone = graph.readers[position + 1]!.length === 1 && second.inputs[0] === position + 1
     const before = first.inputs[0]! === 0 ? undefined : graph.nodes[first.inputs[0]! - 1]
     const isFused = before?.statistics !== undefined
-    if (mayExchange(first.op, second.op) && alone && !isFused && !checkpoints.has(position + 1)) {
+    if (canCommute(first.op, second.op) && alone && !isFused && !checkpoints.has(position + 1)) {
       ;[order[position], order[position + 1]] = [order[position + 1]!, order[position]!]
       position++
     }
@@ -52,8 +52,8 @@ export const hoistPoolAboveRelu = (graph: Graph): Order => {
   return order
 }
 
-/** Exchanges neighbours, of which the first is pointwise and the second its only reader. */
-const withExchanges = (graph: Graph, order: Order): readonly Node[] =>
+/** Commutes neighbours, of which the first is pointwise and the second its only reader. */
+const withCommuted = (graph: Graph, order: Order): readonly Node[] =>
   order.map((position, at): Node => {
     const node = graph.nodes[position]!
     if (position > at) return { ...node, inputs: graph.nodes[at]!.inputs }
@@ -71,7 +71,7 @@ const renumber = ({ nodes }: Graph, order: Order, places: readonly number[]): re
 
 /**
  * The graph with its nodes in an order in which they run: each op after what it reads, or else with
- * neighbours exchanged as `hoistPoolAboveRelu` does.
+ * neighbours commuted as `hoistPoolAboveRelu` does.
  */
 export const inOrder = <G extends Graph>(graph: G, order: Order): G => {
   const places: number[] = []
@@ -79,6 +79,6 @@ export const inOrder = <G extends Graph>(graph: G, order: Order): G => {
   const isAfterInputs = graph.nodes.every(({ inputs }, position) =>
     inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
   )
-  const nodes = isAfterInputs ? renumber(graph, order, places) : withExchanges(graph, order)
+  const nodes = isAfterInputs ? renumber(graph, order, places) : withCommuted(graph, order)
   return { ...graph, nodes, readers: findReaders(nodes) }
 }

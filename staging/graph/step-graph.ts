@@ -3,7 +3,7 @@ import type { Objective } from './objective'
 
 /**
  * How a step's input arrives: as images, which are normalised by a mean and a deviation for
- * each channel while tiles are loaded, or as float values in the exchange buffer.
+ * each channel while tiles are loaded, or as float values in the I/O buffer.
  */
 export type Source =
   | { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] }

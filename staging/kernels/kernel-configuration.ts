@@ -1,6 +1,6 @@
 import { map } from 'fp-ts/Record'
 import type { KernelRow } from './kernel-row'
-import { kernelTable, type Kernel, type KernelKind } from './kernels'
+import { getFields, kernelTable, type Kernel, type KernelKind } from './kernels'
 
 const configuringFields = map(({ fields }: KernelRow): readonly string[] =>
   Object.keys(fields).filter((field) => fields[field] !== 'size' && fields[field] !== 'multiplier')
@@ -11,6 +11,6 @@ const configuringFields = map(({ fields }: KernelRow): readonly string[] =>
  * only (kernel-fields.ts), and so run at about the same rate where these are alike.
  */
 export const configurationKey = (kernel: Kernel): string => {
-  const values = kernel as unknown as Readonly<Record<string, number | readonly number[] | undefined>>
+  const values = getFields(kernel)
   return [kernel.kind, ...configuringFields[kernel.kind].map((field) => values[field] ?? 1)].join(' ')
 }

@@ -46,24 +46,32 @@ type FieldsOf<K extends KernelKind> = (typeof kernelTable)[K]['fields']
 /** The names of a kernel's operands. */
 export type OperandsOf<K extends KernelKind> = keyof (typeof kernelTable)[K]['operands']
 
-/** One kernel with all its numbers fixed; a Program holds each distinct one once. */
-export type KernelOf<K extends KernelKind> = { readonly kind: K } & {
-  readonly [F in keyof FieldsOf<K>]: FieldsOf<K>[F] extends 'numbers' ? readonly number[] : number
+type Kernels = {
+  [K in KernelKind]: { readonly kind: K } & {
+    readonly [F in keyof FieldsOf<K>]: FieldsOf<K>[F] extends 'numbers' ? readonly number[] : number
+  }
 }
+/** One kernel with all its numbers fixed; a Program holds each distinct one once. */
+export type KernelOf<K extends KernelKind> = Kernels[K]
 /** A kernel of any kind, with its fields. */
-export type Kernel = { [K in KernelKind]: KernelOf<K> }[KernelKind]
+export type Kernel = Kernels[KernelKind]
 /** A kernel for which devices have several algorithms. */
 export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
 /** Tells whether devices have several algorithms for a kernel. */
 export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'algorithm' in kernel
 
+/** A kernel's fields by their names, whatever its kind. */
+export const getFields = (kernel: Kernel): Readonly<Record<string, number | readonly number[] | undefined>> =>
+  // `kind` is a text, and no field's name.
+  kernel as unknown as Readonly<Record<string, number | readonly number[] | undefined>>
+
 /**
  * [code, ...fields in the table's order]: what a device decodes. A list of numbers has its length
  * before it.
  */
 export const encodeKernel = (kernel: Kernel): readonly number[] => {
-  const values = kernel as unknown as Readonly<Record<string, number | readonly number[]>>
+  const values = getFields(kernel)
   const numbers = [kernelCodes.get(kernel.kind)!]
   for (const field of fieldNames[kernel.kind]) {
     const value = values[field]!

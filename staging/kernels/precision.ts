@@ -14,7 +14,7 @@ export type DevicePrecision = Precision | 'tf32'
 /** The type in which activations are stored by a device that computes in a precision. */
 export const storedPrecision = (precision: DevicePrecision): Precision => (precision === 'tf32' ? 'float32' : precision)
 
-/** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
+/** The type of parameters, their gradients and optimizer state, and of what steps take and give. */
 export const parameterType = (precision: Precision): 'float32' | 'float64' => (precision === 'bf16' ? 'float32' : precision)
 
 /** Bytes of an element of an activation or its gradient, and of an element of a parameter. */

@@ -1,4 +1,4 @@
-import { type Kernel, getKernelRow } from './kernels'
+import { type Kernel, getFields, getKernelRow } from './kernels'
 
 type Numbers = Readonly<Record<string, number>>
 
@@ -31,7 +31,8 @@ const sizeFields = (kernel: Kernel): readonly string[] => {
  * depend on others in ways of its own, or would be those of no kernel.
  */
 export const smallerKernel = <K extends Kernel>(kernel: K, share: number): K | undefined => {
-  const fields = kernel as unknown as Numbers
+  // Those that are read here are single numbers.
+  const fields = getFields(kernel) as Numbers
   const smaller = (changed: Numbers): K => ({ ...kernel, ...changed })
   if ('outHeight' in kernel && 'kernelHeight' in kernel) {
     const [batch, side] = shareOfSides(kernel.batch, share)

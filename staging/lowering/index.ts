@@ -115,9 +115,9 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
       ...onHost.lifetimes().map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
     ])
-    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
+    const resolved = sections.map(({ name, code, stepIo: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: insertAll(resolve(code, placed), before[index]), exchangeBytes: bytes, stepIo: entries }
+      { code: insertAll(resolve(code, placed), before[index]), stepIoBytes: bytes, stepIo: entries }
     ])
     return {
       precision: device.precision,

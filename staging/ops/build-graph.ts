@@ -29,13 +29,14 @@ const makeNode = (node: NodeInShape): Node => {
   const { access, parameters, multiplyAdds, statistics, overlaps, accumulatesMaxima = false } = getOpLowering(node.op)
   const made = {
     ...node,
+    multiplyAdds: 0,
     access: access(node.args, node.input, node.output),
     statistics: statistics?.(node.args, node.input[1]),
     overlaps: overlaps !== undefined,
     accumulatesMaxima,
     parameters: (parameters?.(node.args, node.input[1]) ?? []).map((one) => ({ ...one, name: `${node.name}.${parameterNames[one.role]}` }))
-  }
-  return { ...made, multiplyAdds: multiplyAdds?.(made as never) ?? 0 } as Node
+  } as Node
+  return { ...made, multiplyAdds: multiplyAdds?.(made) ?? 0 }
 }
 
 /**

@@ -1,10 +1,10 @@
 import { reductionAccess, rowReductionAccess } from '../graph/access'
 import type { Extents } from '../graph/extents'
 import { microBatches } from '../graph/objective'
-import { arenaOperand, exchangeOperand, noOperand } from '../lowering/ir/builder'
+import { arenaOperand, stepIoOperand, noOperand } from '../lowering/ir/builder'
 import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
 import type { OpStep, StepGradients } from '../lowering/scope/op-step'
-import { inExchange, tileFields } from '../lowering/scope/regions'
+import { inStepIo, tileFields } from '../lowering/scope/regions'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import { lossFunctions } from '../pointwise/loss-functions'
 import { rowWeightsAt } from './losses'
@@ -29,15 +29,15 @@ const makeClassFields = ({ stepIo }: ModelScope, { op, args, input }: ClassLossN
       ignored: op === 'classLoss' ? noLabel : (args.ignore ?? 255),
       softmax: lossFunctions(args.loss, channels).softmax ? 1 : 0
     },
-    operands: { source: source.address, labels: inExchange(source, labels, region, stepIo.target, labelBytes).address },
-    classWeights: args.classWeights === undefined ? noOperand : exchangeOperand(stepIo.classWeights)
+    operands: { source: source.address, labels: inStepIo(source, labels, region, stepIo.target, labelBytes).address },
+    classWeights: args.classWeights === undefined ? noOperand : stepIoOperand(stepIo.classWeights)
   }
 }
 
 /** What the losses of single pixels take beside. */
 const makeShareFields = (scope: ModelScope, region: Region) => ({
   rowWeights: rowWeightsAt(scope, region),
-  normaliser: exchangeOperand(scope.stepIo.normaliser)
+  normaliser: stepIoOperand(scope.stepIo.normaliser)
 })
 
 /**
@@ -57,7 +57,7 @@ const forward = (scope: TileScope, { node, source, sourceRegion }: OpStep<ClassL
       ...operands,
       classWeights,
       ...makeShareFields(scope, sourceRegion),
-      loss: exchangeOperand(scope.stepIo.loss)
+      loss: stepIoOperand(scope.stepIo.loss)
     }
   )
 }
@@ -117,8 +117,8 @@ export const overlapLoss: OpLowering<'overlapLoss'> = {
         { kind: 'overlapLoss', images, channels, ...overlapFields(scope, node) },
         {
           overlaps: arenaOperand(scope.moments.get(position)!),
-          classWeights: node.args.classWeights === undefined ? noOperand : exchangeOperand(scope.stepIo.classWeights),
-          loss: exchangeOperand(scope.stepIo.lossOfOverlap)
+          classWeights: node.args.classWeights === undefined ? noOperand : stepIoOperand(scope.stepIo.classWeights),
+          loss: stepIoOperand(scope.stepIo.lossOfOverlap)
         }
       )
     }

@@ -19,7 +19,7 @@ export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'bu
       const place = (kind: 'moments' | 'maxima' | 'overlaps', bytes: number) => [
         [position, builder.buffer(tileIdentity(kind, node.name), bytes, role)] as const
       ]
-      if (node.overlaps) return place('overlaps', getNodeLowering(node).overlaps!.bytes(node as never))
+      if (node.overlaps) return place('overlaps', getNodeLowering(node).overlaps!.bytes(node))
       if (node.accumulatesMaxima) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
       return accumulatesMoments(node)
         ? place('moments', statisticsCount(node as NormalisationNode) * node.statistics!.groups * momentBytes)

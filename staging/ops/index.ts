@@ -59,7 +59,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
 }
 
 /** What staging declares of an op, its own type forgotten. */
-export const getOpLowering = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
+export const getOpLowering = (op: Op): OpLowering<Op> => opLowerings[op] as OpLowering<Op>
 
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
 export const getNodeLowering = (node: Node): OpLowering<Op> => {
@@ -69,7 +69,7 @@ export const getNodeLowering = (node: Node): OpLowering<Op> => {
 
 /** How a node's weights are stored. */
 export const getWeightForms = (device: DeviceModel, node: Node, source: Layout): WeightForms =>
-  getNodeLowering(node).weightForms?.(device, node as never, source) ?? plainWeights
+  getNodeLowering(node).weightForms?.(device, node, source) ?? plainWeights
 
 const plainWeights: WeightForms = { stored: 'plain', forward: 'plain', backwardData: 'plain', transformable: false, groups: 1 }
 
@@ -77,13 +77,13 @@ const plainWeights: WeightForms = { stored: 'plain', forward: 'plain', backwardD
 export const isRandom = (node: Node): boolean => getOpLowering(node.op).withoutRandomness !== undefined
 
 /** Emits an op forward. */
-export const runForward = (scope: TileScope, step: OpStep): void => getNodeLowering(step.node).forward(scope, step as never)
+export const runForward = (scope: TileScope, step: OpStep): void => getNodeLowering(step.node).forward(scope, step)
 
 /** The kernel whose indices an op writes forward; undefined where it writes none. */
-export const makeIndicesKernel = (step: StepGeometry): Kernel | undefined => getNodeLowering(step.node).indicesKernel?.(step as never)
+export const makeIndicesKernel = (step: StepGeometry): Kernel | undefined => getNodeLowering(step.node).indicesKernel?.(step)
 
 /** Emits the backward of an op that has one of its own. */
 export const runBackward = (scope: TileScope, step: OpStep, gradients: StepGradients): void => {
   const { backward } = getNodeLowering(step.node)
-  if (typeof backward === 'function') backward(scope, step as never, gradients)
+  if (typeof backward === 'function') backward(scope, step, gradients)
 }

@@ -2,9 +2,9 @@ import { reductionAccess, rowReductionAccess } from '../graph/access'
 import { elementCount } from '../graph/extents'
 import { microBatches } from '../graph/objective'
 import type { OpStep } from '../lowering/scope/op-step'
-import { exchangeOperand, noOperand, type UnplacedOperand } from '../lowering/ir/builder'
+import { stepIoOperand, noOperand, type UnplacedOperand } from '../lowering/ir/builder'
 import type { Region } from '../lowering/ir/tile-tensor'
-import { inExchange } from '../lowering/scope/regions'
+import { inStepIo } from '../lowering/scope/regions'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -16,21 +16,21 @@ export const rowWeightsAt = (
   { from, advance }: Region
 ): UnplacedOperand =>
   objective.kind === 'train' && objective.rowWeights === true
-    ? exchangeOperand(stepIo.rowWeights + from[0] * parameterBytes, [advance[0] * parameterBytes, 0, 0])
+    ? stepIoOperand(stepIo.rowWeights + from[0] * parameterBytes, [advance[0] * parameterBytes, 0, 0])
     : noOperand
 
 const makeRowFields = (scope: TileScope, { source, node, sourceRegion }: OpStep<NodeFor<'softmaxCrossEntropy'>>) => {
   const { from, advance } = sourceRegion
   return {
     fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(scope.graph.objective) },
-    labels: exchangeOperand(scope.stepIo.target + from[0] * labelBytes, [advance[0] * labelBytes, 0, 0]),
+    labels: stepIoOperand(scope.stepIo.target + from[0] * labelBytes, [advance[0] * labelBytes, 0, 0]),
     rowWeights: rowWeightsAt(scope, sourceRegion)
   }
 }
 
 /**
- * Mean over the rows of all micro-batches of an update; the exchanged loss also counts the rows
- * whose largest logit is the label's.
+ * Mean over the rows of all micro-batches of an update; the loss that is given out also counts the
+ * rows whose largest logit is the label's.
  */
 export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   access: rowReductionAccess,
@@ -41,7 +41,7 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
     const { fields, labels, rowWeights } = makeRowFields(scope, step)
     scope.builder.launch<'softmaxCrossEntropyForward'>(
       { kind: 'softmaxCrossEntropyForward', ...fields },
-      { source: step.source.address, labels, rowWeights, loss: exchangeOperand(scope.stepIo.loss) }
+      { source: step.source.address, labels, rowWeights, loss: stepIoOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {
@@ -57,7 +57,7 @@ const targetOperand = (
   { graph: { objective }, stepIo, parameterBytes }: TileScope,
   { source, node, sourceRegion }: OpStep<NodeFor<'meanSquaredError'>>
 ) => {
-  const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
+  const { fields, address } = inStepIo(source, node.input, sourceRegion, stepIo.target, parameterBytes)
   return { fields: { ...fields, count: elementCount(node.input) * microBatches(objective) }, target: address }
 }
 
@@ -71,7 +71,7 @@ export const meanSquaredError: OpLowering<'meanSquaredError'> = {
     const { fields, target } = targetOperand(scope, step)
     scope.builder.launch<'meanSquaredErrorForward'>(
       { kind: 'meanSquaredErrorForward', ...fields },
-      { source: step.source.address, target, loss: exchangeOperand(scope.stepIo.loss) }
+      { source: step.source.address, target, loss: stepIoOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {

@@ -1,7 +1,7 @@
 import { reductionAccess } from '../graph/access'
 import type { OpStep } from '../lowering/scope/op-step'
-import { exchangeOperand, noOperand } from '../lowering/ir/builder'
-import { inExchange, tileFields } from '../lowering/scope/regions'
+import { stepIoOperand, noOperand } from '../lowering/ir/builder'
+import { inStepIo, tileFields } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -16,9 +16,9 @@ const readOperands = (
     fields: { ignored: node.args.ignore ?? 255, fullHeight: height, fullWidth: width, ...tileFields(source) },
     operands: {
       source: source.address,
-      labels: inExchange(source, [batch, 1, height, width], sourceRegion, stepIo.target, labelBytes).address,
-      classWeights: node.args.classWeights === undefined ? noOperand : exchangeOperand(stepIo.classWeights),
-      normaliser: exchangeOperand(stepIo.normaliser)
+      labels: inStepIo(source, [batch, 1, height, width], sourceRegion, stepIo.target, labelBytes).address,
+      classWeights: node.args.classWeights === undefined ? noOperand : stepIoOperand(stepIo.classWeights),
+      normaliser: stepIoOperand(stepIo.normaliser)
     }
   }
 }
@@ -37,7 +37,7 @@ export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
     const { fields, operands } = readOperands(scope, step)
     scope.builder.launch<'pixelCrossEntropyForward'>(
       { kind: 'pixelCrossEntropyForward', ...fields },
-      { ...operands, loss: exchangeOperand(scope.stepIo.loss) }
+      { ...operands, loss: stepIoOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {

@@ -1,7 +1,7 @@
 import { reductionAccess } from '../graph/access'
 import type { OpStep } from '../lowering/scope/op-step'
-import { exchangeOperand } from '../lowering/ir/builder'
-import { inExchange } from '../lowering/scope/regions'
+import { stepIoOperand } from '../lowering/ir/builder'
+import { inStepIo } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
 import { lossFunctions } from '../pointwise/loss-functions'
 import { rowWeightsAt } from './losses'
@@ -9,8 +9,8 @@ import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const readOperands = (scope: TileScope, { source, node, sourceRegion }: OpStep<NodeFor<'valueLoss'>>) => {
   const { stepIo, parameterBytes } = scope
-  const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
-  const normaliser = exchangeOperand(stepIo.normaliser)
+  const { fields, address } = inStepIo(source, node.input, sourceRegion, stepIo.target, parameterBytes)
+  const normaliser = stepIoOperand(stepIo.normaliser)
   return { fields, operands: { source: source.address, target: address, rowWeights: rowWeightsAt(scope, sourceRegion), normaliser } }
 }
 
@@ -27,7 +27,7 @@ export const valueLoss: OpLowering<'valueLoss'> = {
     const { forward } = lossFunctions(step.node.args.loss, step.node.input[1])
     scope.builder.launch<'valueLossForward'>(
       { kind: 'valueLossForward', ...fields, expression: forward },
-      { ...operands, loss: exchangeOperand(scope.stepIo.loss) }
+      { ...operands, loss: stepIoOperand(scope.stepIo.loss) }
     )
   },
   backward: (scope, step, { source }) => {

@@ -22,8 +22,8 @@ const operandText = ({ buffers }: Program, address: Address): string => {
       return 'none'
     case 'arena':
       return offsetText(buffers, address)
-    case 'exchange':
-      return `exchange @ ${address.base}${stridesText(address.strides)}`
+    case 'stepIo':
+      return `stepIo @ ${address.base}${stridesText(address.strides)}`
     case 'index':
       return `${address.base}${stridesText(address.strides)}`
   }
@@ -97,9 +97,9 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
 
 const indent = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`)
 
-const sectionLines = (program: Program, name: string, { code, exchangeBytes, stepIo }: Section): readonly string[] => [
+const sectionLines = (program: Program, name: string, { code, stepIoBytes, stepIo }: Section): readonly string[] => [
   '',
-  `${name}: exchanges ${bytesText(exchangeBytes)}`,
+  `${name}: takes and gives ${bytesText(stepIoBytes)}`,
   ...stepIo.map((one) => `  ${one.name}: ${one.type} ${one.shape.join('x')} @ ${one.offset}`),
   ...code.flatMap((one) => indent(instructionLines(program, one)))
 ]

@@ -52,9 +52,9 @@ import type { ProgramShard } from './program-shard'
  * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current
  * index; an axis has index 0 outside its loop. Loops nest, each axis at most once.
  */
-export const spaces = ['none', 'arena', 'exchange', 'index'] as const
+export const spaces = ['none', 'arena', 'stepIo', 'index'] as const
 /**
- * `exchange` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out.
+ * `stepIo` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out.
  */
 export type Space = (typeof spaces)[number]
 
@@ -224,10 +224,10 @@ export interface StepIoEntry {
   readonly offset: number
 }
 
-/** A list of instructions that runs as one, with the exchange buffer that it reads and writes. */
+/** A list of instructions that runs as one, with the I/O buffer that it reads and writes. */
 export interface Section {
   readonly code: readonly Instruction[]
-  readonly exchangeBytes: number
+  readonly stepIoBytes: number
   readonly stepIo: readonly StepIoEntry[]
 }
 

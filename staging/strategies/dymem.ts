@@ -16,7 +16,7 @@ import {
 } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { ScheduledSegmentation, Search, Segmentation, Strategy } from './strategy'
-import { findStageLayer } from './vdnn'
+import { findStageOp, type GraphOps } from './vdnn'
 
 /**
  * Yang 2020's Algorithm 2: while a layer runs backward, what the layers after it miss is swapped
@@ -24,8 +24,8 @@ import { findStageLayer } from './vdnn'
  * the last one whose tensors it fetches. (As printed the loop passes over a third convolution;
  * section 3.2.2 keeps what is fetched near.)
  */
-const fetchedUpTo = (graph: Graph, timeline: Timeline): readonly number[] => {
-  const isConvolution = (stage: number): boolean => isConvolutionOp(findStageLayer(graph, timeline, stage).op)
+const fetchedUpTo = (graph: GraphOps, timeline: Timeline): readonly number[] => {
+  const isConvolution = (stage: number): boolean => isConvolutionOp(findStageOp(graph, timeline, stage))
   return timeline.stages.map((_, stage) => {
     let [convolutions, last] = [isConvolution(stage) ? 1 : 0, stage]
     for (let next = stage + 1; next < timeline.stages.length; next++) {
@@ -45,10 +45,10 @@ const reclaimed: readonly Op[] = ['linear', 'dropout', 'softmaxCrossEntropy', 'p
  * `target` bytes would be live, and what is still in flight at the end of forward is then waited
  * for.
  */
-export const dymemSwapIntervals = (graph: Graph, timeline: Timeline, target: number): readonly StageInterval[] => {
+export const dymemSwapIntervals = (graph: GraphOps, timeline: Timeline, target: number): readonly StageInterval[] => {
   const upTo = fetchedUpTo(graph, timeline)
   const open = timeline.tensors
-    .filter(({ forward, backward }) => forward + 1 < backward && !reclaimed.includes(findStageLayer(graph, timeline, forward).op))
+    .filter(({ forward, backward }) => forward + 1 < backward && !reclaimed.includes(findStageOp(graph, timeline, forward)))
     .map((tensor) => {
       const started = upTo.findIndex((last, stage) => stage >= timeline.backwardStart && last >= tensor.backward)
       return { tensor, swapOut: Math.max(tensor.written + 1, tensor.forward), swapIn: Math.max(started, tensor.forward + 1) }

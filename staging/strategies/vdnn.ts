@@ -1,14 +1,18 @@
 import { isConvolutionOp, type Op } from '../../dsl/internal'
 import type { Timeline } from '../lowering/cost/timeline'
-import type { Graph } from '../graph/graph'
 import type { StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
-/** The layer that runs in a stage, forward or backward. */
-export const findStageLayer = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
+/** The ops of a graph, in their order. */
+export interface GraphOps {
+  readonly nodes: readonly { readonly op: Op }[]
+}
+
+/** The op that runs in a stage, forward or backward. */
+export const findStageOp = ({ nodes }: GraphOps, { stages }: Timeline, stage: number): Op => {
   const { timepoint } = stages[stage]!
-  return nodes[timepoint < nodes.length ? timepoint : 2 * nodes.length - 1 - timepoint]!
+  return nodes[timepoint < nodes.length ? timepoint : 2 * nodes.length - 1 - timepoint]!.op
 }
 
 /**
@@ -16,10 +20,10 @@ export const findStageLayer = ({ nodes }: Graph, { stages }: Timeline, stage: nu
  * the next layer waits for that. In backward each layer starts one swap-in, of the nearest layer
  * that misses something, no further ahead than the next convolution (their findPrefetchLayer).
  */
-export const vdnnSwapIntervals = (graph: Graph, timeline: Timeline, offloads: (op: Op) => boolean): readonly StageInterval[] => {
-  const isConvolution = (stage: number): boolean => isConvolutionOp(findStageLayer(graph, timeline, stage).op)
+export const vdnnSwapIntervals = (graph: GraphOps, timeline: Timeline, offloads: (op: Op) => boolean): readonly StageInterval[] => {
+  const isConvolution = (stage: number): boolean => isConvolutionOp(findStageOp(graph, timeline, stage))
   const offloaded = timeline.tensors.filter(
-    ({ forward, backward }) => forward + 1 < backward && offloads(findStageLayer(graph, timeline, forward).op)
+    ({ forward, backward }) => forward + 1 < backward && offloads(findStageOp(graph, timeline, forward))
   )
   const started = new Map<(typeof offloaded)[number], number>()
   for (let stage = timeline.backwardStart; stage < timeline.stages.length; stage++)

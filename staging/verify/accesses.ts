@@ -8,9 +8,9 @@ import { spaceNames } from './stores'
 export interface SectionStores {
   readonly program: Program
   readonly stores: readonly Store[]
-  /** The stores of the section's exchange buffer, from .. to. */
-  readonly exchange: readonly [number, number]
-  readonly exchangeBytes: number
+  /** The stores of the section's I/O buffer, from .. to. */
+  readonly stepIo: readonly [number, number]
+  readonly stepIoBytes: number
 }
 
 /** Tells whether a number is whole and above 0. */
@@ -30,19 +30,19 @@ export const movement = (strides: readonly number[], loops: readonly OpenLoop[])
   )
 
 /**
- * Returns the store of a buffer, or of the value of the exchange buffer that has all of `range`.
+ * Returns the store of a buffer, or of the value of the I/O buffer that has all of `range`.
  */
 const findStore = (
-  { program, stores, exchange }: SectionStores,
+  { program, stores, stepIo }: SectionStores,
   space: Store['space'],
   buffer: number | undefined,
   range: readonly [number, number]
 ): number | undefined => {
-  if (space !== 'exchange') {
+  if (space !== 'stepIo') {
     const [first, buffers] = space === 'arena' ? [0, program.buffers] : [program.buffers.length, program.hostBuffers]
     return buffer === undefined || buffers[buffer] === undefined ? undefined : first + buffer
   }
-  for (let entry = exchange[0]; entry < exchange[1]; entry++) {
+  for (let entry = stepIo[0]; entry < stepIo[1]; entry++) {
     const { offset, bytes } = stores[entry]!
     if (range[0] >= offset && range[1] <= offset + bytes) return entry
   }
@@ -64,7 +64,7 @@ export const locateAccess = (
   const { program, stores } = section
   const open = tileAxes.map((_, axis) => (loops.some((loop) => loop.axis === axis) ? strides[axis]! : 0))
   const [down, up] = movement(open, loops)
-  const known = space === 'exchange' ? undefined : findStore(section, space, buffer, [0, 0])
+  const known = space === 'stepIo' ? undefined : findStore(section, space, buffer, [0, 0])
   const holder = known === undefined ? undefined : stores[known]
   const rest = holder === undefined ? 0 : holder.offset + holder.bytes - base - up
   const { start = 0, repeats, run } = region.kind === 'bytes' ? region : { repeats: [], run: rest }
@@ -78,13 +78,12 @@ export const locateAccess = (
   const first = base + start
   const range = [first + down, first + up + reach] as const
   const store = findStore(section, space, buffer, range)
-  if (space !== 'exchange' && store === undefined)
+  if (space !== 'stepIo' && store === undefined)
     return fail(fault('form', range, `does not say which buffer of ${spaceNames[space]} it means`))
-  const limit = space === 'arena' ? arenaBytes(program) : space === 'host' ? program.hostBytes : section.exchangeBytes
+  const limit = space === 'arena' ? arenaBytes(program) : space === 'host' ? program.hostBytes : section.stepIoBytes
   if (range[0] < 0 || range[1] > limit)
     return fail(fault('bounds', range, `reaches ${rangeText(range)}, outside ${spaceNames[space]} of ${limit} bytes`))
-  if (store === undefined)
-    return fail(fault('bounds', range, `reaches ${rangeText(range)} of the exchange buffer, which are no one value's`))
+  if (store === undefined) return fail(fault('bounds', range, `reaches ${rangeText(range)} of the I/O buffer, which are no one value's`))
   const { offset, bytes, name: holding } = stores[store]!
   if (run <= 0 || range[0] < offset || range[1] > offset + bytes) {
     const inside = [range[0] - offset, range[1] - offset] as const

@@ -33,6 +33,6 @@ const mergeRanges = (ranges: readonly Range[]): readonly Range[] => {
 export const copiedBytes = ({ stores }: ProgramEvents, events: readonly Event[]): ((space: Space, range: Range) => boolean) => {
   const copied = copiedRanges(stores, events)
   const of = (wanted: Space): readonly Range[] => mergeRanges(copied.flatMap(([space, range]) => (space === wanted ? [range] : [])))
-  const spaces: Readonly<Record<Space, readonly Range[]>> = { arena: of('arena'), host: of('host'), exchange: of('exchange') }
+  const spaces: Readonly<Record<Space, readonly Range[]>> = { arena: of('arena'), host: of('host'), stepIo: of('stepIo') }
   return (space, [from, to]) => spaces[space].some((range) => range[0] < to && from < range[1])
 }

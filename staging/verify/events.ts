@@ -7,10 +7,10 @@ import type { StridedRepeat } from './regions/region'
 
 /**
  * Something that holds bytes: a buffer of the arena or of the host pool, or one value of a
- * section's exchange buffer.
+ * section's I/O buffer.
  */
 export interface Store {
-  readonly space: 'arena' | 'host' | 'exchange'
+  readonly space: 'arena' | 'host' | 'stepIo'
   readonly name: string
   /** Offset in the space, in bytes. */
   readonly offset: number
@@ -76,8 +76,8 @@ export type Event =
 export interface SectionEvents {
   readonly name: string
   readonly events: readonly Event[]
-  /** The stores of its exchange buffer, from .. to. */
-  readonly exchange: readonly [number, number]
+  /** The stores of its I/O buffer, from .. to. */
+  readonly stepIo: readonly [number, number]
 }
 
 /** What a Program does to each store of memory, section by section. */

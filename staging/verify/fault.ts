@@ -1,7 +1,18 @@
 import * as E from 'fp-ts/Either'
 
 /** Which proof failed; `form` is a Program that the verifier cannot read at all. */
-export type FaultKind = 'form' | 'bounds' | 'overlap' | 'initialisation' | 'race' | 'seed' | 'exchange' | 'unread' | 'mapping' | 'peak'
+export type FaultKind =
+  | 'form'
+  | 'bounds'
+  | 'overlap'
+  | 'initialisation'
+  | 'race'
+  | 'seed'
+  | 'stepIo'
+  | 'exchange'
+  | 'unread'
+  | 'mapping'
+  | 'peak'
 
 /** The fault for which a Program must not run, in one sentence. */
 export interface VerifierFault {

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Program } from '../program/program'
 import type { Event, ProgramEvents } from './events'
 import { programEvents } from './program-events'
-import { proveExchanged } from './exchange'
+import { proveStepIo } from './step-io'
 import { fail, catchFault, type VerifierFault } from './fault'
 import { proveInitialised, type Initialised } from './initialised'
 import { mappedPeak, proveMapped } from './mapped'
@@ -77,7 +77,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveNoRaces(events, section)
     proveSeeds(events, section)
     proveMerged(program, events, section)
-    proveExchanged(events, section, written)
+    proveStepIo(events, section, written)
     proveAllRead(events, section)
   }
   const peakBytes = program.pages === undefined ? findPeak(events, 'arena') : mappedPeak(program.pages, events)

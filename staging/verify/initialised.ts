@@ -96,7 +96,7 @@ export const bytesSpanned = (coordinates: ProgramEvents['coordinates'][number], 
 /**
  * Proves that every read of a section is of bytes that were written before: earlier in the section
  * (or by what is `initially` so), in a loop before it or earlier in the same iteration. Returns
- * what is written at the end. The exchange buffer is the caller's and may be read as it comes, but
+ * what is written at the end. The I/O buffer is the caller's and may be read as it comes, but
  * what is added to must have been written.
  */
 export const proveInitialised = (
@@ -108,7 +108,7 @@ export const proveInitialised = (
   for (const [store, boxes] of initially) written.add(store, [0, 0, 0], boxes)
   const check = (place: InstructionPlace, access: Access, loops: readonly OpenLoop[]): void => {
     const { name, space } = stores[access.store]!
-    if (space === 'exchange' && access.use === 'read') return
+    if (space === 'stepIo' && access.use === 'read') return
     const left = written.missing(access, loops)
     if (left.length === 0) return
     const span = bytesSpanned(coordinates[access.store]!, left)

@@ -29,7 +29,7 @@ const collectLifetimes = (stores: readonly Store[], events: readonly Event[]): R
         }
       } else if (event.kind === 'access') {
         for (const { store } of event.accesses) {
-          if (stores[store]!.space === 'exchange') continue
+          if (stores[store]!.space === 'stepIo') continue
           used.add(store)
           const life = lives.get(store)
           if (life === undefined) lives.set(store, { from: time, to: time + 1 })

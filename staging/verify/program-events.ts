@@ -41,7 +41,7 @@ const isSane = ({ pageBytes, addressBytes, residentBytes }: Pages, peakBytes: nu
 
 /** Every section as events over stores, or why some access does not lie where it says. */
 export const programEvents = (program: Program): E.Either<VerifierFault, ProgramEvents> => {
-  const { stores, exchanges } = listStores(program)
+  const { stores, stepIoStores } = listStores(program)
   for (const space of ['arena', 'host'] as const) {
     const buffers = space === 'arena' ? program.buffers : program.hostBuffers
     const outside = buffers.find(({ offset, bytes }) => !(Number.isSafeInteger(offset) && offset >= 0 && isCount(bytes)))
@@ -52,9 +52,9 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
     return E.left({ kind: 'form', message: "the Program's pages, addresses and memory are no whole numbers of pages." })
   return catchFault(() => {
     const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
-    const sections = listSections(program).map(([name, { code, exchangeBytes }], index): SectionEvents => {
-      const exchange = exchanges[index]!
-      return { name, events: readInstructions({ name, program, stores, kernels, exchange, exchangeBytes }, code), exchange }
+    const sections = listSections(program).map(([name, { code, stepIoBytes }], index): SectionEvents => {
+      const stepIo = stepIoStores[index]!
+      return { name, events: readInstructions({ name, program, stores, kernels, stepIo, stepIoBytes }, code), stepIo }
     })
     return { stores, sections, coordinates: coordinatesFor(stores, sections) }
   })

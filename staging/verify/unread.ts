@@ -29,7 +29,7 @@ export const proveAllRead = ({ stores }: ProgramEvents, { events }: SectionEvent
   walk(events)
   const isWanted = ({ store }: Access): boolean => {
     const { space, role } = stores[store]!
-    return read.has(store) || space === 'exchange' || role === 'persistent' || role === 'unwanted'
+    return read.has(store) || space === 'stepIo' || role === 'persistent' || role === 'unwanted'
   }
   for (const { place, written } of writers) {
     if (anyOutput.includes(place.kernel) && written.some(isWanted)) continue

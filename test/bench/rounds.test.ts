@@ -1,7 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Contender, Step } from '../../bench/contender'
-import { interleaved } from '../../bench/rounds'
+import { runInterleaved } from '../../bench/rounds'
 
 /** Steps of these milliseconds, one after the other; negative ones are disturbed. */
 const contender = (name: string, times: readonly number[], log: string[]): Contender => {
@@ -16,18 +16,18 @@ const contender = (name: string, times: readonly number[], log: string[]): Conte
 
 test('steps are interleaved, and those that something disturbed are taken again and do not count', async () => {
   const log: string[] = []
-  const [one, other] = await interleaved([contender('a', [3, -100, 5, 4], log), contender('b', [7], log)], 3)
+  const [one, other] = await runInterleaved([contender('a', [3, -100, 5, 4], log), contender('b', [7], log)], 3)
   assert.equal(log, ['a', 'b', 'a', 'a', 'b', 'a', 'b', 'a closed', 'b closed'])
   assert.equal([one!.medianMs, one!.discarded, one!.steps.map(({ ms }) => ms)], [4, 1, [3, 5, 4]])
   assert.equal([other!.medianMs, other!.discarded], [7, 0])
 })
 
 test('a round goes on without a step that is disturbed again and again; a contender that never had the machine is no result', async () => {
-  const [one] = await interleaved([contender('a', [-1, -1, -1, -1, -1, 9], [])], 2)
+  const [one] = await runInterleaved([contender('a', [-1, -1, -1, -1, -1, 9], [])], 2)
   assert.equal([one!.steps.map(({ ms }) => ms), one!.discarded], [[9], 5])
   const log: string[] = []
   try {
-    await interleaved([contender('a', [-1], log)], 1)
+    await runInterleaved([contender('a', [-1], log)], 1)
     assert.unreachable()
   } catch (error) {
     assert.match(String(error), 'a: something else used the machine during all 5 steps')

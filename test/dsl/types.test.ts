@@ -322,7 +322,7 @@ types('plans: right, or the same sentence', () => {
   const plan = fc
     .record({
       cuts: fc.uniqueArray(fc.integer({ min: 1, max: layers.length - 1 }), { maxLength: 3 }),
-      exchanged: fc.boolean(),
+      commuted: fc.boolean(),
       grids: fc.array(fc.record({ B: count, H: count, W: count }), { minLength: 4, maxLength: 4 }),
       recompute: fc.boolean(),
       budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
@@ -333,8 +333,8 @@ types('plans: right, or the same sentence', () => {
       name,
       text: fc.constantFrom('relu', 'conv2d 4 k3', 'linear 2')
     })
-    .map(({ cuts, exchanged, grids, recompute, budget, peak, change, position, place, name, text }) => {
-      const order = layers.map((_, index) => (exchanged && index === 1 ? 2 : exchanged && index === 2 ? 1 : index))
+    .map(({ cuts, commuted, grids, recompute, budget, peak, change, position, place, name, text }) => {
+      const order = layers.map((_, index) => (commuted && index === 1 ? 2 : commuted && index === 2 ? 1 : index))
       const ends = [...cuts.sort((a, b) => a - b), layers.length]
       const segments = ends.map((to, index) => ({
         from: ends[index - 1] ?? 0,

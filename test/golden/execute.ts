@@ -1,7 +1,7 @@
 import type { Model } from '../../dsl'
 import { deviceModel, openSession, type DeviceName } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
-import { createStepIo, type StepIo, type Numbers } from '../../src/running/step-io'
+import { createStepIo, type StepIo, type Numbers } from '../../native/session/step-io'
 import {
   stage,
   type Plan,
@@ -110,7 +110,7 @@ export const stageFor = (execution: Execution, objective: Objective): Found => {
 const precisionOf = ({ device, precision = device === 'reference' ? 'float64' : 'float32' }: Execution): Precision => precision
 
 interface Stepper {
-  /** One step from the batch; its exchange is overwritten by the next. */
+  /** One step from the batch; its io is overwritten by the next. */
   readonly step: (index: number, learningRate: number) => Promise<StepIo>
   readonly save: () => Promise<Tensors>
   readonly measuredPeakBytes: () => number
@@ -129,17 +129,17 @@ const withSession = async <A>(
 ): Promise<readonly A[]> => {
   const { program } = staged
   const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
-  const run = async (section: 'step' | 'restore' | 'save', exchange: StepIo, step = 0, learningRate = 0): Promise<StepIo> => {
-    must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
-    return exchange
+  const run = async (section: 'step' | 'restore' | 'save', io: StepIo, step = 0, learningRate = 0): Promise<StepIo> => {
+    must(await session.run(section, io.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
+    return io
   }
   const [restored, batch] = [createStepIo(program.restore), createStepIo(program.step)]
-  const isExchanged = (wanted: string): boolean => program.step.stepIo.some(({ name }) => name === wanted)
+  const hasEntry = (wanted: string): boolean => program.step.stepIo.some(({ name }) => name === wanted)
   const give = ({ input, target }: Execution['batch']): void => {
     batch.view('input').set(input)
-    if (isExchanged('target')) batch.view('target').set(target)
+    if (hasEntry('target')) batch.view('target').set(target)
     const loss = staged.graph.nodes.at(-1)!
-    if (isExchanged('normaliser')) setNormaliser(loss, weightOfTargets(loss, target), batch)
+    if (hasEntry('normaliser')) setNormaliser(loss, weightOfTargets(loss, target), batch)
   }
   const stepper: Stepper = {
     step: (index, learningRate) => run('step', batch, index, learningRate),
@@ -161,8 +161,8 @@ const withSession = async <A>(
   }
 }
 
-const tensorsOf = (exchange: StepIo, entries: readonly { readonly name: string }[]): Tensors =>
-  new Map(entries.map(({ name }) => [name, exchange.view(name)]))
+const tensorsOf = (io: StepIo, entries: readonly { readonly name: string }[]): Tensors =>
+  new Map(entries.map(({ name }) => [name, io.view(name)]))
 
 /**
  * Of one forward and backward run for each of the values, in one session: what `use` makes of loss
@@ -175,12 +175,12 @@ export const gradientsOfEach = async <A>(
 ): Promise<readonly A[]> => {
   const staged = must(stageFor({ ...execution, weights: new Map(), batch: { input: [], target: [] } }, { kind: 'gradients' }))
   return withSession(execution, values, staged, async ({ step, save, measuredPeakBytes, measuredHostPeakBytes }, index) => {
-    const exchange = await step(0, 0)
+    const io = await step(0, 0)
     const running = [...(await save())].filter(([name]) => /\.running_(mean|var)$/.test(name))
     const entries = staged.program.step.stepIo.filter(({ name }) => name.startsWith('grad.'))
     const found: Gradients = {
-      loss: exchange.view('loss')[0]!,
-      tensors: new Map([...tensorsOf(exchange, entries), ...running.map(([name, tensor]) => [`after.${name}`, tensor] as const)]),
+      loss: io.view('loss')[0]!,
+      tensors: new Map([...tensorsOf(io, entries), ...running.map(([name, tensor]) => [`after.${name}`, tensor] as const)]),
       staged,
       measuredPeakBytes: measuredPeakBytes(),
       measuredHostPeakBytes: measuredHostPeakBytes()

@@ -1,7 +1,7 @@
 import { openSync, readSync, writeSync } from 'node:fs'
 import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
-import { createStepIo } from '../../src/running/step-io'
+import { createStepIo } from '../../native/session/step-io'
 import { asWritten } from '../golden/execute'
 import { must } from '../must'
 import { narrow } from '../properties/narrow'
@@ -111,7 +111,7 @@ const measure = async ({
     quarterTurns: 0 as const
   }))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
-  const exchange = createStepIo(program.step)
+  const io = createStepIo(program.step)
   const updated = program.update && createStepIo(program.update)
   const evaluated = program.evaluate && createStepIo(program.evaluate)
   const heapBytes: number[] = []
@@ -119,7 +119,7 @@ const measure = async ({
     heapBytes.push(
       await heapGrowth(async () => {
         const parameters = { learningRate: 1e-3, step, seed: 1 }
-        must(await session.run('step', exchange.buffer, parameters, images)())
+        must(await session.run('step', io.buffer, parameters, images)())
         if (updated !== undefined) must(await session.run('update', updated.buffer, parameters, [])())
         if (evaluated !== undefined) must(await session.run('evaluate', evaluated.buffer, parameters, images)())
       })

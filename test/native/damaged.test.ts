@@ -5,12 +5,12 @@ import { openEncoded, type EncodedSessionOptions } from '../../native/session/se
 import type { Kernel } from '../../staging/kernels/kernels'
 import type { Address, Program } from '../../staging/program/program'
 import { must } from '../must'
-import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, programOf, type Written } from './program'
+import { arena, convolution, copy, stepIo, index, launch, left, loop, none, open, programOf, type Written } from './program'
 
 const sound: Written = {
   kernels: [copy(4), convolution],
-  code: [loop('H', 4, launch(0, exchange(0, [0, 32, 0]), arena(0, [0, 32, 0]))), launch(1, arena(0), arena(128), none, arena(256), none)],
-  exchangeBytes: 128
+  code: [loop('H', 4, launch(0, stepIo(0, [0, 32, 0]), arena(0, [0, 32, 0]))), launch(1, arena(0), arena(128), none, arena(256), none)],
+  stepIoBytes: 128
 }
 
 const options = (): EncodedSessionOptions => ({
@@ -62,7 +62,7 @@ const cases: readonly (readonly [string, EncodedSessionOptions, string])[] = [
   ['a missing operand', withCode(set(launchAt.space, 0)), 'source of copyBox, is required'],
   ['an index for an address', withCode(set(launchAt.space, 3)), 'is no index'],
   ['an address below its space', withCode(set(launchAt.base, -8)), 'reaches bytes -8 .. '],
-  ['an address past its space', withCode(set(launchAt.base, 8)), "reaches bytes 8 .. 136 of the exchange buffer's 128"],
+  ['an address past its space', withCode(set(launchAt.base, 8)), "reaches bytes 8 .. 136 of the I/O buffer's 128"],
   ['a stride past its space', withCode(set(launchAt.strideHeight, 40)), 'reaches bytes 0 .. 152'],
   ['an address between elements', withCode(set(launchAt.strideHeight, 4)), 'is not aligned to its elements of 8 bytes'],
   ['a kernel of unknown code', withKernels(set(0, 99)), 'kernel 0 has the unknown code 99'],

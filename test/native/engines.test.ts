@@ -10,7 +10,7 @@ import {
   arena,
   at,
   copy,
-  exchange,
+  stepIo,
   index,
   launch,
   left,
@@ -46,25 +46,25 @@ const until = async (truth: () => boolean): Promise<void> => {
 test('what is swapped out survives being overwritten', async () => {
   const bytes = 4 * 8
   const code = [
-    launch(0, exchange(0), arena(64)),
+    launch(0, stepIo(0), arena(64)),
     record('compute', 7),
     wait('to-host', 7),
     swap('to-host', bytes, at(64), at(8)),
     record('to-host', 3),
     wait('compute', 3),
     launch(1, arena(64)),
-    launch(0, arena(64), exchange(32)),
+    launch(0, arena(64), stepIo(32)),
     record('compute', 7),
     wait('to-device', 7),
     swap('to-device', bytes, at(64), at(8)),
     record('to-device', 3),
     wait('compute', 3),
-    launch(0, arena(64), exchange(64))
+    launch(0, arena(64), stepIo(64))
   ]
   for (const device of ['reference', 'cpu'] as const) {
     const precision = device === 'cpu' ? 'float32' : 'float64'
     const kernels = [copy(device === 'cpu' ? 8 : 4), zero(bytes)]
-    const session = must(open({ kernels, code, exchangeBytes: 96, hostBytes: 40, precision }, device))
+    const session = must(open({ kernels, code, stepIoBytes: 96, hostBytes: 40, precision }, device))
     const values = new Float64Array(12)
     values.set([1, 2, 3, 4])
     for (const run of [1, 2]) {
@@ -86,7 +86,7 @@ test('rows are gathered and scattered, and the bytes between them stay', async (
     hostRowStride: 16
   })
   const code = [
-    launch(0, exchange(0), arena(0)),
+    launch(0, stepIo(0), arena(0)),
     record('compute', 0),
     wait('to-host', 0),
     rows('to-host', 8),
@@ -95,9 +95,9 @@ test('rows are gathered and scattered, and the bytes between them stay', async (
     rows('to-device', 0),
     record('to-device', 2),
     wait('compute', 2),
-    launch(0, arena(0), exchange(0))
+    launch(0, arena(0), stepIo(0))
   ]
-  const session = openRight(code, { kernels: [copy(9)], exchangeBytes: 72, hostBytes: 64 })
+  const session = openRight(code, { kernels: [copy(9)], stepIoBytes: 72, hostBytes: 64 })
   const values = Float64Array.from({ length: 9 }, (_, index) => index)
   must(await session.run('step', values.buffer, parameters, [])())
   assert.equal([...values], [1, 1, 2, 4, 4, 5, 7, 7, 8])
@@ -115,7 +115,7 @@ test('large copies, which threads share within their rows, move every byte and n
     return { ...swap(engine, 8 * length, at(8), at(0)), rows, deviceRowStride, hostRowStride }
   }
   const code = [
-    launch(0, exchange(0), arena(0)),
+    launch(0, stepIo(0), arena(0)),
     record('compute', 0),
     wait('to-host', 0),
     moved('to-host'),
@@ -127,9 +127,9 @@ test('large copies, which threads share within their rows, move every byte and n
     moved('to-device'),
     record('to-device', 3),
     wait('compute', 3),
-    launch(0, arena(0), exchange(0))
+    launch(0, arena(0), stepIo(0))
   ]
-  const session = openRight(code, { kernels: [all, zero(peakBytes)], exchangeBytes: peakBytes, hostBytes: rows * hostRowStride, peakBytes })
+  const session = openRight(code, { kernels: [all, zero(peakBytes)], stepIoBytes: peakBytes, hostBytes: rows * hostRowStride, peakBytes })
   const values = Float64Array.from({ length: peakBytes / 8 }, (_, index) => index + 1)
   const expected = values.map((value, index) => ((index - 1) % (length + 3) < length && index > 0 ? value : 0))
   must(await session.run('step', values.buffer, parameters, [])())
@@ -150,10 +150,10 @@ test('an event in a loop is recorded at each turn', async () => {
     wait('compute', 0)
   ]
   const code = [
-    loop('H', tiles, launch(0, exchange(0, [0, 8, 0]), arena(0)), ...through('to-host')),
-    loop('H', tiles, ...through('to-device'), launch(0, arena(0), exchange(8 * tiles, [0, 8, 0])))
+    loop('H', tiles, launch(0, stepIo(0, [0, 8, 0]), arena(0)), ...through('to-host')),
+    loop('H', tiles, ...through('to-device'), launch(0, arena(0), stepIo(8 * tiles, [0, 8, 0])))
   ]
-  const session = openRight(code, { kernels: [copy(1)], exchangeBytes: 16 * tiles, hostBytes: 8 * tiles })
+  const session = openRight(code, { kernels: [copy(1)], stepIoBytes: 16 * tiles, hostBytes: 8 * tiles })
   const values = Float64Array.from({ length: 2 * tiles }, (_, index) => (index < tiles ? index + 0.5 : 0))
   must(await session.run('step', values.buffer, parameters, [])())
   assert.equal([...values.slice(tiles)], [...values.slice(0, tiles)])
@@ -168,9 +168,9 @@ test('a wait is for the latest record of its event, whichever engine made it', a
     swap('to-device', bytes, at(0), at(0)),
     record('to-device', 5),
     wait('compute', 5),
-    launch(0, arena(0), exchange(0))
+    launch(0, arena(0), stepIo(0))
   ]
-  const session = openRight(code, { kernels: [copy(1)], exchangeBytes: 8, hostBytes: bytes, peakBytes: bytes }, 1e6)
+  const session = openRight(code, { kernels: [copy(1)], stepIoBytes: 8, hostBytes: bytes, peakBytes: bytes }, 1e6)
   assert.ok(must(await session.run('step', new ArrayBuffer(8), parameters, [])()) >= 100)
   session.close()
 })
@@ -187,11 +187,11 @@ const loading = (rows: number): Written => {
     load(0, arena(64 * which), index(0), index(which, [0, 2, 0]), index(0)),
     record('to-device', 2 + which),
     wait('compute', 2 + which),
-    launch(1, arena(64 * which), exchange(32 * which, [0, 64, 0])),
+    launch(1, arena(64 * which), stepIo(32 * which, [0, 64, 0])),
     record('compute', which)
   ]
   const code = [record('compute', 0), record('compute', 1), loop('H', rows / 2, ...through(0), ...through(1))]
-  return { kernels: [image, copy(4)], code, exchangeBytes: 32 * rows, input: [1, 1, rows, 4] }
+  return { kernels: [image, copy(4)], code, stepIoBytes: 32 * rows, input: [1, 1, rows, 4] }
 }
 
 test('rows of an image are loaded beside what computes', async () => {
@@ -219,14 +219,14 @@ test('launches and the other link go on beside a slow copy, and an interrupt end
     swap('to-host', 8, at(0), at(0)),
     record('to-host', 0),
     wait('compute', 0),
-    launch(0, exchange(0), exchange(8)),
+    launch(0, stepIo(0), stepIo(8)),
     record('to-device', 1),
     wait('compute', 1),
-    launch(0, exchange(0), exchange(16))
+    launch(0, stepIo(0), stepIo(16))
   ]
   const session = openRight(
     code,
-    { kernels: [copy(1)], exchangeBytes: 24, hostBytes: slow + 8, peakBytes: slow + 4096 },
+    { kernels: [copy(1)], stepIoBytes: 24, hostBytes: slow + 8, peakBytes: slow + 4096 },
     100 // bytes per second: ten minutes
   )
   const values = Float64Array.of(5, 0, 0)
@@ -251,8 +251,8 @@ test('closing ends a slow copy', async () => {
 
 test('a failing launch ends a slow copy', async () => {
   const loss: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 1, classes: 2, fullBatch: 1 }
-  const code = [swap('to-device', 4096, at(0), at(0)), launch(0, exchange(0), exchange(32), none, exchange(16))]
-  const session = openRight(code, { kernels: [loss], exchangeBytes: 40, hostBytes: 4096 }, 1)
+  const code = [swap('to-device', 4096, at(0), at(0)), launch(0, stepIo(0), stepIo(32), none, stepIo(16))]
+  const session = openRight(code, { kernels: [loss], stepIoBytes: 40, hostBytes: 4096 }, 1)
   const buffer = new ArrayBuffer(40)
   new Int32Array(buffer, 32, 1)[0] = 2
   assert.ok(left(await session.run('step', buffer, parameters, [])()).message.startsWith('label 2 of row 0'))
@@ -314,9 +314,9 @@ test('a row may be read many times', async () => {
     { ...swap('to-device', 8, at(0), at(0)), rows: 3, hostRowStride: 0 },
     record('to-device', 0),
     wait('compute', 0),
-    launch(0, arena(0), exchange(0))
+    launch(0, arena(0), stepIo(0))
   ]
-  const session = openRight(code, { kernels: [copy(3)], exchangeBytes: 24, hostBytes: 8 })
+  const session = openRight(code, { kernels: [copy(3)], stepIoBytes: 24, hostBytes: 8 })
   const values = new Float64Array(3)
   must(await session.run('step', values.buffer, parameters, [])())
   assert.ok(values[0] === values[1] && values[1] === values[2] && values[0] !== 0)

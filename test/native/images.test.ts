@@ -10,7 +10,7 @@ import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { temporaryFolder } from '../src/temporary-folder'
 import { must } from '../must'
-import { close, exchange, index, launch, left, loop, open, parameters, targets, type Target } from './program'
+import { close, stepIo, index, launch, left, loop, open, parameters, targets, type Target } from './program'
 
 const [height, width] = [4, 6]
 const [tileHeight, tileWidth] = [2, 3]
@@ -98,12 +98,12 @@ const loadTiles = async (
     normalisation: Array.from({ length: channels }, (_, channel) => [mean[channel]!, deviation[channel]!]).flat()
   }
   const strides = [across * down, across, 1].map((tiles) => tiles * tileElements * elementBytes) as [number, number, number]
-  const one = launch(0, exchange(0, strides), index(0, [1, 0, 0]), index(0, [0, tileHeight, 0]), index(0, [0, 0, tileWidth]))
+  const one = launch(0, stepIo(0, strides), index(0, [1, 0, 0]), index(0, [0, tileHeight, 0]), index(0, [0, 0, tileWidth]))
   const code = [loop('B', images.length, loop('H', down, loop('W', across, one)))]
-  const exchangeBytes = images.length * across * down * tileElements * elementBytes
-  const session = must(open({ kernels: [kernel], code, exchangeBytes, precision, input: [images.length, channels, height, width] }, device))
+  const stepIoBytes = images.length * across * down * tileElements * elementBytes
+  const session = must(open({ kernels: [kernel], code, stepIoBytes, precision, input: [images.length, channels, height, width] }, device))
   onSession(session)
-  const buffer = new ArrayBuffer(exchangeBytes)
+  const buffer = new ArrayBuffer(stepIoBytes)
   must(await session.run('step', buffer, parameters, images)())
   session.close()
   const found = precision === 'float64' ? new Float64Array(buffer) : new Float32Array(buffer)
@@ -331,10 +331,10 @@ test('refuses a turned crop that leaves its image, and a colour that is not fini
     ...{ kind: 'loadImage', batch: 1, channels: 3, height, width, layout: 0, fullHeight: height, fullWidth: width },
     normalisation: [0, 1, 0, 1, 0, 1]
   }
-  const exchangeBytes = 8 * 3 * height * width
-  const code = [launch(0, exchange(0), index(0), index(0), index(0))]
-  const session = must(open({ kernels: [kernel], code, exchangeBytes, input: [1, 3, height, width] }))
-  const run = (image: Image) => session.run('step', new ArrayBuffer(exchangeBytes), parameters, [image])()
+  const stepIoBytes = 8 * 3 * height * width
+  const code = [launch(0, stepIo(0), index(0), index(0), index(0))]
+  const session = must(open({ kernels: [kernel], code, stepIoBytes, input: [1, 3, height, width] }))
+  const run = (image: Image) => session.run('step', new ArrayBuffer(stepIoBytes), parameters, [image])()
   const [lying, standing] = [pixelsOf(height, width, 3, 1), pixelsOf(width, height, 3, 1)]
   must(await run({ ...lying, quarterTurns: 2 }))
   must(await run({ ...standing, quarterTurns: 3 }))

@@ -120,7 +120,7 @@ const damaged = (options: EncodedSessionOptions, random: (below: number) => numb
     case 1:
       return { ...options, hostBytes: number(options.hostBytes) }
     case 2:
-      return section(({ exchangeBytes }) => ({ exchangeBytes: number(exchangeBytes) }))
+      return section(({ stepIoBytes }) => ({ stepIoBytes: number(stepIoBytes) }))
     case 3:
       return random(2) === 0 ? { ...options, input: numbers(options.input) } : { ...options, workspaces: numbers(options.workspaces) }
     case 4:
@@ -140,17 +140,17 @@ const survives = async (options: EncodedSessionOptions): Promise<boolean> => {
     return false
   }
   const session = opened.right
-  for (const { name, exchangeBytes } of options.sections) {
-    if (exchangeBytes > largest) continue
-    const exchange = new ArrayBuffer(exchangeBytes + canary)
-    new Uint8Array(exchange).fill(0xc5, exchangeBytes)
+  for (const { name, stepIoBytes } of options.sections) {
+    if (stepIoBytes > largest) continue
+    const io = new ArrayBuffer(stepIoBytes + canary)
+    new Uint8Array(io).fill(0xc5, stepIoBytes)
     const timer = setTimeout(session.interrupt, 200)
     // Labels, indices and images are only known at run time, so it may fail as well.
-    await session.run(name as SectionName, exchange, parameters, [image])()
+    await session.run(name as SectionName, io, parameters, [image])()
     clearTimeout(timer)
     assert.ok(
-      new Uint8Array(exchange, exchangeBytes).every((byte) => byte === 0xc5),
-      'the exchange buffer is written beyond its end'
+      new Uint8Array(io, stepIoBytes).every((byte) => byte === 0xc5),
+      'the I/O buffer is written beyond its end'
     )
     assert.ok(session.measuredPeakBytes() <= options.peakBytes, 'the arena is written beyond the peak')
     assert.ok(session.measuredHostPeakBytes() <= options.hostBytes)

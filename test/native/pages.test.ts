@@ -4,17 +4,17 @@ import { test } from 'uvu'
 import { openSession, type DeviceName } from '../../native'
 import type { Instruction } from '../../staging/program/program'
 import { must } from '../must'
-import { arena, at, copy, exchange, launch, left, loop, map, open, parameters, programOf, record, swap, unmap, wait } from './program'
+import { arena, at, copy, stepIo, launch, left, loop, map, open, parameters, programOf, record, swap, unmap, wait } from './program'
 
 const page = 4096
 /** A resident page, and addresses of four more for two pages of memory. */
 const pages = { pageBytes: page, addressBytes: 5 * page, residentBytes: page }
 const memory = { kernels: [copy(4)], pages, peakBytes: 3 * page, hostBytes: page }
 
-const bring = (address: number, from = 0): Instruction => launch(0, exchange(from), arena(address))
-const hand = (address: number, to: number): Instruction => launch(0, arena(address), exchange(to))
+const bring = (address: number, from = 0): Instruction => launch(0, stepIo(from), arena(address))
+const hand = (address: number, to: number): Instruction => launch(0, arena(address), stepIo(to))
 
-const opened = (...code: readonly Instruction[]) => open({ ...memory, code, exchangeBytes: 256 }, 'reference', 3 * page)
+const opened = (...code: readonly Instruction[]) => open({ ...memory, code, stepIoBytes: 256 }, 'reference', 3 * page)
 
 const run = async (...code: readonly Instruction[]): Promise<readonly number[]> => {
   const session = must(opened(...code))
@@ -66,13 +66,13 @@ test('residents stay from run to run, and nothing else; the highest page that ch
 
 test('after a run that was interrupted while memory was mapped, the next one begins anew', async () => {
   const endless = [map(page, page, page), loop('H', 2 ** 30, bring(page)), unmap(page, page)]
-  const program = programOf({ ...memory, code: endless, exchangeBytes: 256 })
+  const program = programOf({ ...memory, code: endless, stepIoBytes: 256 })
   const session = must(
     openSession({
       device: 'reference',
       program: {
         ...program,
-        save: { code: [map(page, 2 * page, page), bring(page), hand(page, 128), unmap(page, page)], exchangeBytes: 256, stepIo: [] }
+        save: { code: [map(page, 2 * page, page), bring(page), hand(page, 128), unmap(page, page)], stepIoBytes: 256, stepIo: [] }
       },
       arenaBytes: 3 * page
     })

@@ -9,7 +9,7 @@ import { must } from '../must'
 
 export const none: Address = { space: 'none', base: 0, strides: [0, 0, 0] }
 export const arena = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'arena', base, strides })
-export const exchange = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'exchange', base, strides })
+export const stepIo = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'stepIo', base, strides })
 export const index = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'index', base, strides })
 
 export const launch = (kernel: number, ...operands: readonly Address[]): Instruction => ({ kind: 'launch', kernel, operands })
@@ -45,7 +45,7 @@ export const unmap = (address: number, bytes: number): Instruction => ({ kind: '
 export interface Written {
   readonly kernels: readonly Kernel[]
   readonly code: readonly Instruction[]
-  readonly exchangeBytes?: number
+  readonly stepIoBytes?: number
   readonly peakBytes?: number
   readonly hostBytes?: number
   readonly pages?: Program['pages']
@@ -58,7 +58,7 @@ export interface Written {
 export const programOf = ({
   kernels,
   code,
-  exchangeBytes = 0,
+  stepIoBytes = 0,
   peakBytes = 4096,
   hostBytes = 0,
   pages,
@@ -76,9 +76,9 @@ export const programOf = ({
   buffers,
   hostBuffers: hostBytes === 0 ? [] : [{ name: 'the host pool', offset: 0, bytes: hostBytes, role: 'local', kind: 'workspace' }],
   persistentTensors: [],
-  step: { code, exchangeBytes, stepIo: [] },
-  restore: { code: [], exchangeBytes: 0, stepIo: [] },
-  save: { code: [], exchangeBytes: 0, stepIo: [] }
+  step: { code, stepIoBytes, stepIo: [] },
+  restore: { code: [], stepIoBytes: 0, stepIo: [] },
+  save: { code: [], stepIoBytes: 0, stepIo: [] }
 })
 
 export const left = <A>(result: E.Either<DeviceError, A>): DeviceError => {
@@ -95,9 +95,9 @@ export const open = (
 
 export const parameters: StepParameters = { learningRate: 0.1, step: 0, seed: 1 }
 
-/** Runs the step once on a copy of `values` and returns what the exchange buffer then holds. */
+/** Runs the step once on a copy of `values` and returns what the I/O buffer then holds. */
 export const runStep = async (written: Written, values: Float64Array, images: readonly Image[] = []): Promise<Float64Array> => {
-  const session = must(open({ ...written, exchangeBytes: values.byteLength }))
+  const session = must(open({ ...written, stepIoBytes: values.byteLength }))
   const buffer = values.slice().buffer
   must(await session.run('step', buffer, parameters, images)())
   session.close()
@@ -119,7 +119,7 @@ export type Target = (typeof targets)[number]
 export type Tensor = readonly number[] | Float64Array | Int32Array | Uint8Array | number | undefined
 
 /**
- * Launches one kernel on `tensors`, which lie in the exchange buffer, and returns what they then
+ * Launches one kernel on `tensors`, which lie in the I/O buffer, and returns what they then
  * hold.
  */
 export const runKernel = async (
@@ -133,12 +133,12 @@ export const runKernel = async (
     typeof tensor === 'number' ? undefined : Array.isArray(tensor) ? elements.from(tensor as readonly number[]) : (tensor as Float64Array)
   )
   const starts = arrays.map((_, i) => arrays.slice(0, i).reduce((sum, array) => sum + Math.ceil((array?.byteLength ?? 0) / 64) * 64, 0))
-  const exchangeBytes = starts.at(-1)! + (arrays.at(-1)?.byteLength ?? 0)
+  const stepIoBytes = starts.at(-1)! + (arrays.at(-1)?.byteLength ?? 0)
   const operands = tensors.map((tensor, i) =>
-    tensor === undefined ? none : typeof tensor === 'number' ? index(tensor) : exchange(starts[i]!)
+    tensor === undefined ? none : typeof tensor === 'number' ? index(tensor) : stepIo(starts[i]!)
   )
-  const session = must(open({ kernels: [kernel], code: [launch(0, ...operands)], exchangeBytes, precision }, device))
-  const buffer = new ArrayBuffer(exchangeBytes)
+  const session = must(open({ kernels: [kernel], code: [launch(0, ...operands)], stepIoBytes, precision }, device))
+  const buffer = new ArrayBuffer(stepIoBytes)
   const views = arrays.map((array, i) => array && new (array.constructor as Float64ArrayConstructor)(buffer, starts[i], array.length))
   views.forEach((view, i) => view?.set(arrays[i]!))
   must(await session.run('step', buffer, step, [])())

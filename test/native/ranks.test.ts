@@ -7,7 +7,7 @@ import { encodeProgram } from '../../native/session/encode'
 import { openEncoded } from '../../native/session/session'
 import type { AllToAll, Exchange, Instruction, OwnSlice, Program } from '../../staging/program/program'
 import { must } from '../must'
-import { arena, at, copy, exchange, launch, left, loop, parameters, programOf, record, wait } from './program'
+import { arena, at, copy, stepIo, launch, left, loop, parameters, programOf, record, wait } from './program'
 
 const all = (more: Partial<AllToAll> = {}): AllToAll => ({
   kind: 'allToAll',
@@ -44,17 +44,17 @@ const slice = (more: Partial<OwnSlice> = {}): OwnSlice => ({
 
 /** Brings three numbers in, exchanges, and hands three out. */
 const around = (exchanged: AllToAll | Exchange | OwnSlice): readonly Instruction[] => [
-  launch(0, exchange(0), arena(0)),
+  launch(0, stepIo(0), arena(0)),
   record('compute', 0),
   wait('network', 0),
   exchanged,
   record('network', 1),
   wait('compute', 1),
-  launch(0, arena(64), exchange(0))
+  launch(0, arena(64), stepIo(0))
 ]
 
 const run = async (network: Network, code: readonly Instruction[], values: readonly number[]): Promise<readonly number[]> => {
-  const program = programOf({ kernels: [copy(values.length)], code, exchangeBytes: 8 * values.length })
+  const program = programOf({ kernels: [copy(values.length)], code, stepIoBytes: 8 * values.length })
   const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
   const buffer = Float64Array.from(values).buffer
   must(await session.run('step', buffer, parameters, [])())
@@ -85,8 +85,8 @@ test('slices go to their ranks, and what all have to all', async () => {
 
 test('each rank takes its own slice, which is that of its number in its group', async () => {
   const taken = async (network: Network, ranks: number) => {
-    const code = [launch(0, exchange(0), arena(0)), slice({ ranks }), launch(1, arena(64), exchange(0))]
-    const program = { ...inGroupsOf(network.size, { kernels: [copy(network.size), copy(1)], code, exchangeBytes: 8 * network.size }) }
+    const code = [launch(0, stepIo(0), arena(0)), slice({ ranks }), launch(1, arena(64), stepIo(0))]
+    const program = { ...inGroupsOf(network.size, { kernels: [copy(network.size), copy(1)], code, stepIoBytes: 8 * network.size }) }
     const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
     const buffer = Float64Array.from({ length: network.size }, (_, index) => 10 + index).buffer
     must(await session.run('step', buffer, parameters, [])())
@@ -112,13 +112,13 @@ test('messages go to the ranks that they name, of other bytes each', async () =>
 /** A program that also has a section of all of so many ranks, whose others are of groups. */
 const inGroupsOf = (ranks: number, written: Parameters<typeof programOf>[0]): Program => ({
   ...programOf(written),
-  reduce: { code: [all({ ranks, sendStride: 0 })], exchangeBytes: 0, stepIo: [] }
+  reduce: { code: [all({ ranks, sendStride: 0 })], stepIoBytes: 0, stepIo: [] }
 })
 
 test('ranks of a group exchange with each other alone, by their numbers in it', async () => {
   const networks = must(localNetworks(6))
   const runInGroup = async (network: Network, exchanged: AllToAll | Exchange): Promise<readonly number[]> => {
-    const program = inGroupsOf(6, { kernels: [copy(3)], code: around(exchanged), exchangeBytes: 24 })
+    const program = inGroupsOf(6, { kernels: [copy(3)], code: around(exchanged), stepIoBytes: 24 })
     const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
     const buffer = Float64Array.of(network.rank, network.rank + 10, network.rank + 20).buffer
     must(await session.run('step', buffer, parameters, [])())

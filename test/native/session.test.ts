@@ -8,18 +8,18 @@ import { test } from 'uvu'
 import { openSession, type Image } from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { must } from '../must'
-import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, parameters, programOf, runStep } from './program'
+import { arena, convolution, copy, stepIo, index, launch, left, loop, none, open, parameters, programOf, runStep } from './program'
 
 test('copies rows in a loop, there and back', async () => {
-  // Row r of the exchange buffer goes to row 3 - r of the arena, then all four to rows 4 .. 7.
-  const code = [loop('H', 4, launch(0, exchange(0, [0, 24, 0]), arena(72, [0, -24, 0]))), launch(1, arena(0), exchange(96))]
+  // Row r of the I/O buffer goes to row 3 - r of the arena, then all four to rows 4 .. 7.
+  const code = [loop('H', 4, launch(0, stepIo(0, [0, 24, 0]), arena(72, [0, -24, 0]))), launch(1, arena(0), stepIo(96))]
   const values = Float64Array.from({ length: 24 }, (_, i) => i)
   const result = await runStep({ kernels: [copy(3), copy(12)], code }, values)
   assert.equal([...result.slice(12)], [9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2])
 })
 
 test('nested loops visit every tile of three axes', async () => {
-  const code = [loop('B', 2, loop('W', 3, loop('H', 4, launch(0, exchange(0), exchange(8, [96, 24, 8])))))]
+  const code = [loop('B', 2, loop('W', 3, loop('H', 4, launch(0, stepIo(0), stepIo(8, [96, 24, 8])))))]
   const result = await runStep(
     { kernels: [copy(1)], code },
     Float64Array.from({ length: 25 }, (_, i) => (i === 0 ? 5 : 0))
@@ -33,10 +33,7 @@ test('nested loops visit every tile of three axes', async () => {
 test('convolves with and without bias', async () => {
   const source = [1, 2, 3, 4, 5, 6, 7, 8, 9]
   const weights = [0, 0, 0, 0, 1, 0, 0, 0, 10] // itself plus ten times its right lower neighbour
-  const code = [
-    launch(0, exchange(0), exchange(72), exchange(144), exchange(152), none),
-    launch(0, exchange(0), exchange(72), none, exchange(224), none)
-  ]
+  const code = [launch(0, stepIo(0), stepIo(72), stepIo(144), stepIo(152), none), launch(0, stepIo(0), stepIo(72), none, stepIo(224), none)]
   const result = await runStep(
     { kernels: [convolution], code },
     Float64Array.from([...source, ...weights, 0.5, ...new Array<number>(18).fill(0)])
@@ -73,7 +70,7 @@ const image: Image = {
 }
 const loading = {
   kernels: [loadImage],
-  code: [loop('H', 2, launch(0, exchange(0, [0, 32, 0]), index(0), index(0, [0, 1, 0]), index(0)))],
+  code: [loop('H', 2, launch(0, stepIo(0, [0, 32, 0]), index(0), index(0, [0, 1, 0]), index(0)))],
   input: [1, 2, 2, 2] as const
 }
 
@@ -112,7 +109,7 @@ for (const [name, images, sentence] of [
   ['a colour of two channels', [{ ...image, colour: new Float32Array(12) }], 'has 2 channels, but colour changes red, green and blue']
 ] as const)
   test(`refuses ${name}`, async () => {
-    const session = must(open({ ...loading, exchangeBytes: 64 }))
+    const session = must(open({ ...loading, stepIoBytes: 64 }))
     const result = left(await session.run('step', new ArrayBuffer(64), parameters, images)())
     assert.is(result.code, 'device')
     assert.ok(result.message.includes(sentence), result.message)
@@ -121,7 +118,7 @@ for (const [name, images, sentence] of [
 
 test('a label outside the classes is a sentence, and the session lives on', async () => {
   const loss: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 1, classes: 2, fullBatch: 1 }
-  const session = must(open({ kernels: [loss], code: [launch(0, exchange(0), exchange(32), none, exchange(16))], exchangeBytes: 40 }))
+  const session = must(open({ kernels: [loss], code: [launch(0, stepIo(0), stepIo(32), none, stepIo(16))], stepIoBytes: 40 }))
   const buffer = new ArrayBuffer(40)
   new Float64Array(buffer, 0, 2).set([1, 1])
   const label = new Int32Array(buffer, 32, 1)
@@ -133,10 +130,10 @@ test('a label outside the classes is a sentence, and the session lives on', asyn
   session.close()
 })
 
-test('an exchange buffer that is too small is refused', async () => {
-  const session = must(open({ kernels: [copy(1)], code: [launch(0, exchange(0), arena(0))], exchangeBytes: 8 }))
+test('an I/O buffer that is too small is refused', async () => {
+  const session = must(open({ kernels: [copy(1)], code: [launch(0, stepIo(0), arena(0))], stepIoBytes: 8 }))
   const { message } = left(await session.run('step', new ArrayBuffer(4), parameters, [])())
-  assert.ok(message.includes('exchanges 8 bytes, but was given 4'), message)
+  assert.ok(message.includes('takes and gives 8 bytes, but has a buffer of 4'), message)
   session.close()
 })
 
@@ -218,14 +215,14 @@ const wideImage = () => {
 
 /** What an image is loaded as after something happened to it. */
 const loadsAfter = async (meanwhile: (image: { pixels: Uint8Array }) => void): Promise<readonly number[]> => {
-  const session = must(open({ ...loading, code: [loop('B', 2 ** 30, ...loading.code)], exchangeBytes: 64 }))
+  const session = must(open({ ...loading, code: [loop('B', 2 ** 30, ...loading.code)], stepIoBytes: 64 }))
   const given = wideImage()
-  const exchanged = new ArrayBuffer(64)
-  const running = session.run('step', exchanged, parameters, [given])()
+  const io = new ArrayBuffer(64)
+  const running = session.run('step', io, parameters, [given])()
   meanwhile(given)
   await sleep(5)
   collect()
-  const loaded = new Float64Array(exchanged).fill(7)
+  const loaded = new Float64Array(io).fill(7)
   while (loaded.includes(7)) await sleep(5)
   session.interrupt()
   assert.is(left(await running).code, 'interrupted')
@@ -272,9 +269,9 @@ test('the cpu device computes in float32 or bf16', () => {
 })
 
 test('measures the time of each kernel where it is told to, over all runs so far', async () => {
-  const written = { kernels: [copy(3), copy(12)], code: [loop('H', 4, launch(0, exchange(0), arena(0))), launch(1, exchange(0), arena(0))] }
+  const written = { kernels: [copy(3), copy(12)], code: [loop('H', 4, launch(0, stepIo(0), arena(0))), launch(1, stepIo(0), arena(0))] }
   const openTimed = (timesKernels: boolean) =>
-    must(openSession({ device: 'reference', program: programOf({ ...written, exchangeBytes: 96 }), arenaBytes: 4096, timesKernels }))
+    must(openSession({ device: 'reference', program: programOf({ ...written, stepIoBytes: 96 }), arenaBytes: 4096, timesKernels }))
   const [timed, untimed] = [openTimed(true), openTimed(false)]
   const run = async (session: typeof timed): Promise<number> => must(await session.run('step', new ArrayBuffer(96), parameters, [])())
   assert.equal(timed.kernelMilliseconds(), [0, 0])

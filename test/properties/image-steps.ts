@@ -1,5 +1,5 @@
 import { openSession, type DeviceName, type Image } from '../../native'
-import { type MemoryStepIo, createStepIo } from '../../src/running/step-io'
+import { type MemoryStepIo, createStepIo } from '../../native/session/step-io'
 import type { Objective, Program, SectionName } from '../../staging'
 import { testsDevice } from '../devices'
 import { must } from '../must'
@@ -41,10 +41,10 @@ export const outcome = async (
   traces = false
 ) => {
   const session = must(openSession({ device: device.name, program, arenaBytes: program.peakBytes + 8192, traces }))
-  const run = async (section: SectionName, exchange: MemoryStepIo, step = 0): Promise<ArrayBuffer> => {
+  const run = async (section: SectionName, io: MemoryStepIo, step = 0): Promise<ArrayBuffer> => {
     const loads = section === 'step' || section === 'evaluate'
-    must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: 5 }, loads ? images : [])())
-    return exchange.buffer
+    must(await session.run(section, io.buffer, { learningRate: 0.1, step, seed: 5 }, loads ? images : [])())
+    return io.buffer
   }
   const restored = createStepIo(program.restore)
   weights.forEach((values, name) => restored.view(name).set(values))

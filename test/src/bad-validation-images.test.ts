@@ -65,8 +65,8 @@ test('a row whose mask is damaged ends the training before it begins, or is left
     /line 3: the mask .*cut\.mask\.png cannot be read: .*leave its row out, as --skip-bad does; .*line 5: the mask .*damaged/
   )
   const { report, notices } = await trained({ data: at('masks.csv'), skipBad: true })
-  assert.equal(report.skippedMasks, [at('cut.mask.png'), tiled])
-  assert.match(notices[0]!, /masks\.csv: left out are 2 rows whose masks cannot be read \(.*line 3: the mask .*; .*line 5: the mask /)
+  assert.equal(report.skippedFiles, [at('cut.mask.png'), tiled])
+  assert.match(notices[0]!, /masks\.csv: left out are 2 images whose masks cannot be read \(.*line 3: the mask .*; .*line 5: the mask /)
   assert.equal(report.loss, (await trained({ data: at('whole-masks.csv') })).report.loss)
   writeFileSync(at('no-masks.csv'), `${[rows[0], rows[2]].join('\n')}\n`)
   assert.match(

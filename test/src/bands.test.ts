@@ -1,5 +1,5 @@
 /** Images of any number of bands and element types: windows, training, prediction, and bad ones. */
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
@@ -190,7 +190,7 @@ test('bands that are not there, or not as many as the network reads, are refused
   writeFileSync(at('damaged.tif'), readFileSync(at('damaged.tif')).fill(0xff, 32, 3000))
   assert.match(
     (await failureOf(read!({ top: 0, left: 0, height: 20, width: 20 }))).message,
-    /damaged\.tif cannot be read at rows 0 to 19, columns 0 to 19: .*; it is cut or damaged there/
+    /damaged\.tif cannot be read at rows 0 to 31, columns 0 to 31: .*; it is cut or damaged there/
   )
   for (const compress of [{}, deflate]) {
     write('cut.tif', 'uint16', 6, compress)
@@ -280,6 +280,25 @@ test('a big-endian file of many strips is read as it is', async () => {
     const window = await valueOf(read!({ top, left: 7, height: 2, width: 3 }))
     const expected = [0, 1].flatMap((row) => [7, 8, 9].map((column) => ((top + row) * columns + column) % 65536))
     assert.equal([...asElements('uint16', window)], expected, `${top}`)
+  }
+})
+
+test('a file that ends before its pixels, or before their places, is no black one', async () => {
+  const [rows, columns] = [3000, 40]
+  const window = { top: rows - 1, left: 0, height: 1, width: columns }
+  for (const [name, bytes] of [
+    ['values.tif', -1],
+    ['counts.tif', 134 + 8 * rows - 2],
+    ['places.tif', 134 + 2 * rows]
+  ] as const) {
+    writeBigEndian(name, rows, columns)
+    truncateSync(at(name), bytes < 0 ? statSync(at(name)).size + bytes : bytes)
+    const { read } = await valueOf(openImage(at(name), { level: 0 }))
+    const { message } = await failureOf(read!(window))
+    assert.match(
+      message,
+      /cannot be read at rows 2999 to 2999, columns 0 to 39: it ends before all of its values; it is cut or damaged there/
+    )
   }
 })
 

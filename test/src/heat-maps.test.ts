@@ -1,7 +1,7 @@
 /**
  * Where in an image a class is seen: class activation maps and gradients by pixels, over the image.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
@@ -33,6 +33,7 @@ import { writeColours } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
+import { writeTiledTiff } from './tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -161,6 +162,21 @@ test('the picture: the image where nothing speaks for the class, colour where mo
     distances.flatMap(([share, away]) => (share >= low && share < high ? [away] : []))
   assert.ok(mean(within(0, 0.1)) < 20, `${mean(within(0, 0.1))}`)
   assert.ok(mean(within(0.9, Infinity)) > 60, `${mean(within(0.9, Infinity))}`)
+})
+
+test('the world file of a picture that was halved is that of its own pixels', async () => {
+  const [high, wide] = [20, 9001]
+  const long = { height: high, width: wide, pixels: Uint8Array.from({ length: high * wide * 3 }, (_, index) => index % 251) }
+  const tags = [
+    [33550, 12, [0.5, 0.25, 0]],
+    [33922, 12, [0, 0, 0, 1000, 2000, 0]]
+  ] as const
+  writeTiledTiff(at('long.tif'), [long], { tile: 256, channels: 3, tags })
+  await valueOf(predict({ ...options(pooled), image: at('long.tif'), heatmap: 'cam', class: '1', out: at('long.png') }))
+  const { width } = await sharp(at('long.png')).metadata()
+  assert.is(width, Math.ceil(wide / 4))
+  const numbers = readFileSync(at('long.pgw'), 'utf8').trim().split('\n').map(Number)
+  assert.equal(numbers, [2, 0, 0, -1, 1001, 1999.5])
 })
 
 test('what no heat map is made of is refused in a sentence', async () => {

@@ -257,6 +257,26 @@ test('names are classes in the order of a list, or sorted; later ones cover; wha
   assert.equal([names, classes], [['stroma', 'swamp', 'tumour'], 3])
 })
 
+/** One place, a line, and a line there and back. */
+const withoutArea: readonly (readonly Corner[])[] = [
+  [
+    [7.1, 3.3],
+    [7.1, 3.3],
+    [7.1, 3.3]
+  ],
+  [
+    [7.1, 3.3],
+    [14.2, 6.6],
+    [21.3, 9.9]
+  ],
+  [
+    [7.1, 3.3],
+    [9, 3.3],
+    [7.1, 3.3],
+    [7.1, 9]
+  ]
+]
+
 const rejected: readonly (readonly [name: string, text: string, sentence: RegExp, options?: ReadDatasetOptions])[] = [
   ['a.geojson', '{"type": "FeatureCollection"', /^.*data\.csv line 2: the annotations .*a\.geojson: it is no JSON \(.*\): store it anew$/],
   ['a.json', '{"type": "Topology"}', /a\.json: it is no GeoJSON of features, as QuPath exports$/],
@@ -329,7 +349,15 @@ const rejected: readonly (readonly [name: string, text: string, sentence: RegExp
       ]
     ]),
     /line 4: the polygon has less than three corners: draw it again, or delete it$/
-  ]
+  ],
+  ...withoutArea.map(
+    (corners) =>
+      [
+        'a.json',
+        collection(feature('x', corners)),
+        /feature 1: the polygon has no area at x 7\.1, y 3\.3: draw it again, or delete it$/
+      ] as const
+  )
 ]
 
 for (const [name, text, sentence, options] of rejected)

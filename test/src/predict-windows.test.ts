@@ -158,7 +158,7 @@ for (const extent of [
   test(`scores of windows are joined to those of ${extent.height}x${extent.width}, in memory or in a file`, async () => {
     const [high, wide] = [Math.ceil(extent.height / 2) + 3, Math.ceil(extent.width / 3) + 5]
     const entry = { name: 'scores', type: 'float32', shape: [1, 2, high, wide], offset: 64 } as const
-    const joined = await valueOf(joinWindows({ step: { code: [], exchangeBytes: 0, stepIo: [entry] } }, extent))
+    const joined = await valueOf(joinWindows({ step: { code: [], stepIoBytes: 0, stepIo: [entry] } }, extent))
     const field: ReceptiveField = { stride: 1, before: 2, after: 2 }
     const valueAt = (channel: number, row: number, column: number): number => (channel * extent.height + row) * extent.width + column
     for (const rows of windowSpans(extent.height, high, field))

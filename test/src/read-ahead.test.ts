@@ -8,7 +8,7 @@ import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl
 import { type Image, type ImageWindow, type ReadPixels, deviceModel, openSession } from '../../native'
 import { inputFailure } from '../../src/failure'
 import { type LoadingSection, readAhead, windowsOfSection, withReadAhead } from '../../src/running/read-ahead'
-import { createStepIo } from '../../src/running/step-io'
+import { createStepIo } from '../../native/session/step-io'
 import { stage } from '../../staging'
 import { asWritten } from '../golden/execute'
 import { must } from '../must'

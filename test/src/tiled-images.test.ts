@@ -1,7 +1,7 @@
 /**
  * Images in tiles: levels, windows, resampling, training and prediction by window, and bad ones.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
@@ -318,14 +318,33 @@ test('a tile or strip that cannot be unpacked is no black one, in images and mas
   writeSpoilt('mask.tif', 1)
   const source = await valueOf(openImage(at('unpacked.tif')))
   await valueOf(source.read!({ top: 0, left: 0, height: 96, width: 100 }))
-  const { code, message } = await failureOf(source.read!({ top: 90, left: 90, height: 10, width: 10 }))
-  assert.is(code, 'input')
-  assert.match(message, /unpacked\.tif cannot be read at rows 90 to 99, columns 90 to 99: .*; it is cut or damaged there/)
+  for (const window of [
+    { top: 90, left: 90, height: 10, width: 10 },
+    { top: 97, left: 98, height: 1, width: 1 },
+    { top: 0, left: 0, height: 100, width: 100 }
+  ]) {
+    const { code, message } = await failureOf(source.read!(window))
+    assert.is(code, 'input')
+    assert.match(message, /unpacked\.tif cannot be read at rows 96 to 99, columns 96 to 99: .*; it is cut or damaged there/)
+  }
   assert.match(
     (await failureOf(decodeImage(at('strips.tif'), { height: 1, width: 1 }))).message,
     /strips\.tif cannot be read: .*; it is cut or damaged/
   )
   assert.match((await failureOf(inspectMask(at('mask.tif')))).message, /^the mask .*mask\.tif cannot be read: /)
+})
+
+test('an image that is taken away since it was opened is named once', async () => {
+  const pixels = noise(100 * 100 * 3, 3)
+  writeTiledTiff(at('gone.tif'), [{ height: 100, width: 100, pixels }], { tile: 48, channels: 3 })
+  const bytes = readFileSync(at('gone.tif'))
+  for (const bands of [undefined, [3, 2, 1]]) {
+    writeFileSync(at('gone.tif'), bytes)
+    const { read } = await valueOf(openImage(at('gone.tif'), { level: 0, ...(bands && { bands }) }))
+    rmSync(at('gone.tif'))
+    const { message } = await failureOf(read!({ top: 0, left: 0, height: 100, width: 100 }))
+    assert.match(message, /^the image .*gone\.tif cannot be read: (Input file is missing|no such file or directory)$/)
+  }
 })
 
 test('a tag that is not as it should be refuses no sound image, in tiles or strips', async () => {

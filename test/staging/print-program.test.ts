@@ -29,7 +29,7 @@ test('every buffer, section and launch stands there, with its operands by buffer
     assert.ok(lines.includes(`  ${name}: ${bytes} bytes @ ${offset}, ${role}`), name)
   for (const section of ['step', 'restore', 'save'])
     assert.ok(
-      lines.some((line) => line.startsWith(`${section}: exchanges `)),
+      lines.some((line) => line.startsWith(`${section}: takes and gives `)),
       section
     )
   const convolution = lines.findIndex((line) => line.startsWith('  convolutionForward '))

@@ -305,7 +305,7 @@ test('given segments are refused with the segment and the reason', () => {
   }
 })
 
-test('a given order may exchange any of the pools with the rectifiers before them, and nothing else', () => {
+test('a given order may commute any of the pools with the rectifiers before them, and nothing else', () => {
   const whole = { B: 1, H: 1, W: 1 }
   const layers = [...convolutions.slice(0, 7), maxPool2d({ k: 2 }), ...convolutions.slice(7)]
   const segments: readonly Segment[] = [

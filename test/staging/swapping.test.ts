@@ -2,6 +2,7 @@ import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, maxPool2d, model, parallel, relu, silu, type AnyLayer } from '../../dsl'
+import type { Op } from '../../dsl/internal'
 import { builtIn } from '../../models'
 import {
   computeMilliseconds,
@@ -15,7 +16,6 @@ import {
   type StrategyName
 } from '../../staging'
 import { stageSpans } from '../../staging/chain/stage-spans'
-import type { Graph } from '../../staging/graph/graph'
 import { buildTimeline, type Timeline } from '../../staging/lowering/cost/timeline'
 import type { Instruction } from '../../staging/program/program'
 import { dymemSwapIntervals } from '../../staging/strategies/dymem'
@@ -23,7 +23,7 @@ import { dynprogSwapIntervals, stepChain } from '../../staging/strategies/dynpro
 import { greedySwapIntervals } from '../../staging/strategies/greedy'
 import { estimateNanoseconds, occupancy, peakOccupancy, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lateSwapIntervals, lmsSwapIntervals } from '../../staging/strategies/lms'
-import { vdnnSwapIntervals } from '../../staging/strategies/vdnn'
+import { type GraphOps, vdnnSwapIntervals } from '../../staging/strategies/vdnn'
 import { windowSwapIntervals } from '../../staging/strategies/window'
 import { inSystems } from '../in-systems'
 import { must } from '../must'
@@ -59,7 +59,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
 }
 /** Stages 0 .. 3 forward, 4 .. 7 back. */
 const seen = layersOf(10, 10, 10)
-const graphOf = (...ops: readonly string[]): Graph => ({ nodes: ops.map((op) => ({ op })) }) as unknown as Graph
+const graphOf = (...ops: readonly Op[]): GraphOps => ({ nodes: ops.map((op) => ({ op })) })
 const allConvolutions = graphOf('conv2d', 'conv2d', 'conv2d', 'conv2d')
 const figures = (stays: readonly StageInterval[]): readonly (readonly [string, number, number, number])[] =>
   stays.map(({ tensor, swapOut, freed, swapIn }) => [tensor.name, swapOut, freed, swapIn])

@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify, type Kernel } from '../../staging'
 import type { Address, Copy, Engine, Instruction, Offset, Program } from '../../staging/program/program'
-import { copy, exchange, launch, loop, programOf } from '../native/program'
+import { copy, stepIo, launch, loop, programOf } from '../native/program'
 
 /**
  * Four arena buffers of 256 bytes, of which the last takes the place of the first once that is on
@@ -14,7 +14,7 @@ const program = (code: readonly Instruction[], reuse = true): Program => ({
   ...programOf({
     kernels,
     code,
-    exchangeBytes: size,
+    stepIoBytes: size,
     peakBytes: reuse ? 3 * size : 4 * size,
     buffers: [
       { name: 'value', offset: 0, bytes: size, role: 'local', kind: 'workspace' },
@@ -68,24 +68,24 @@ const swap: readonly Instruction[] = [
   transfer('to-device', 3),
   record('to-device', 2),
   wait('compute', 2),
-  launch(1, at(2), exchange(0)),
-  launch(1, at(3), exchange(0))
+  launch(1, at(2), stepIo(0)),
+  launch(1, at(3), stepIo(0))
 ]
 
-const withExchange = (one: Program): Program => ({
+const withStepIo = (one: Program): Program => ({
   ...one,
   step: { ...one.step, stepIo: [{ name: 'out', type: 'float64', shape: [size / 8], offset: 0 }] }
 })
 
 const refusal = (code: readonly Instruction[], reuse = true): string => {
-  const result = verify(withExchange(program(code, reuse)))
+  const result = verify(withStepIo(program(code, reuse)))
   return isLeft(result) ? result.left.message : ''
 }
 
 const without = (...positions: readonly number[]): readonly Instruction[] => swap.filter((_, position) => !positions.includes(position))
 
 test('a value that is swapped out and in again is sound', () => {
-  const result = verify(withExchange(program(swap)))
+  const result = verify(withStepIo(program(swap)))
   assert.is(isLeft(result) ? result.left.message : result.right.hostPeakBytes, size)
 })
 
@@ -147,12 +147,12 @@ const streamed = (waits: boolean): readonly Instruction[] => [
   ),
   zero(1, false),
   launch(1, at(1, false), at(2, false)),
-  launch(1, at(2, false), exchange(0)),
+  launch(1, at(2, false), stepIo(0)),
   wait('to-device', 1),
   transfer('to-device', 3, false, { base: size, strides: [0, 0, 0], buffer: 0 }),
   record('to-device', 2),
   wait('compute', 2),
-  launch(1, at(3, false), exchange(0))
+  launch(1, at(3, false), stepIo(0))
 ]
 
 test('tiles are streamed out while others are computed, and races between iterations are found', () => {
@@ -170,11 +170,11 @@ test('loops with copies are followed up to a number of instructions that is said
 
 test('rows that a loop reads must be rows that were written, row by row', () => {
   const rows = (written: number, read: number): readonly Instruction[] => [
-    loop('H', written, launch(2, exchange(0), at(2, false, 0, [0, 64, 0]))),
-    loop('W', read, launch(2, at(2, false, 0, [0, 0, 64]), exchange(0)))
+    loop('H', written, launch(2, stepIo(0), at(2, false, 0, [0, 64, 0]))),
+    loop('W', read, launch(2, at(2, false, 0, [0, 0, 64]), stepIo(0)))
   ]
   const small = (code: readonly Instruction[]): string => {
-    const base = withExchange(program(code, false))
+    const base = withStepIo(program(code, false))
     const result = verify({ ...base, hostBytes: 0, peakBytes: size + 64 * 4 })
     return isLeft(result) ? result.left.message : ''
   }

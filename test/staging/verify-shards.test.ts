@@ -136,7 +136,7 @@ test('zeros that are read again are zeros still', () => {
   const [first, second, third] = sound as readonly [Program, Program, Program]
   const [zeroed] = second.step.code.flatMap((one) => (one.kind === 'launch' && zeroes(second, one) ? one.operands : [])).slice(-2)
   const { offset } = second.step.stepIo.find(({ name }) => name === 'loss')!
-  const loss: Address = { space: 'exchange', base: offset, strides: [0, 0, 0] }
+  const loss: Address = { space: 'stepIo', base: offset, strides: [0, 0, 0] }
   const reading: Instruction = { kind: 'launch', kernel: second.kernels.length, operands: [zeroed!, loss] }
   const again: Program = {
     ...second,

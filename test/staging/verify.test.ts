@@ -187,12 +187,12 @@ const broken: readonly (readonly [string, Program, RegExp])[] = [
   [
     'a weight that is given and not taken',
     drop(sound, 'restore', [0]),
-    /^restore: no instruction touches bytes 0 \.\. 432 of "0\.weight of the exchange"\.$/
+    /^restore: no instruction touches bytes 0 \.\. 432 of "0\.weight of the I\/O buffer"\.$/
   ],
   [
     'a weight that is saved in part',
     changeKernel(sound, 'save', [0], (kernel) => (kernel.kind === 'copyBox' ? { ...kernel, n3: kernel.n3 - 1 } : kernel)),
-    /^save: no instruction writes bytes 428 \.\. 432 of "0\.weight of the exchange"\.$/
+    /^save: no instruction writes bytes 428 \.\. 432 of "0\.weight of the I\/O buffer"\.$/
   ],
   [
     'a convolution in place',
@@ -210,7 +210,7 @@ const broken: readonly (readonly [string, Program, RegExp])[] = [
   [
     'a loss that is never computed',
     drop(sound, 'step', launches(sound).find(({ kernel }) => kernel.kind === 'softmaxCrossEntropyForward')!.path),
-    /^step: softmaxCrossEntropyForward leaves out all of "target of the exchange"\.$/
+    /^step: softmaxCrossEntropyForward leaves out all of "target of the I\/O buffer"\.$/
   ],
   [
     'an address that does not say its buffer',

@@ -1,6 +1,6 @@
 import { openSession } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
-import { createStepIo, type StepIo } from '../../src/running/step-io'
+import { createStepIo, type StepIo } from '../../native/session/step-io'
 import type { Node, SectionName, Staged, Training } from '../../staging'
 import { stageFor, type Execution, type Tensors } from '../golden/execute'
 import { must } from '../must'
@@ -49,9 +49,9 @@ export const runSections = async (execution: Execution, objective: Training, act
   const { program, graph } = staged
   const loss = graph.nodes.at(-1)!
   const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
-  const run = async (section: SectionName, exchange: StepIo, step: number, learningRate = 0): Promise<StepIo> => {
-    must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
-    return exchange
+  const run = async (section: SectionName, io: StepIo, step: number, learningRate = 0): Promise<StepIo> => {
+    must(await session.run(section, io.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
+    return io
   }
   const losses: number[] = []
   const norms: number[] = []
@@ -63,23 +63,23 @@ export const runSections = async (execution: Execution, objective: Training, act
     await run('restore', restored, 0)
     for (const [index, action] of actions.entries())
       if (action.section === 'step') {
-        const exchange = createStepIo(program.step)
-        exchange.view('input').set(action.batch.input)
-        exchange.view('target').set(action.batch.target)
-        if (action.batch.rowWeights !== undefined) exchange.view('rowWeights').set(action.batch.rowWeights)
+        const io = createStepIo(program.step)
+        io.view('input').set(action.batch.input)
+        io.view('target').set(action.batch.target)
+        if (action.batch.rowWeights !== undefined) io.view('rowWeights').set(action.batch.rowWeights)
         const next = actions[index + 1]
-        setNormaliser(loss, normaliserOf(loss, actions, index), exchange)
-        await run('step', exchange, steps++, program.update === undefined && next?.section === 'update' ? next.learningRate : 0)
-        losses.push(exchange.view('loss')[0]!)
+        setNormaliser(loss, normaliserOf(loss, actions, index), io)
+        await run('step', io, steps++, program.update === undefined && next?.section === 'update' ? next.learningRate : 0)
+        losses.push(io.view('loss')[0]!)
       } else if (action.section === 'update') {
         if (program.update === undefined) continue
-        const exchange = await run('update', createStepIo(program.update), updates++, action.learningRate)
-        if (objective.clipNorm !== undefined) norms.push(exchange.view('gradientNorm')[0]!)
+        const io = await run('update', createStepIo(program.update), updates++, action.learningRate)
+        if (objective.clipNorm !== undefined) norms.push(io.view('gradientNorm')[0]!)
       } else {
-        const exchange = createStepIo(program.evaluate!)
-        exchange.view('input').set(action.input)
-        await run('evaluate', exchange, steps)
-        scores.push(exchange.view(loss.op === 'pixelCrossEntropy' ? 'classes' : 'scores'))
+        const io = createStepIo(program.evaluate!)
+        io.view('input').set(action.input)
+        await run('evaluate', io, steps)
+        scores.push(io.view(loss.op === 'pixelCrossEntropy' ? 'classes' : 'scores'))
       }
     const saved = await run('save', createStepIo(program.save), 0)
     const tensors = new Map(program.save.stepIo.map(({ name }) => [name, saved.view(name)]))

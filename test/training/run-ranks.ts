@@ -1,6 +1,6 @@
 import { localNetworks, type Network, openSession, type SectionName } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
-import { createStepIo, type StepIo } from '../../src/running/step-io'
+import { createStepIo, type StepIo } from '../../native/session/step-io'
 import type { Staged, Training } from '../../staging'
 import { stageFor, type Execution, type Tensors } from '../golden/execute'
 import { must } from '../must'
@@ -21,9 +21,9 @@ const runRank = async (
 ): Promise<RankOutcome> => {
   const loss = graph.nodes.at(-1)!
   const session = must(openSession({ device: execution.device, program, arenaBytes: program.peakBytes, network }))
-  const run = async (section: SectionName, exchange: StepIo, step: number): Promise<StepIo> => {
-    must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: 1 }, [])())
-    return exchange
+  const run = async (section: SectionName, io: StepIo, step: number): Promise<StepIo> => {
+    must(await session.run(section, io.buffer, { learningRate: 0.1, step, seed: 1 }, [])())
+    return io
   }
   try {
     const restored = createStepIo(program.restore)
@@ -35,11 +35,11 @@ const runRank = async (
         batches.flatMap(({ target }) => Array.from(target))
       )
       for (let own = network.rank; own < batches.length; own += network.size) {
-        const exchange = createStepIo(program.step)
-        exchange.view('input').set(batches[own]!.input)
-        exchange.view('target').set(batches[own]!.target)
-        setNormaliser(loss, weight, exchange)
-        await run('step', exchange, index * batches.length + own)
+        const io = createStepIo(program.step)
+        io.view('input').set(batches[own]!.input)
+        io.view('target').set(batches[own]!.target)
+        setNormaliser(loss, weight, io)
+        await run('step', io, index * batches.length + own)
         await run('reduce', createStepIo(program.reduce!), 0)
       }
       await run('update', createStepIo(program.update!), index)

@@ -1,6 +1,6 @@
 import { localNetworks, type Network, openSession, type SectionName } from '../../native'
 import { setNormaliser, weightOfTargets } from '../../src/running/normaliser'
-import { createStepIo, type StepIo } from '../../src/running/step-io'
+import { createStepIo, type StepIo } from '../../native/session/step-io'
 import type { Staged, Training } from '../../staging'
 import { stageFor, type Execution, type Tensors } from '../golden/execute'
 import { must } from '../must'
@@ -26,9 +26,9 @@ const runShard = async (
   const { program, graph } = staged
   const loss = graph.nodes.at(-1)!
   const session = must(openSession({ device: execution.device, program, arenaBytes: program.peakBytes, network }))
-  const run = async (section: SectionName, exchange: StepIo, step: number): Promise<StepIo> => {
-    must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: execution.seed ?? 1 }, [])())
-    return exchange
+  const run = async (section: SectionName, io: StepIo, step: number): Promise<StepIo> => {
+    must(await session.run(section, io.buffer, { learningRate: 0.1, step, seed: execution.seed ?? 1 }, [])())
+    return io
   }
   const losses: number[] = []
   try {
@@ -42,12 +42,12 @@ const runShard = async (
       )
       for (let own = group; own < batches.length; own += groups) {
         const { input, target } = batches[own]!
-        const exchange = createStepIo(program.step)
-        exchange.view('input').set(input)
-        exchange.view('target').set(target)
-        setNormaliser(loss, weight, exchange)
-        await run('step', exchange, index * batches.length + own)
-        losses.push(exchange.view('loss')[0]!)
+        const io = createStepIo(program.step)
+        io.view('input').set(input)
+        io.view('target').set(target)
+        setNormaliser(loss, weight, io)
+        await run('step', io, index * batches.length + own)
+        losses.push(io.view('loss')[0]!)
         await run('reduce', createStepIo(program.reduce!), 0)
       }
       await run('update', createStepIo(program.update!), index)

@@ -31,11 +31,11 @@ Napi::Value mapBuffer(const Napi::CallbackInfo& info) {
     const Napi::Object options = objectOf(info[0], "options");
     const auto mapped = std::make_shared<MappedBuffer>(textOf(options, "path"), countOf(options, "bytes"));
     auto held = std::make_unique<Held>(mapped);
-    const auto exchange = Napi::External<Held>::New(env, held.get(), [](Napi::Env, Held* ended) { std::unique_ptr<Held>{ended}; });
+    const auto stepIo = Napi::External<Held>::New(env, held.get(), [](Napi::Env, Held* ended) { std::unique_ptr<Held>{ended}; });
     held.release();
-    exchange.TypeTag(&tag);
+    stepIo.TypeTag(&tag);
     Napi::Object object = Napi::Object::New(env);
-    object.Set("exchange", exchange);
+    object.Set("stepIo", stepIo);
     object.Set("part", Napi::Function::New(env, [mapped](const Napi::CallbackInfo& call) {
                  return guarded(call.Env(), [&] { return partOf(call, mapped); });
                }));
@@ -58,8 +58,8 @@ Napi::Value mapBuffer(const Napi::CallbackInfo& info) {
 
 const MappedBuffer* mappedBufferOf(const Napi::Value& value) {
   if (!value.IsExternal()) return nullptr;
-  const auto exchange = value.As<Napi::External<Held>>();
-  return exchange.CheckTypeTag(&tag) ? exchange.Data()->get() : nullptr;
+  const auto stepIo = value.As<Napi::External<Held>>();
+  return stepIo.CheckTypeTag(&tag) ? stepIo.Data()->get() : nullptr;
 }
 
 }  // namespace tilefold::addon

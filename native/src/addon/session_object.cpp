@@ -23,7 +23,7 @@ EncodedProgram programOf(const Napi::Object& options) {
   program.kernels = doublesOf(options.Get("kernels"), "kernels");
   program.workspaces = doublesOf(options.Get("workspaces"), "workspaces");
   for (const Napi::Object& section : objectsOf(options, "sections"))
-    program.sections.push_back({textOf(section, "name"), doublesOf(section.Get("code"), "code"), numberOf(section, "exchangeBytes")});
+    program.sections.push_back({textOf(section, "name"), doublesOf(section.Get("code"), "code"), numberOf(section, "stepIoBytes")});
   return program;
 }
 
@@ -100,13 +100,13 @@ class Run : public Napi::AsyncWorker {
     if (!info[0].IsString()) throw Failure("the section is no string");
     section_ = info[0].As<Napi::String>().Utf8Value();
     if (const MappedBuffer* mapped = mappedBufferOf(info[1])) {
-      exchange_ = static_cast<std::byte*>(mapped->data());
-      exchangeBytes_ = mapped->bytes();
+      stepIo_ = static_cast<std::byte*>(mapped->data());
+      stepIoBytes_ = mapped->bytes();
     } else {
-      if (!info[1].IsArrayBuffer()) throw Failure("the exchange buffer is no ArrayBuffer");
-      requireFixed(info[1], "the exchange");
-      exchange_ = static_cast<std::byte*>(info[1].As<Napi::ArrayBuffer>().Data());
-      exchangeBytes_ = info[1].As<Napi::ArrayBuffer>().ByteLength();
+      if (!info[1].IsArrayBuffer()) throw Failure("the I/O buffer is no ArrayBuffer");
+      requireFixed(info[1], "the I/O buffer");
+      stepIo_ = static_cast<std::byte*>(info[1].As<Napi::ArrayBuffer>().Data());
+      stepIoBytes_ = info[1].As<Napi::ArrayBuffer>().ByteLength();
     }
     const Napi::Object parameters = objectOf(info[2], "parameters");
     step_.learningRate = numberOf(parameters, "learningRate");
@@ -137,7 +137,7 @@ class Run : public Napi::AsyncWorker {
  protected:
   void Execute() override {
     try {
-      milliseconds_ = session_->run(section_, exchange_, exchangeBytes_, step_);
+      milliseconds_ = session_->run(section_, stepIo_, stepIoBytes_, step_);
     } catch (const std::exception& error) {
       failure_ = error.what();
     }
@@ -158,8 +158,8 @@ class Run : public Napi::AsyncWorker {
   std::shared_ptr<Session> session_;
   Napi::ObjectReference buffers_;
   std::string section_;
-  std::byte* exchange_ = nullptr;
-  std::size_t exchangeBytes_ = 0;
+  std::byte* stepIo_ = nullptr;
+  std::size_t stepIoBytes_ = 0;
   StepParameters step_;
   std::vector<std::unique_ptr<ReadWindows>> windows_;
   std::optional<double> milliseconds_;

@@ -12,7 +12,8 @@ namespace tilefold::cpu {
 namespace {
 
 constexpr std::int64_t matrixFloats = stripLanes * stripLanes;
-constexpr std::int64_t weightFloats = 65536;  // read again for every row: they should stay in a core's cache
+// Read again for every row: they should stay in a core's cache.
+constexpr std::int64_t weightFloats = 65536;
 
 // Results begin .. end - 1 of every row are given by the same taps of the window's rows.
 struct Span {

@@ -53,27 +53,38 @@ TILEFOLD_INLINE void copyLanesAs(const PixelsFrom<T>& from, const PixelsTo<T>& t
     }
 }
 
+// Taps first .. end - 1 of a window that begins at `from` read what lies in an axis.
+struct Taps {
+  TILEFOLD_INLINE Taps(const WindowAxis& axis, std::int64_t from) : first(0), end(axis.kernel) {
+    while (first < end && from + first * axis.dilation < 0) ++first;
+    while (end > first && from + (end - 1) * axis.dilation >= axis.in) --end;
+  }
+  std::int64_t first, end;
+};
+
 template <int Block, class T>
 TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow<T>& row, T* values, std::uint8_t* indices) {
   using Vector = Lanes<Block>;
   using Floats = typename Vector::Floats;
   using Integers = typename Vector::Integers;
   const WindowAxis rows = row.rows, columns = row.columns;
+  const Taps inRows(rows, row.top);
   for (std::int64_t x = 0; x < columns.out; ++x) {
+    const std::int64_t left = x * columns.stride - columns.padBefore;
+    const Taps inColumns(columns, left);
     Floats held = Floats{} - std::numeric_limits<float>::infinity();
     Integers winner = Integers{} + 255;
-    for (std::int64_t ky = 0; ky < rows.kernel; ++ky) {
-      const std::int64_t y = row.top + ky * rows.dilation;
-      if (y < 0 || y >= rows.in) continue;
-      for (std::int64_t kx = 0; kx < columns.kernel; ++kx) {
-        const std::int64_t column = x * columns.stride + kx * columns.dilation - columns.padBefore;
-        if (column < 0 || column >= columns.in) continue;
+    bool isFirst = true;
+    for (std::int64_t ky = inRows.first; ky < inRows.end; ++ky)
+      for (std::int64_t kx = inColumns.first; kx < inColumns.end; ++kx) {
+        const std::int64_t y = row.top + ky * rows.dilation, column = left + kx * columns.dilation;
         const Floats candidate = Vector::at(row.source + (y * columns.in + column) * Block);
-        const Integers wins = (candidate > held) | (winner == 255) | ((candidate != candidate) & (held == held));
+        // Greater, or no number where the held one is a number.
+        const Integers wins = isFirst ? Integers{} - 1 : ~(candidate <= held) & (held == held);
         held = wins ? candidate : held;
         winner = wins ? Integers{} + static_cast<std::int32_t>(ky * columns.kernel + kx) : winner;
+        isFirst = false;
       }
-    }
     Vector::put(values + x * Block, held);
     Vector::put(indices + x * Block, winner);
   }

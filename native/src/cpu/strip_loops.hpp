@@ -16,7 +16,8 @@ struct Strips {
   const float* operand;
   std::int64_t operandBlockStride, pixelStride;  // from one result's operand to the next one's
   const float* weights;
-  std::int64_t operandMatrixStride, resultMatrixStride;  // from a matrix to that of the next block of the operand, or of the result
+  // From a matrix to that of the next block of the operand, or of the result.
+  std::int64_t operandMatrixStride, resultMatrixStride;
   const std::int64_t *operandOffsets, *matrixOffsets;    // of each tap
   std::int64_t taps, operandBlocks;
   float* result;

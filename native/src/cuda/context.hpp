@@ -46,7 +46,8 @@ struct Partials {
   double sums[blocks * sumsPerBlock];
 };
 
-class Libraries;  // libraries.hpp: cuDNN and cuBLAS, loaded at run time, with their handles on `compute`
+// libraries.hpp: cuDNN and cuBLAS, loaded at run time, with their handles on `compute`.
+class Libraries;
 
 struct Context {
   cudaStream_t compute = nullptr;

@@ -28,7 +28,8 @@ struct Scratch {
   }
   static std::size_t rounded(std::size_t bytes) { return (bytes + partAlignment - 1) / partAlignment * partAlignment; }
 
-  std::size_t gradientAt, workspaceAt, workspaceBytes, partialsAt, bytes = 0;  // the copy begins at 0
+  // Where each part begins; the copy at 0.
+  std::size_t gradientAt, workspaceAt, workspaceBytes, partialsAt, bytes = 0;
 };
 
 std::int64_t weightCount(const Convolution& c) {
@@ -173,7 +174,8 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
   using Number = typename Direction::Algorithm;
   const Libraries& libraries = *context.libraries;
   const ConvolutionDescriptors descriptors(c, context);
-  std::array<cudnn::Performance<Number>, 2 * static_cast<std::size_t>(Number::count)> results{};  // with and without tensor cores
+  // With and without tensor cores.
+  std::array<cudnn::Performance<Number>, 2 * static_cast<std::size_t>(Number::count)> results{};
   int count = 0;
   libraries.check(Direction::heuristics(libraries, descriptors, static_cast<int>(results.size()), &count, results.data()),
                   "asking which algorithm is fastest");

@@ -6,7 +6,8 @@
 namespace tilefold::cuda {
 namespace {
 
-constexpr std::int64_t maxConverted = 4;  // channels of a network's input, which is plain whatever follows
+// Channels of a network's input, which is plain whatever follows.
+constexpr std::int64_t maxConverted = 4;
 
 // One axis of the source for cuDNN: its extent, the padding on either side, and where the operand
 // begins in it.

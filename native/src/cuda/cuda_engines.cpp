@@ -44,7 +44,7 @@ class CudaEngines : public Engines {
         arena_(spaces),
         hostBytes_(spaces.hostBytes),
         hostPool_(pinnedMemory<std::byte>(spaces.hostBytes, "pinning the host pool")),
-        exchange_(pinnedMemory<std::byte>(spaces.exchangeBytes, "pinning memory for what is handed in and out")),
+        stepIo_(pinnedMemory<std::byte>(spaces.stepIoBytes, "pinning memory for what is handed in and out")),
         input_(spaces.images),
         fault_(deviceMemory<Fault>(1, "taking memory for faults")),
         found_(deviceMemory<unsigned long long>(1, "taking memory for the arena's peak")) {
@@ -73,10 +73,10 @@ class CudaEngines : public Engines {
 
   void take(const Section& section, const StepParameters& step) override { input_.set(step, section.loadsImages); }
 
-  std::optional<std::byte*> begin(const Section& section, std::byte* exchange, bool leavesOut) override {
-    given_ = exchange;
-    exchangeBytes_ = section.exchangeBytes;
-    if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
+  std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut) override {
+    given_ = stepIo;
+    stepIoBytes_ = section.stepIoBytes;
+    if (stepIoBytes_ > 0) std::memcpy(stepIo_.get(), stepIo, stepIoBytes_);
     timer_.clear();
     if (arena_.pages()) arena_.pages()->reset();
     recording_ = leavesOut ? &unrecorded_ : &recordings_[section.name];
@@ -91,7 +91,7 @@ class CudaEngines : public Engines {
     input_.upload(context_.compute);
     check(cudaMemsetAsync(fault_.get(), 0, sizeof(Fault), context_.compute), "clearing the faults");
     for (const Engine engine : {Engine::toDevice, Engine::toHost}) follow(stream(engine), context_.compute);
-    return exchange_.get();
+    return stepIo_.get();
   }
 
   void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
@@ -177,7 +177,7 @@ class CudaEngines : public Engines {
     timer_.end(context_.compute);
     synchronise("running a section");
     timer_.read();
-    if (exchangeBytes_ > 0) std::memcpy(given_, exchange_.get(), exchangeBytes_);
+    if (stepIoBytes_ > 0) std::memcpy(given_, stepIo_.get(), stepIoBytes_);
     if (fault.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(fault));
   }
 
@@ -257,7 +257,7 @@ class CudaEngines : public Engines {
   Context& context_;
   DeviceArena arena_;
   std::size_t hostBytes_;
-  PinnedMemory<std::byte> hostPool_, exchange_;
+  PinnedMemory<std::byte> hostPool_, stepIo_;
   StepInput input_;
   DeviceMemory<Fault> fault_;
   DeviceMemory<unsigned long long> found_;
@@ -274,7 +274,7 @@ class CudaEngines : public Engines {
   Recording* recording_ = nullptr;
   bool capturing_ = false;  // or the graph that came of it has not been launched
   std::byte* given_ = nullptr;
-  std::size_t exchangeBytes_ = 0;
+  std::size_t stepIoBytes_ = 0;
 };
 
 }  // namespace

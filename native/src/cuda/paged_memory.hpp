@@ -59,7 +59,8 @@ class PagedMemory {
     const DriverApi& driver_;
     CUdeviceptr first_ = 0;
     std::size_t bytes_, pageBytes_;
-    std::set<std::size_t> mapped_;  // where each page is, noted one by one: one may fail after others
+    // Where each page is, noted one by one: one may fail after others.
+    std::set<std::size_t> mapped_;
   };
 
   DriverApi driver_;

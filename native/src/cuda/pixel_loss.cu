@@ -54,7 +54,7 @@ __device__ Softmax softmaxOf(const T* scores, std::int64_t stride, std::int64_t 
 #pragma unroll 4
   for (std::int64_t k = lane; k < classes; k += lanes) softmax.add(scores[k * stride], k);
   for (int mask = lanes / 2; mask > 0; mask /= 2)
-    softmax.add(Softmax{{exchanged(softmax.largest.score, mask), exchanged(softmax.largest.place, mask)}, exchanged(softmax.sum, mask)});
+    softmax.add(Softmax{{shuffleXor(softmax.largest.score, mask), shuffleXor(softmax.largest.place, mask)}, shuffleXor(softmax.sum, mask)});
   return softmax;
 }
 
@@ -172,9 +172,9 @@ void classesOf(const Context& context, const Pixels& pixels, const T* source, st
       largest.offer(score, k);
     }
     for (int mask = lanes / 2; mask > 0; mask /= 2) {
-      const float score = exchanged(largest.score, mask);
-      zero += exchanged(zero, mask);
-      largest.offer(score, exchanged(largest.place, mask));
+      const float score = shuffleXor(largest.score, mask);
+      zero += shuffleXor(zero, mask);
+      largest.offer(score, shuffleXor(largest.place, mask));
     }
     if (pixels.channels() == 1) largest.place = scores[0] > 0.0F ? 1 : 0;
     if (pixel < pixels.count() && threadIdx.x % lanes == 0)

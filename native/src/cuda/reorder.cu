@@ -104,7 +104,7 @@ std::int64_t weightCount(const WeightReorder& r) { return r.outChannels * (r.inC
 
 // From plain (oihw) to ohwi, or back.
 template <class T>
-void exchangeAxes(const Context& context, const char* name, const WeightReorder& r, const float* source, T* destination) {
+void transposeAxes(const Context& context, const char* name, const WeightReorder& r, const float* source, T* destination) {
   const std::int64_t taps = r.kernelHeight * r.kernelWidth, in = r.inChannels / r.groups;
   const bool toLast = r.destinationLayout == Layout::ohwi;
   const std::int64_t inner = toLast ? in : taps, middle = toLast ? taps : in;
@@ -118,13 +118,13 @@ void exchangeAxes(const Context& context, const char* name, const WeightReorder&
 void reorderWeights(const Context& context, const WeightReorder& r, const float* source, float* destination) {
   if (r.sourceLayout == r.destinationLayout)
     return copyRows(context, "reorderWeights", {{1, 1, 1, weightCount(r)}, {}, {}, false}, source, destination);
-  exchangeAxes(context, "reorderWeights", r, source, destination);
+  transposeAxes(context, "reorderWeights", r, source, destination);
 }
 
 // Weights as products read them.
 template <class T>
 void castWeights(const Context& context, const WeightReorder& r, const float* source, T* destination) {
-  if (r.sourceLayout != r.destinationLayout) return exchangeAxes(context, "castWeights", r, source, destination);
+  if (r.sourceLayout != r.destinationLayout) return transposeAxes(context, "castWeights", r, source, destination);
   forEachPack(context, "castWeights", weightCount(r), {source, destination}, [=] __device__(auto values, std::int64_t i) {
     values.load(source + i);
     values.store(destination + i);

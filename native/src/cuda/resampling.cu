@@ -20,7 +20,8 @@ constexpr std::int64_t largeWindow = 256;
 class Bundles {
  public:
   struct Bundle {
-    std::int64_t image, channel;  // the first; of plain, planes of all images are counted as channels
+    // The first; of plain, planes of all images are counted as channels.
+    std::int64_t image, channel;
     std::int64_t row, column;
     int width;
   };

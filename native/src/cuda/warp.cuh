@@ -8,7 +8,7 @@ constexpr int warpThreads = 32;
 // The value of the thread whose number differs in the bits of `mask`. All threads of a block take
 // part.
 template <class T>
-__device__ T exchanged(const T& value, int mask) {
+__device__ T shuffleXor(const T& value, int mask) {
   return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
 }
 

@@ -18,9 +18,10 @@ struct Rows {
 };
 
 struct Spaces {
-  std::size_t arenaBytes = 0, hostBytes = 0, exchangeBytes = 0;  // the largest exchange of any section
-  ImageExtent images;                                            // of the network's input; batch 0 where none is loaded
-  Pages pages{};                                               // the arena's
+  std::size_t arenaBytes = 0, hostBytes = 0, stepIoBytes = 0;  // the largest of any section
+  // Of the network's input; batch 0 where none is loaded.
+  ImageExtent images;
+  Pages pages{};  // the arena's
 };
 
 class Engines {
@@ -37,10 +38,10 @@ class Engines {
 
   // Before a section: what kernels read of the step, which stays where it is until end().
   virtual void take(const Section& section, const StepParameters& step) = 0;
-  // Then, and until end(): `exchange` stays where it is. The address at which kernels find it, or
+  // Then, and until end(): `stepIo` stays where it is. The address at which kernels find it, or
   // nothing: the device knows this section's instructions from an earlier run and needs only end().
   // `leavesOut`: this step goes without some of them.
-  virtual std::optional<std::byte*> begin(const Section& section, std::byte* exchange, bool leavesOut) = 0;
+  virtual std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut) = 0;
   // On the to-device engine: a load.
   virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // The same, and waits: milliseconds that it took.

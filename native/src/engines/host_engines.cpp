@@ -37,10 +37,10 @@ class HostEngines : public Engines {
   std::byte* hostPool() const override { return hostPool_.data(); }
 
   void take(const Section&, const StepParameters& step) override { step_ = &step; }
-  std::optional<std::byte*> begin(const Section&, std::byte* exchange, bool) override {
+  std::optional<std::byte*> begin(const Section&, std::byte* stepIo, bool) override {
     if (pages_) pages_->reset();
     for (std::vector<double>& times : timestamps_) times.clear();
-    return exchange;
+    return stepIo;
   }
 
   void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {

@@ -37,22 +37,23 @@ class Interpreter {
   std::uint64_t repeatedTiles() const { return repeatedTiles_; }
 
   // Runs a section to its end; false when `progress` was ended, which ends it before its next
-  // instruction. `exchange` has the section's exchangeBytes. Throws Failure.
-  bool run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
+  // instruction. `stepIo` has the section's stepIoBytes. Throws Failure.
+  bool run(const Section& section, std::byte* stepIo, const StepParameters& step, Progress& progress);
 
  private:
   class Walk;
 
   // Whether a run may leave out launches of tiles that are the one before.
   bool mayLeaveOut(const Section& section, const StepParameters& step, Progress& progress);
-  bool walk(const Section& section, std::byte* exchange, const StepParameters& step, bool leavesOut, Progress& progress);
+  bool walk(const Section& section, std::byte* stepIo, const StepParameters& step, bool leavesOut, Progress& progress);
 
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
   bool traces_;
   std::uint64_t repeatedTiles_ = 0;
   std::shared_ptr<Network> network_;
-  PerEngine<std::vector<double>> kernelMilliseconds_;  // of its launches: engines do not share a number
+  // Of its launches: engines do not share a number.
+  PerEngine<std::vector<double>> kernelMilliseconds_;
   std::unique_ptr<Engines> engines_;
 };
 

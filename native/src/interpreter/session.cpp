@@ -36,18 +36,18 @@ void Session::interrupt() {
   for (const std::shared_ptr<ImageWindows>& windows : windows_) windows->end();
 }
 
-std::optional<double> Session::run(const std::string& name, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step) {
+std::optional<double> Session::run(const std::string& name, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step) {
   struct Idle {
     std::atomic<bool>& busy;
     ~Idle() { busy = false; }
   } idle{busy_};
   const Section& section = find(name);
-  if (exchangeBytes < section.exchangeBytes)
-    throw Failure("section " + name + " exchanges " + std::to_string(section.exchangeBytes) + " bytes, but was given " +
-                  std::to_string(exchangeBytes));
+  if (stepIoBytes < section.stepIoBytes)
+    throw Failure("section " + name + " takes and gives " + std::to_string(section.stepIoBytes) + " bytes, but has a buffer of " +
+                  std::to_string(stepIoBytes));
   bool finished = false;
   const auto start = std::chrono::steady_clock::now();
-  worker_.execute([&] { finished = interpreter_->run(section, exchange, step, progress_); });
+  worker_.execute([&] { finished = interpreter_->run(section, stepIo, step, progress_); });
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   return finished ? std::optional<double>(elapsed.count()) : std::nullopt;
 }

@@ -27,7 +27,7 @@ class Session {
   void begin(std::vector<std::shared_ptr<ImageWindows>> windows = {});
   // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin()
   // began. Throws Failure.
-  std::optional<double> run(const std::string& section, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step);
+  std::optional<double> run(const std::string& section, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step);
   // Any thread. The run ends before its next instruction.
   void interrupt();
   // Bytes from the arena's start to the highest one that was ever written; as the next two, throws

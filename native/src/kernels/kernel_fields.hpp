@@ -18,7 +18,8 @@ FieldsOfKind decode(const Kernel& kernel) {
 // Algorithms of convolutions.
 constexpr std::int64_t winogradAlgorithm = 1;  // of the cpu device
 constexpr std::int64_t cudnnAlgorithms = 16;   // 16 + n is cuDNN's algorithm n of its direction
-constexpr std::int64_t rotatedAlgorithms = 32;  // 32 + n of convolutionBackwardData: cuDNN's forward algorithm n with rotated weights
+// 32 + n of convolutionBackwardData: cuDNN's forward algorithm n with rotated weights.
+constexpr std::int64_t rotatedAlgorithms = 32;
 
 // In place of a class, of a pixel that has a score that is not finite.
 constexpr std::uint8_t noClass = 255;

@@ -10,7 +10,7 @@
 
 namespace tilefold {
 
-// What activations are stored as; with bf16, parameters and what is exchanged are float32.
+// What activations are stored as; with bf16, parameters and what steps take and give are float32.
 enum class Precision { float32, float64, bf16 };
 
 constexpr std::int64_t parameterBytes(Precision precision) { return precision == Precision::float64 ? 8 : 4; }

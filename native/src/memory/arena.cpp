@@ -15,7 +15,8 @@ namespace tilefold {
 namespace {
 
 constexpr std::byte surrounding{0xA7};
-constexpr std::size_t arenaAlignment = 64;  // of the arena's first byte: a cache line, and a vector register
+// Of the arena's first byte: a cache line, and a vector register.
+constexpr std::size_t arenaAlignment = 64;
 
 std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 

@@ -17,7 +17,8 @@ namespace {
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
                        allToAllCode = 9, exchangeCode = 10, ownSliceCode = 11;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
-constexpr std::int64_t maxSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
+// Instructions of a section, each as often as loops run it.
+constexpr std::int64_t maxSteps = std::int64_t{1} << 32;
 
 class Reader : CodeCursor {
  public:
@@ -292,9 +293,11 @@ class Reader : CodeCursor {
   const CodeLimits& limits_;
   Mappings mappings_;
   OpenLoops loops_;
-  std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far
+  // By their numbers, of those that were recorded so far.
+  std::unordered_map<std::int64_t, std::size_t> events_;
   PerEngine<bool> used_{};
-  std::int64_t steps_ = 0, iterations_ = 1;  // that run so far; of the enclosing loops together, as far as it matters
+  // That run so far; of the enclosing loops together, as far as it matters.
+  std::int64_t steps_ = 0, iterations_ = 1;
   bool loadsImages_ = false;
   std::int64_t ranks_ = 0;
 };

@@ -11,7 +11,7 @@ namespace tilefold {
 struct CodeLimits {
   const std::vector<Kernel>& kernels;
   const std::vector<std::vector<OperandExtent>>& extents;  // one row a kernel
-  std::int64_t arenaBytes, hostBytes, exchangeBytes;
+  std::int64_t arenaBytes, hostBytes, stepIoBytes;
   Pages pages;
   std::int64_t memoryBytes;  // behind the pages
 };

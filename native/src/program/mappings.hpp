@@ -40,7 +40,8 @@ class Mappings {
   Pages pages_;
   std::map<std::size_t, Mapping> live_;                 // by address
   std::map<std::size_t, std::size_t> memory_;           // bytes from there on that are mapped
-  PerEngine<Clock> known_{};                            // each engine's knowledge of all clocks; of its own, the time itself
+  // Each engine's knowledge of all clocks; of its own, the time itself.
+  PerEngine<Clock> known_{};
   std::unordered_map<std::size_t, Clock> recorded_;     // by event
 };
 

@@ -19,10 +19,10 @@ std::optional<ArenaRange> checkOperand(const Address& address, const OperandInfo
     return std::nullopt;
   }
   const bool isInArena = address.space == Space::arena;
-  const std::int64_t space = isInArena ? limits.arenaBytes : limits.exchangeBytes;
+  const std::int64_t space = isInArena ? limits.arenaBytes : limits.stepIoBytes;
   const std::int64_t end = checkedAdd(most, extent.bytes);
   if (least < 0 || end > space)
-    throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " + (isInArena ? "the arena's " : "the exchange buffer's ") +
+    throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " + (isInArena ? "the arena's " : "the I/O buffer's ") +
                   text(space));
   if (!loops.isAligned(address, extent.alignment))
     throw Failure("is not aligned to its elements of " + text(extent.alignment) + " bytes");

@@ -71,7 +71,7 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   const std::size_t arenaBytes = program.pages.pageBytes == 0 ? program.peakBytes : program.pages.addressBytes;
   std::size_t largest = arenaBytes;
   for (const EncodedSection& section : encoded.sections)
-    largest = std::max(largest, size("exchangeBytes of " + section.name, section.exchangeBytes));
+    largest = std::max(largest, size("stepIoBytes of " + section.name, section.stepIoBytes));
   if (encoded.workspaces.size() != program.kernels.size())
     throw Failure("it has workspaces for " + std::to_string(encoded.workspaces.size()) + " kernels instead of " +
                   std::to_string(program.kernels.size()));
@@ -93,12 +93,12 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   for (const EncodedSection& encodedSection : encoded.sections) {
     Section section;
     section.name = encodedSection.name;
-    section.exchangeBytes = size("exchangeBytes of " + section.name, encodedSection.exchangeBytes);
+    section.stepIoBytes = size("stepIoBytes of " + section.name, encodedSection.stepIoBytes);
     const CodeLimits limits{program.kernels,
                             extents,
                             static_cast<std::int64_t>(arenaBytes),
                             static_cast<std::int64_t>(program.hostBytes),
-                            static_cast<std::int64_t>(section.exchangeBytes),
+                            static_cast<std::int64_t>(section.stepIoBytes),
                             program.pages,
                             static_cast<std::int64_t>(program.peakBytes)};
     try {

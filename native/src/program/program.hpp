@@ -21,12 +21,13 @@ namespace tilefold {
 struct EncodedSection {
   std::string name;
   std::vector<double> code;
-  double exchangeBytes = 0;
+  double stepIoBytes = 0;
 };
 
 struct EncodedProgram {
   double arenaBytes = 0, peakBytes = 0, hostBytes = 0;
-  double pageBytes = 0, addressBytes = 0, residentBytes = 0;  // of virtual addressing; all 0 where there is none
+  // Of virtual addressing; all 0 where there is none.
+  double pageBytes = 0, addressBytes = 0, residentBytes = 0;
   std::array<double, 4> input{};  // [B, C, H, W] of the images that loadImage reads
   std::vector<double> kernels;    // [code, ...fields] of one kernel after the other
   // Of each kernel, the bytes that its scratch or indices may take, whose size the device decides;
@@ -37,7 +38,7 @@ struct EncodedProgram {
 
 // ---- as it runs ---------------------------------------------------------------------------------
 
-enum class Space : int { none, arena, exchange, index };
+enum class Space : int { none, arena, stepIo, index };
 
 constexpr std::size_t axisCount = 3;  // tile axes B, H, W
 
@@ -147,7 +148,7 @@ struct Section {
   // engine that has nothing to do.
   PerEngine<Code> parts;
   std::size_t eventCount = 0;
-  std::size_t exchangeBytes = 0;
+  std::size_t stepIoBytes = 0;
   bool loadsImages = false;
   std::int64_t ranks = 0;  // with which it exchanges; 0 where it does not
 };

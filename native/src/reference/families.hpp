@@ -19,6 +19,8 @@ std::unique_ptr<CompiledKernel> compileConvolution(const Kernel& kernel);
 template <class T>
 std::unique_ptr<CompiledKernel> compileExpression(const Kernel& kernel);
 template <class T>
+std::unique_ptr<CompiledKernel> compileGlobalPooling(const Kernel& kernel);
+template <class T>
 std::unique_ptr<CompiledKernel> compileImage(const Kernel& kernel);
 template <class T>
 std::unique_ptr<CompiledKernel> compileLinear(const Kernel& kernel);

@@ -141,7 +141,8 @@ cudaError_t waitUntil(const Done& done, CUstream_st* stream = nullptr) {
 }
 
 cudaError_t push(CUstream_st* stream, Item item) {
-  if (stream == nullptr) return answer(cudaErrorInvalidResourceHandle);  // the stream of all, which nothing here should use
+  // The stream of all, which nothing here should use.
+  if (stream == nullptr) return answer(cudaErrorInvalidResourceHandle);
   Capture* const capture = stream->capture.get();
   if (capture == nullptr) {
     pending[stream->number].push_back(std::move(item));

@@ -1,5 +1,5 @@
 import type { DeviceModel } from '../../devices/device-model'
-import type { KernelKind } from '../../kernels/kernels'
+import type { Kernel, KernelKind } from '../../kernels/kernels'
 import { nanoseconds, networkNanoseconds } from '../../devices/simulate'
 import type { Builder } from '../ir/builder'
 
@@ -13,8 +13,8 @@ export interface CostBuilder extends Builder {
 export const createCostBuilder = (device: DeviceModel): CostBuilder => {
   const totals = new Map<KernelKind, number>()
   let [times, buffers, exchanged] = [1, 0, 0]
-  const launch = (kernel: { readonly kind: KernelKind }): void => {
-    totals.set(kernel.kind, (totals.get(kernel.kind) ?? 0) + times * nanoseconds(device, kernel as never))
+  const launch = (kernel: Kernel): void => {
+    totals.set(kernel.kind, (totals.get(kernel.kind) ?? 0) + times * nanoseconds(device, kernel))
   }
   const loop = (count: number, body: () => void): void => {
     times *= count

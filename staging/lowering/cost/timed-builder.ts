@@ -1,7 +1,6 @@
 import { nanoseconds, networkNanoseconds, type Timed } from '../../devices/simulate'
 import type { DeviceModel } from '../../devices/device-model'
 import type { Builder } from '../ir/builder'
-import type { Kernel } from '../../kernels/kernels'
 
 /**
  * Emits code of which only the time is told: what computes between two instructions that wait or
@@ -43,8 +42,8 @@ export const createTimedBuilder = (device: DeviceModel): TimedBuilder => {
     loadFor,
     timed: () => current,
     buffer: (identity, bytes, role = 'local') => ({ id: buffers++, identity, bytes, role }),
-    launch: (kernel) => compute(nanoseconds(device, kernel as unknown as Kernel)),
-    load: (kernel) => loadFor(nanoseconds(device, kernel as unknown as Kernel)),
+    launch: (kernel) => compute(nanoseconds(device, kernel)),
+    load: (kernel) => loadFor(nanoseconds(device, kernel)),
     copy: ({ engine, rows, rowBytes }) => void current.push({ kind: 'copy', engine, rows, rowBytes }),
     // What computes waits for it at once.
     allToAll: (one) => exchanging(networkNanoseconds(device, { kind: 'allToAll', ...one })),

@@ -27,13 +27,13 @@ export interface Buffer {
 export type Strides = readonly [number, number, number]
 
 /**
- * An operand before placement: bytes into a buffer or the exchange buffer, or an index; strides per
+ * An operand before placement: bytes into a buffer or the I/O buffer, or an index; strides per
  * tile along B, H, W.
  */
 export type UnplacedOperand =
   | { readonly space: 'none' }
   | { readonly space: 'arena'; readonly buffer: Buffer; readonly base: number; readonly strides: Strides }
-  | { readonly space: 'exchange' | 'index'; readonly base: number; readonly strides: Strides }
+  | { readonly space: 'stepIo' | 'index'; readonly base: number; readonly strides: Strides }
 
 /** An operand in a buffer of the arena, or of the host pool. */
 export type InBuffer = Extract<UnplacedOperand, { readonly space: 'arena' }>
@@ -97,8 +97,8 @@ export const arenaOperand = (buffer: Buffer, base = 0, strides: Strides = zeroSt
   base,
   strides
 })
-/** An operand `base` bytes into the section's exchange buffer. */
-export const exchangeOperand = (base: number, strides: Strides = zeroStrides): UnplacedOperand => ({ space: 'exchange', base, strides })
+/** An operand `base` bytes into the section's I/O buffer. */
+export const stepIoOperand = (base: number, strides: Strides = zeroStrides): UnplacedOperand => ({ space: 'stepIo', base, strides })
 /** An operand that is a number: `base`, and so much more for each tile along B, H, W. */
 export const indexOperand = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 
@@ -234,8 +234,8 @@ export const createBuilder = (pool: Pool): Builder => {
     seed: (gradient) => {
       seeding = gradient
     },
-    launch: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands),
-    load: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands, 'to-device'),
+    launch: (kernel, operands) => emitLaunch(kernel, operands),
+    load: (kernel, operands) => emitLaunch(kernel, operands, 'to-device'),
     copy: ({ device, host, ...copy }) => {
       const side = (address: InBuffer): InBuffer => (stepping === undefined ? address : (moveByStep(address, stepping) as InBuffer))
       current.push({ kind: 'copy', ...copy, device: side(device), host: side(host) })

@@ -4,7 +4,7 @@ import { activationElements, channelBlock, layoutCode, type Layout } from '../..
 import type { KernelOf } from '../../kernels/kernels'
 import type { TileRun } from '../../graph/tiling'
 import type { ModelScope } from './scope'
-import { exchangeOperand, indexOperand, offsetBy, zeroStrides, type Strides, type UnplacedOperand } from '../ir/builder'
+import { stepIoOperand, indexOperand, offsetBy, zeroStrides, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
 import { readInterval } from '../../graph/axis-access'
 
@@ -146,9 +146,9 @@ export const tileFields = ({ extents: [batch, channels, height, width], layout }
 
 /**
  * Fields and address of a tile's place in a plain tensor of `extents` at byte `offset` of the
- * exchange buffer.
+ * I/O buffer.
  */
-export const inExchange = (
+export const inStepIo = (
   tile: TileTensor,
   [, channels, height, width]: Extents,
   region: Region,
@@ -158,7 +158,7 @@ export const inExchange = (
   const strides: Strides = [channels * height * width, width, 1]
   return {
     fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },
-    address: exchangeOperand(offset + dot(region.from, strides) * elementBytes, scaleStrides(region.advance, strides, elementBytes))
+    address: stepIoOperand(offset + dot(region.from, strides) * elementBytes, scaleStrides(region.advance, strides, elementBytes))
   }
 }
 

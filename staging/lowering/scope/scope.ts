@@ -5,7 +5,7 @@ import type { Buffer, Builder, UnplacedOperand } from '../ir/builder'
 import type { BufferSlot, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
 
-/** Byte offsets in the exchange buffer of a step, or of an evaluation. */
+/** Byte offsets in the I/O buffer of a step, or of an evaluation. */
 export interface StepIoLayout {
   readonly target: number
   readonly rowWeights: number

@@ -14,7 +14,7 @@ interface IoLayout {
 }
 
 /**
- * What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a
+ * What a step's I/O buffer holds: the target and the loss; for gradients, them too, and a
  * float input with its own.
  */
 export const layoutStepIo = (graph: StepGraph, device: DeviceModel): IoLayout => {

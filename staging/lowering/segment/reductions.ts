@@ -58,7 +58,7 @@ const createPending = (backward: SegmentBackward, position: number): readonly Pe
   const tensor = node.inputs[0]!
   if (!isPending(scope.graph, code.segment, node)) return []
   const whole = findInputGradient(backward, tensor)
-  if (whole === undefined || whole === 'exchange') return []
+  if (whole === undefined || whole === 'stepIo') return []
   if (scope.graph.readers[tensor]!.length === 1) return [{ position, tensor, dy: whole }]
   const identity = wholeIdentity('output-gradient', node.name)
   const buffer = scope.builder.buffer(identity, whole.buffer.bytes)

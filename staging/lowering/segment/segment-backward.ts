@@ -61,12 +61,12 @@ export const zeroParameterSums = (backward: SegmentBackward): void => {
 }
 
 /**
- * The whole gradient of an input of the segment, 'exchange' for the network's own; undefined where
+ * The whole gradient of an input of the segment, 'stepIo' for the network's own; undefined where
  * none is wanted.
  */
-export const findInputGradient = ({ scope, code }: SegmentBackward, tensor: number): WholeTensor | 'exchange' | undefined => {
+export const findInputGradient = ({ scope, code }: SegmentBackward, tensor: number): WholeTensor | 'stepIo' | undefined => {
   if (!scope.requiresGrad[tensor]!) return undefined
-  return tensor === 0 ? 'exchange' : code.boundaries.get(tensor)?.gradient
+  return tensor === 0 ? 'stepIo' : code.boundaries.get(tensor)?.gradient
 }
 
 /** Tells whether no segment's backward before this one contributes to the gradient of an input. */

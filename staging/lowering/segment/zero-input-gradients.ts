@@ -19,7 +19,7 @@ export const zeroInputGradients = (backward: SegmentBackward, { pending }: Reduc
   const { scope, code } = backward
   for (const tensor of code.ends.inputs) {
     const whole = findInputGradient(backward, tensor)
-    if (whole === undefined || whole === 'exchange' || !isFirstToContribute(backward, tensor)) continue
+    if (whole === undefined || whole === 'stepIo' || !isFirstToContribute(backward, tensor)) continue
     const waits = pending.filter((one) => one.tensor === tensor)
     if (waits.some(({ dy }) => dy === whole)) continue
     const regionIn = findFirstReading(backward, tensor)

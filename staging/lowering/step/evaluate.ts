@@ -3,7 +3,7 @@ import { hasTarget } from '../../graph/graph'
 import { elementCount } from '../../graph/extents'
 import { createBoundaries } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
-import { exchangeOperand, type Builder } from '../ir/builder'
+import { stepIoOperand, type Builder } from '../ir/builder'
 import { layoutEvaluationIo, exportsLoss } from '../scope/step-io'
 import { createMoments } from '../../ops/create-moments'
 import { emitForward } from '../segment/forward'
@@ -26,12 +26,12 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
   )
   if (exportsLoss(training.graph))
     for (const sum of new Set([stepIo.loss, stepIo.lossOfOverlap]))
-      builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(sum) })
+      builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(sum) })
   // Tiles add their scores.
   if (!hasTarget(loss, 'pixel-labels'))
     builder.launch<'zero'>(
       { kind: 'zero', bytes: elementCount(loss.input) * scope.parameterBytes },
-      { destination: exchangeOperand(stepIo.scores) }
+      { destination: stepIoOperand(stepIo.scores) }
     )
   codes.forEach((code) => {
     const passIn = createPasses(scope, code.segment)

@@ -9,7 +9,7 @@ import { segmentTiling } from '../../graph/tiling'
 import { createBoundaries, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { arenaOperand, createBuilder, exchangeOperand, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { arenaOperand, createBuilder, stepIoOperand, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { emitEvaluation } from './evaluate'
 import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
@@ -28,7 +28,7 @@ import { emitUpdate, updateStepIo } from './update'
 export interface UnplacedSection {
   readonly name: 'step' | 'reduce' | 'update' | 'evaluate'
   readonly code: readonly UnplacedInstruction[]
-  readonly exchange: { readonly bytes: number; readonly entries: readonly StepIoEntry[] }
+  readonly stepIo: { readonly bytes: number; readonly entries: readonly StepIoEntry[] }
 }
 
 /** The segments of a step, with what stands between them. */
@@ -59,7 +59,7 @@ const leaveToFirstRank = ({ builder, stepIo, graph, parameters }: ModelScope, se
     for (const { gradient } of parameters.slice(segment.from, segment.to).flatMap(trainableTensors))
       builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: arenaOperand(gradient!) })
   if (replicated.some(({ segment }) => segment.to === graph.nodes.length))
-    builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
+    builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
 }
 
 /**
@@ -80,16 +80,16 @@ const emitStep = (
         builder,
         parameter,
         [arenaOperand(gradient), parameter.layout],
-        [exchangeOperand(stepIo.gradient(parameter.name)), 'plain']
+        [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
       )
     if (objective.kind === 'train' && parameter.gradient === undefined)
       updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
   }
-  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
+  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
     builder.launch<'zero'>(
       { kind: 'zero', bytes: elementCount(graph.input) * parameterBytes },
-      { destination: exchangeOperand(stepIo.inputGradient) }
+      { destination: stepIoOperand(stepIo.inputGradient) }
     )
   const kept = segments.slice(0, -1).map((code) => emitForward(scope, code, forwardPass(code)))
   for (const [index, code] of [...segments.entries()].reverse()) {
@@ -114,22 +114,22 @@ export const emitSections = (
   const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
     const evaluate = createBuilder(pool)
     emitEvaluation(scope, evaluate, bound.segments)
-    return { name, code: evaluate.code(), exchange: layoutEvaluationIo(graph, device) }
+    return { name, code: evaluate.code(), stepIo: layoutEvaluationIo(graph, device) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
   const step = emitStep(scope, bound, persistentTensors)
-  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(graph, device) }]
+  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), stepIo: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
   const reduction = createReduction(scope)
   if (reduction !== undefined) {
     const reduce = createBuilder(pool)
     emitReduce(scope, reduce, reduction)
-    sections.push({ name: 'reduce', code: reduce.code(), exchange: { bytes: 0, entries: [] } })
+    sections.push({ name: 'reduce', code: reduce.code(), stepIo: { bytes: 0, entries: [] } })
   }
   if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
     emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), groupOptimizerStates(persistentTensors), reduction)
-    sections.push({ name: 'update', code: update.code(), exchange: updateStepIo(objective) })
+    sections.push({ name: 'update', code: update.code(), stepIo: updateStepIo(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }

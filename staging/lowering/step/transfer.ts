@@ -1,7 +1,7 @@
 import { type StepIoEntry, type Section } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import type { ModelScope } from '../scope/scope'
-import { arenaOperand, createBuilder, exchangeOperand, type Builder, type Pool, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, createBuilder, stepIoOperand, type Builder, type Pool, type UnplacedOperand } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'
 import { isOptimizerState, isZeroBetweenUpdates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
@@ -11,7 +11,7 @@ import { gatherSlices, restoreSlices } from './shard-optimizer'
 
 /**
  * Weights and optimizer state between the arena and plain tensors, one after the other in the
- * exchange buffer.
+ * I/O buffer.
  */
 export const transferSection = (
   scope: ModelScope,
@@ -31,7 +31,7 @@ export const transferSection = (
       if (direction === 'restore') zero(builder, buffer)
       continue
     }
-    const outside = [exchangeOperand(offset), 'plain'] as const
+    const outside = [stepIoOperand(offset), 'plain'] as const
     const restoreTo = (whole: UnplacedOperand): void => reorderParameter(builder, parameter, outside, [whole, parameter.layout])
     const saveFrom = (whole: UnplacedOperand): void => reorderParameter(builder, parameter, [whole, parameter.layout], outside)
     const slices = reduction?.shardsOptimizer === true && isOptimizerState(tensor) ? reduction : undefined
@@ -49,5 +49,5 @@ export const transferSection = (
     entries.push({ name, type: parameterType(device.precision), shape: parameter.shape, offset })
     offset += parameter.shape.reduce((product, extent) => product * extent, parameterBytes)
   }
-  return { code: resolve(builder.code(), placed), exchangeBytes: offset, stepIo: entries }
+  return { code: resolve(builder.code(), placed), stepIoBytes: offset, stepIo: entries }
 }

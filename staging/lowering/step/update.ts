@@ -1,7 +1,7 @@
 import type { StepIoEntry } from '../../program/program'
 import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { arenaOperand, exchangeOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, stepIoOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'
 import type { Reduction } from './pieces'
 import { gatherPieces, zero } from './reduce'
@@ -26,7 +26,7 @@ const emitNorm = (builder: Builder, parameters: readonly ParameterTensor[], redu
     if (reduction !== undefined) gatherPieces(builder, sum!, gradient!, reduction)()
     builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: arenaOperand(gradient!), sum: sumSquares })
   }
-  builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchangeOperand(0) })
+  builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: stepIoOperand(0) })
   return sumSquares
 }
 

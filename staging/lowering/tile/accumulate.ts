@@ -12,7 +12,7 @@ import { isMixedPrecision, type ModelScope, type TileScope } from '../scope/scop
 import type { Pass } from './bound-segment'
 
 /** Tells whether an op adds to its output, which is zeroed first. */
-export const accumulates = (node: Node): boolean => getNodeLowering(node).accumulates?.(node.args as never) === true
+export const accumulates = (node: Node): boolean => getNodeLowering(node).accumulates?.(node.args) === true
 
 /**
  * Tells whether an op's output is complete only when all tiles of a segment, of all ranks, have

@@ -7,10 +7,10 @@ import type { TilePass } from './tile-pass'
 /** The buffers of the gradients that leave a segment's tiles. */
 export interface BoundGradients {
   /**
-   * The whole gradient of an input of the segment, 'exchange' for the network's own; undefined
+   * The whole gradient of an input of the segment, 'stepIo' for the network's own; undefined
    * where none is wanted.
    */
-  readonly inputOf: (tensor: number) => WholeTensor | 'exchange' | undefined
+  readonly inputOf: (tensor: number) => WholeTensor | 'stepIo' | undefined
   /**
    * Tells whether this segment's backward is the first to contribute to it, and tiles need not add
    * to it.

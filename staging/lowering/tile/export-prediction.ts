@@ -1,7 +1,7 @@
 import { hasTarget } from '../../graph/graph'
 import { runForward } from '../../ops'
 import type { OpStep } from '../scope/op-step'
-import { inExchange } from '../scope/regions'
+import { inStepIo } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { exportsLoss } from '../scope/step-io'
 
@@ -11,7 +11,7 @@ import { exportsLoss } from '../scope/step-io'
 const exportClasses = (scope: TileScope, step: OpStep): void => {
   const { node, source, sourceRegion } = step
   const [images, channels, fullHeight, fullWidth] = node.input
-  const { fields, address } = inExchange(source, [images, 1, fullHeight, fullWidth], sourceRegion, scope.stepIo.classes, 1)
+  const { fields, address } = inStepIo(source, [images, 1, fullHeight, fullWidth], sourceRegion, scope.stepIo.classes, 1)
   const { batch, height, width, layout } = fields
   scope.builder.launch<'argmaxChannels'>(
     { kind: 'argmaxChannels', batch, channels, height, width, layout, fullHeight, fullWidth },
@@ -27,7 +27,7 @@ const exportClasses = (scope: TileScope, step: OpStep): void => {
 export const exportPrediction = (scope: TileScope, step: OpStep): void => {
   const { node, source, sourceRegion } = step
   if (hasTarget(node, 'pixel-labels')) return exportClasses(scope, step)
-  const { fields, address } = inExchange(source, node.input, sourceRegion, scope.stepIo.scores, scope.parameterBytes)
+  const { fields, address } = inStepIo(source, node.input, sourceRegion, scope.stepIo.scores, scope.parameterBytes)
   scope.builder.launch<'unpackAddTile'>({ kind: 'unpackAddTile', ...fields }, { source: source.address, destination: address })
   if (exportsLoss(scope.graph)) runForward(scope, step)
 }

@@ -1,6 +1,6 @@
 import type { TileScope } from '../scope/scope'
 import { arenaOperand } from '../ir/builder'
-import { inExchange, originOperands, regionExtents, tileFields } from '../scope/regions'
+import { inStepIo, originOperands, regionExtents, tileFields } from '../scope/regions'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 
 /**
@@ -20,7 +20,7 @@ export const createImageTile = (
   if (!wanted) return tile
   const { source } = graph
   if (source.kind === 'float') {
-    const { fields, address } = inExchange(tile, graph.input, region, stepIo.input, parameterBytes)
+    const { fields, address } = inStepIo(tile, graph.input, region, stepIo.input, parameterBytes)
     builder.launch<'packTile'>({ kind: 'packTile', ...fields }, { source: address, destination: tile.address })
     return tile
   }

@@ -7,7 +7,7 @@ import type { OpStep } from '../scope/op-step'
 import {
   wholePart,
   coversAll,
-  inExchange,
+  inStepIo,
   isSameRegion,
   regionReadBy,
   regionExtents,
@@ -68,7 +68,7 @@ export const createInputGradient = (tile: BackwardTile, step: OpStep, operand: n
   const whole = tensor <= bound.segment.from ? gradients.inputOf(tensor) : undefined
   // An op that reads a tensor twice adds to it the second time.
   const isFirstOperand = node.inputs.indexOf(tensor) === operand
-  if (whole !== undefined && whole !== 'exchange' && isFirstOperand && startsAt(tile, tensor, whole, region))
+  if (whole !== undefined && whole !== 'stepIo' && isFirstOperand && startsAt(tile, tensor, whole, region))
     return alignedSlice(scope, whole, region)!
   if (operand === 0 && getNodeLowering(node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
   return freshTile(scope, tileIdentity('input-gradient', node.name), shape.extents, shape.layout)
@@ -97,8 +97,8 @@ const contributeToInput = (tile: BackwardTile, tensor: number, region: Region, g
   const { builder, activationBytes } = scope
   const whole = gradients.inputOf(tensor)
   if (whole === undefined) return
-  if (whole === 'exchange') {
-    const { fields, address } = inExchange(gradient, scope.graph.input, region, scope.stepIo.inputGradient, scope.parameterBytes)
+  if (whole === 'stepIo') {
+    const { fields, address } = inStepIo(gradient, scope.graph.input, region, scope.stepIo.inputGradient, scope.parameterBytes)
     return builder.launch<'unpackAddTile'>({ kind: 'unpackAddTile', ...fields }, { source: gradient.address, destination: address })
   }
   const direct = startsAt(tile, tensor, whole, region)

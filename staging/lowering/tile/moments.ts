@@ -54,7 +54,7 @@ const addMoments = (scope: ModelScope, positions: readonly number[], source: Til
   for (const position of positions) {
     const read = scope.graph.nodes[position]!
     if (read.overlaps) {
-      getNodeLowering(read).overlaps!.accumulate(scope, { node: read as never, position, source, region })
+      getNodeLowering(read).overlaps!.accumulate(scope, { node: read, position, source, region })
       continue
     }
     const node = read as NormalisationNode
@@ -131,7 +131,7 @@ export const finishOverlaps = (scope: ModelScope, segment: Segment): void => {
   const { from, to } = segment
   const isFirst = (findShard(scope.graph, segment)?.index ?? 0) === 0
   scope.graph.nodes.slice(from, to).forEach((node, index) => {
-    if (node.overlaps && isFirst) getNodeLowering(node).overlaps!.finish(scope, node as never, from + index)
+    if (node.overlaps && isFirst) getNodeLowering(node).overlaps!.finish(scope, node, from + index)
   })
 }
 

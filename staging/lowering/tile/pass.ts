@@ -144,7 +144,7 @@ const createPass = (described: Described): Pass => {
     isFusedIntoPrevious: memoizeByNumber((position) => fuses(position) && isFusedIntoPrevious(described, position)),
     negativeSlopeOf: memoizeByNumber((position) => {
       const rectifier = readersInside(described, position + 1).find(fuses)
-      return rectifier === undefined ? 1 : getNodeLowering(nodes[rectifier]!).slope!(nodes[rectifier]!.args as never)
+      return rectifier === undefined ? 1 : getNodeLowering(nodes[rectifier]!).slope!(nodes[rectifier]!.args)
     })
   }
 }

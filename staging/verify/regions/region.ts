@@ -22,7 +22,7 @@ export type ByteRegion =
 /**
  * The regions of each operand of a family's kernels, from their definition and not from the C++,
  * so that a mistake in one is refused by the other. Elements of activations and of parameters may
- * differ in bytes; what is exchanged has those of parameters.
+ * differ in bytes; values of the I/O buffer have those of parameters.
  */
 export type RegionRows<Kinds extends KernelKind> = {
   readonly [K in Kinds]: (

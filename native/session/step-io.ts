@@ -1,4 +1,4 @@
-import type { DiskBuffer, MappedExchange } from '../../native'
+import type { DiskBuffer, MappedStepIo } from '../system/disk-buffer'
 import { stepIoElementBytes, type StepIoEntry, type Section } from '../../staging/program/program'
 
 /** A view of a value in an I/O buffer. */
@@ -6,7 +6,7 @@ export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
 /** The caller's buffer of one section, and its values by name, as views into it. */
 export interface StepIo {
-  readonly buffer: ArrayBuffer | MappedExchange
+  readonly buffer: ArrayBuffer | MappedStepIo
   readonly view: (name: string) => Numbers
   /** A value's bytes, in parts: all of a large one are more than one view holds. */
   readonly parts: (name: string) => readonly Uint8Array[]
@@ -50,11 +50,11 @@ export function createStepIo(section: Section): MemoryStepIo
  */
 export function createStepIo(section: Section, disk: DiskBuffer | undefined): StepIo
 export function createStepIo(section: Section, disk?: DiskBuffer): StepIo {
-  const memory = disk === undefined ? new ArrayBuffer(section.exchangeBytes) : undefined
+  const memory = disk === undefined ? new ArrayBuffer(section.stepIoBytes) : undefined
   const entries = new Map(section.stepIo.map((entry) => [entry.name, entry]))
   const entryOf = (name: string): StepIoEntry => {
     const entry = entries.get(name)
-    if (entry === undefined) throw new Error(`the section exchanges no ${name}`)
+    if (entry === undefined) throw new Error(`the section neither takes nor gives ${name}`)
     return entry
   }
   const partsOf = (entry: StepIoEntry): readonly Uint8Array[] => {
@@ -72,7 +72,7 @@ export function createStepIo(section: Section, disk?: DiskBuffer): StepIo {
     return found
   }
   return {
-    buffer: memory ?? disk!.exchange,
+    buffer: memory ?? disk!.stepIo,
     view: (name) => {
       const entry = entryOf(name)
       if (memory !== undefined) return makeView(memory, entry.offset, entry)

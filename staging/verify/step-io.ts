@@ -4,8 +4,8 @@ import { subtract } from './boxes'
 import { fail, rangeText, type VerifierFault } from './fault'
 import { bytesSpanned, type WrittenBytes } from './initialised'
 
-const exchangeFault = (section: string, name: string, bytes: readonly [number, number], how: string): VerifierFault => ({
-  kind: 'exchange',
+const stepIoFault = (section: string, name: string, bytes: readonly [number, number], how: string): VerifierFault => ({
+  kind: 'stepIo',
   message: `${section}: ${how} ${rangeText(bytes)} of "${name}".`,
   section,
   buffer: name,
@@ -13,11 +13,11 @@ const exchangeFault = (section: string, name: string, bytes: readonly [number, n
 })
 
 /**
- * Proves that a section uses every value that it exchanges, and that `save` hands out all of each.
+ * Proves that a section uses every value of its I/O buffer, and that `save` hands out all of each.
  */
-export const proveExchanged = (
+export const proveStepIo = (
   { stores, coordinates }: ProgramEvents,
-  { name: section, events, exchange }: SectionEvents,
+  { name: section, events, stepIo }: SectionEvents,
   written: WrittenBytes
 ): void => {
   const used = new Set<number>()
@@ -27,11 +27,11 @@ export const proveExchanged = (
       else if (event.kind === 'access') for (const { store } of event.accesses) used.add(store)
   }
   walk(events)
-  for (let store = exchange[0]; store < exchange[1]; store++) {
+  for (let store = stepIo[0]; store < stepIo[1]; store++) {
     const { name, bytes } = stores[store]!
-    if (!used.has(store)) fail(exchangeFault(section, name, [0, bytes], 'no instruction touches'))
+    if (!used.has(store)) fail(stepIoFault(section, name, [0, bytes], 'no instruction touches'))
     if (section !== 'save') continue
     const missing = subtract(accessBoxes(coordinates[store]!, { base: 0, repeats: [], run: bytes }).boxes, written.of(store))
-    if (missing.length > 0) fail(exchangeFault(section, name, bytesSpanned(coordinates[store]!, missing), 'no instruction writes'))
+    if (missing.length > 0) fail(stepIoFault(section, name, bytesSpanned(coordinates[store]!, missing), 'no instruction writes'))
   }
 }
