@@ -15,22 +15,12 @@ import { makeDataRules } from '../option-tables/data-options'
 import { makeReading } from '../option-tables/image-options'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../option-tables/train-options'
 import { checkAddonToRun } from '../plans/check-addon'
-import { imageSource } from '../plans/plan-network'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
-import { pickWatching } from '../plans/watching'
-import { drawHeatMaps } from '../predicting/crop-heat-maps'
 import { checkHeatMapModel } from '../predicting/heat-map'
-import type { Report } from '../reports/report'
-import { type LivePage, serveReport } from '../reports/live'
-import { planPage } from '../reports/plan-page'
 import { joinRanks } from '../ranks/join'
 import { type Ranks, agreeAfter } from '../ranks/ranks'
-import { runPage } from '../reports/run-page'
-import { writeReport, writeRunTrace } from '../reports/write-report'
 import { tap } from '../tasks/tap'
-import { withResource } from '../tasks/with-resource'
-import { withTrackers } from '../tracking/with-trackers'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
 import { checkWrittenFiles, listClaimedOutputs, outputPaths } from '../training/check-files'
@@ -38,17 +28,15 @@ import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
-import { learningRate } from '../training/learning-rate'
 import { checkRanks, optionsOfRank, prepareOnRanks } from '../training/train-on-ranks'
-import { type PreparedTraining, cropExtent, prepareTraining, rowsOfUpdate } from '../training/prepare'
-import { type GrowingRecord, bestSoFar, emptyRecord, continueRecord } from '../training/record'
-import { createRunRecorder } from '../running/run-recorder'
+import { type PreparedTraining, prepareTraining } from '../training/prepare'
+import { bestSoFar } from '../training/record'
 import type { TrainingRequest } from '../training/request'
-import { runPrepared } from '../training/run'
 import { makeStateFolder } from '../training/state'
 import { splitForValidation } from '../training/validation-split'
 import { withHubWeights } from '../weights/hub-weights'
 import type { StartingWeights } from '../weights/weights'
+import { runAndShow } from './show-training'
 
 /** What a training was: a loss and milliseconds a step, peaks in bytes, and validations. */
 export interface TrainReport {
@@ -141,7 +129,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
   )
 
 /** What is replaced whole, in the end or as the training goes. */
-const replacedFiles = ({ save, best, perImage, report, trace }: DecodedTrainOptions): readonly string[] =>
+const listReplacedFiles = ({ save, best, perImage, report, trace }: DecodedTrainOptions): readonly string[] =>
   [save, best, perImage, report, trace].filter((path) => path !== undefined)
 
 /**
@@ -152,7 +140,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
     TE.fromEither(splitForValidation(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
-    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(replacedFiles(options))),
+    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(listReplacedFiles(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
@@ -171,73 +159,6 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
   }
 }
 
-/** Makes the page of a training as far as it is; its plan is drawn once. */
-const createTrainingPage = ({ request, planned, steps }: PreparedTraining, record: GrowingRecord): (() => Report) => {
-  let page: Report | undefined
-  return () => {
-    const { loss, stepMs, validations, peakDeviceBytes = 0, crops = [] } = record
-    const { schedule, warmup } = request.options
-    const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
-    const ran = {
-      stepMs,
-      peakDeviceBytes,
-      images: rowsOfUpdate(planned, request),
-      crops,
-      learned: { loss, learningRate: rates, validations }
-    }
-    return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, ran, (page ??= planPage(planned)))
-  }
-}
-
-/** Draws heat maps over the crops that are shown, by the weights that were written. */
-const addHeatMaps = async ({ request, planned, channels }: PreparedTraining, record: GrowingRecord): Promise<void> => {
-  const { options, setup, resolution, notify } = request
-  const { heatmap: kind, save: weights } = options
-  if (kind === undefined || weights === undefined || record.crops === undefined) return
-  const normalisation = channels.normalisation === undefined ? imageSource : { kind: 'image' as const, ...channels.normalisation }
-  const asked = {
-    kind,
-    setup,
-    weights: { path: weights },
-    normalisation,
-    crop: cropExtent(planned.staged.program),
-    reading: resolution,
-    watching: pickWatching(options)
-  }
-  const drawn = await drawHeatMaps(record.crops, asked)()
-  if (E.isRight(drawn)) record.crops = drawn.right
-  else notify(`the page has no heat maps: ${drawn.left.message}`)
-}
-
-/** Trains, and writes what shows it: of a training that fails or is interrupted, what there is. */
-const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
-  const { request, planned, state } = prepared
-  const { report, trace, live } = request.options
-  const record = continueRecord(state?.record ?? emptyRecord)
-  const recorder = trace === undefined ? undefined : createRunRecorder()
-  const page = createTrainingPage(prepared, record)
-  const shown = pipe(
-    TE.Do,
-    TE.chain(() => (record.loss.length === 0 ? TE.right(undefined) : writeReport(report, page))),
-    TE.chain(() => writeRunTrace(trace, planned, recorder?.runs() ?? []))
-  )
-  const trained: Outcome<TrainedRecord> = async () => {
-    const trained = await withTrackers(prepared, (tracker) => runPrepared(prepared, { record, recorder, tracker }))()
-    if (E.isRight(trained)) await addHeatMaps(prepared, record)
-    const written = await shown()
-    if (E.isRight(trained)) return E.isLeft(written) ? written : trained
-    if (E.isLeft(written)) request.notify(written.left.message)
-    return trained
-  }
-  if (live === undefined) return trained
-  const serving = tap(({ url }: LivePage) => request.notify(`the training is shown at ${url}`))(serveReport(live, page))
-  return withResource(
-    serving,
-    () => trained,
-    ({ close }) => close()
-  )
-}
-
 /** Plans and trains, where nobody else writes to the same files. */
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
@@ -245,7 +166,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
     listClaimedOutputs(options),
     notify,
     pipe(
-      TE.traverseSeqArray(removeTraces)(replacedFiles(options)),
+      TE.traverseSeqArray(removeTraces)(listReplacedFiles(options)),
       TE.chain(() => (request.ranks === undefined ? prepareTraining(request) : prepareOnRanks(request, request.ranks))),
       tap(({ planned }) => options.onPlan?.(planned)),
       TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))
@@ -254,7 +175,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
 }
 
 /** A request for which there is all that it names, and room for its results. */
-const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
+const checkRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
   pipe(
     checkAddonToRun(options),
     TE.chain(() =>
@@ -271,13 +192,13 @@ const checkedRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
 const trainByItself = (options: DecodedTrainOptions): Outcome<TrainReport> =>
   options.shardRows !== false
     ? TE.left(inputFailure('--shard-rows shares rows among the processes that mpirun starts, and this one is alone: start it with mpirun'))
-    : pipe(checkedRequest(options), TE.chain(trainLocked))
+    : pipe(checkRequest(options), TE.chain(trainLocked))
 
 /** Trains as one of several ranks, which share the micro-batches of each update. */
 const trainAsRank = (options: DecodedTrainOptions, ranks: Ranks): Outcome<TrainReport> =>
   pipe(
     TE.fromEither(checkRanks(options, ranks)),
-    TE.chain(() => checkedRequest(optionsOfRank(options, ranks))),
+    TE.chain(() => checkRequest(optionsOfRank(options, ranks))),
     agreeAfter(ranks),
     TE.chain((request) => trainLocked({ ...request, ranks }))
   )

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, freePixels } from '../../native'
 import type { Failure, Outcome } from '../failure'
-import type { ReadWindow } from './image-windows'
+import type { ReadWindow } from './read-window'
 import type { Extent2 } from './resolution'
 
 /** The end of a tile that is nearest to the middle of a span; undefined within one tile. */

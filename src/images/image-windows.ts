@@ -6,15 +6,13 @@ import { type ImageHeader, fileReason, isGone, readFailure } from './image-heade
 import { namingTile, wholeTiles } from './bad-tile'
 import { levelOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
+import type { ReadWindow } from './read-window'
 import { decoderPixels } from './raw-pixels'
 import { type ImageAxis, resampleWindow, storedSpan } from './resample'
 import { isStored } from './resolution'
 import { type Samples, asBytes, asElements, newElements, pixelBytes } from './samples'
 import { readBands } from './band-windows'
 import { windowBytes } from './tile-windows'
-
-/** Reads pixels [height, width, channels] of a window of an image; who asks frees them. */
-export type ReadWindow = (window: ImageWindow) => Outcome<Uint8Array>
 
 /** What of the image is decoded at a time, as it is read: single pixels where it is resampled. */
 export const decodedTile = ({ view }: ImageHeader): ReadPixels['tile'] =>

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure } from '../failure'
 import { decodeImage } from '../images/decode-image'
 import type { ImageSource } from '../images/image-source'
-import type { ReadWindow } from '../images/image-windows'
+import type { ReadWindow } from '../images/read-window'
 import { type Reading, pixelBytes } from '../images/samples'
 
 /**

@@ -18,6 +18,7 @@ import {
 } from '../../native'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
+import { runLeavingToFile } from './leave-to-file'
 import { withReadAhead } from './read-ahead'
 import { noUpdate } from './step-parameters'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
@@ -27,8 +28,8 @@ import type { Planned } from '../plans/plan-network'
 import { type StartingWeights, type WeightSource, readWeights } from '../weights/weights'
 
 /**
- * A network on its device, ready to run: a session of the native interpreter with its I/O buffer
- * buffers.
+ * A network on its device, ready to run: a session of the native interpreter with the I/O buffers
+ * of its sections.
  */
 export interface RunningNetwork {
   readonly parameters: readonly Parameter[]
@@ -178,32 +179,6 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   )
 }
 
-/** Milliseconds, in which a device writes some tens of megabytes at most. */
-const leavingInterval = 20
-
-/** Windows are read tile by tile, after what the tile before handed out. */
-const leavingBefore =
-  ({ leaveToFile }: DiskBuffer) =>
-  (image: Image): Image => {
-    const { pixels } = image
-    if (!('readWindow' in pixels)) return image
-    return { ...image, pixels: { ...pixels, readWindow: (window) => (leaveToFile(), pixels.readWindow(window)) } }
-  }
-
-/** Runs a step so that what a device writes into a file meanwhile does not pile up in memory. */
-const whileLeaving =
-  <A>(disk: DiskBuffer | undefined, images: readonly Image[], run: (images: readonly Image[]) => Outcome<A>): Outcome<A> =>
-  async () => {
-    if (disk === undefined) return run(images)()
-    disk.expectScattered(true)
-    const timer = setInterval(disk.leaveToFile, leavingInterval)
-    return run(images.map(leavingBefore(disk)))().finally(() => {
-      clearInterval(timer)
-      disk.leaveToFile()
-      disk.expectScattered(false)
-    })
-  }
-
 const givenBack: Failure = { code: 'device', message: 'the device was given back for a validation, and could not be had again' }
 
 const toRunningNetwork = (
@@ -252,7 +227,7 @@ const toRunningNetwork = (
   return {
     parameters,
     io,
-    step: (values, images) => recorded('step', values)(whileLeaving(stepBuffer, images, (given) => run('step', io, values, given))),
+    step: (values, images) => recorded('step', values)(runLeavingToFile(stepBuffer, images, (given) => run('step', io, values, given))),
     reduce: (values) => (reduceIo === undefined ? TE.right(0) : run('reduce', reduceIo, values, [])),
     updateIo,
     update: (values) => (updateIo === undefined ? TE.right(0) : recorded('update', values)(run('update', updateIo, values, []))),

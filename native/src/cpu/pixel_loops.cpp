@@ -81,35 +81,51 @@ TILEFOLD_INLINE void addToPixelsBlock(const float* lanes, T* pixels, std::int64_
     for (int lane = 0; lane < Block; ++lane) pixels[p * Block + lane] += lanes[lane];
 }
 
-template <int Block>
-TILEFOLD_INLINE PixelSoftmax softmaxOfPixelBlock(const PixelScores& pixel, float* exponentials) {
-  float largest = pixel.scores[0];
-  std::int64_t best = 0;
-  const std::int64_t blocks = (pixel.classes + Block - 1) / Block;
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    const float* scores = pixel.scores + b * pixel.blockStride;
-    for (std::int64_t lane = 0; lane < std::min<std::int64_t>(Block, pixel.classes - b * Block); ++lane)
-      if (scores[lane] > largest) {
-        largest = scores[lane];
-        best = b * Block + lane;
-      }
-  }
-  double sums[Block] = {};
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    const float* scores = pixel.scores + b * pixel.blockStride;
-    const int lanes = static_cast<int>(std::min<std::int64_t>(Block, pixel.classes - b * Block));
-    float values[Block];
+TILEFOLD_INLINE std::int64_t classOffset(const PixelScores& pixels, std::int64_t k) { return k / pixels.block * pixels.blockStride + k % pixels.block; }
+
+TILEFOLD_INLINE void findSoftmax(const PixelScores& pixels, PixelSoftmax& softmax, float* classes) {
+  std::int64_t offsets[pixelRun];
+  // Beyond `count` the last pixel again.
+  for (std::int64_t x = 0; x < pixelRun; ++x) offsets[x] = std::min(x, pixels.count - 1) * pixels.block;
+  float largest[pixelRun];
+  std::int32_t best[pixelRun] = {};
+  for (std::int64_t x = 0; x < pixelRun; ++x) largest[x] = pixels.scores[offsets[x]];
+  for (std::int64_t k = 0; k < pixels.classes; ++k) {
+    const float* scores = pixels.scores + classOffset(pixels, k);
+    float* row = classes + k * pixelRun;
+    for (std::int64_t x = 0; x < pixelRun; ++x) row[x] = scores[offsets[x]];
 #pragma omp simd
-    for (int lane = 0; lane < Block; ++lane) {
-      const float value = exponential(scores[lane] - largest);
-      values[lane] = lane < lanes ? value : 0;
+    for (std::int64_t x = 0; x < pixelRun; ++x) {
+      best[x] = row[x] > largest[x] ? static_cast<std::int32_t>(k) : best[x];
+      largest[x] = row[x] > largest[x] ? row[x] : largest[x];
     }
-    for (int lane = 0; lane < lanes; ++lane) sums[lane] += static_cast<double>(values[lane]);
-    if (exponentials != nullptr) std::copy_n(values, Block, exponentials + b * pixel.blockStride);
   }
-  double sum = 0;
-  for (std::int64_t lane = 0; lane < std::min<std::int64_t>(Block, pixel.classes); ++lane) sum += sums[lane];
-  return {static_cast<double>(largest), sum, best};
+  double sum[pixelRun] = {};
+  for (std::int64_t k = 0; k < pixels.classes; ++k) {
+    float* row = classes + k * pixelRun;
+#pragma omp simd
+    for (std::int64_t x = 0; x < pixelRun; ++x) {
+      row[x] = exponential(row[x] - largest[x]);
+      sum[x] += static_cast<double>(row[x]);
+    }
+  }
+  std::copy_n(largest, pixelRun, softmax.largest);
+  std::copy_n(best, pixelRun, softmax.best);
+  std::copy_n(sum, pixelRun, softmax.sum);
+}
+
+TILEFOLD_INLINE void scaleRows(const PixelScores& pixels, const float* exponentials, const float* scales, float* result) {
+  for (std::int64_t k = 0; k < pixels.classes; ++k) {
+    float values[pixelRun];
+    for (std::int64_t x = 0; x < pixelRun; ++x) values[x] = exponentials[k * pixelRun + x] * scales[x];
+    float* results = result + classOffset(pixels, k);
+    for (std::int64_t x = 0; x < pixels.count; ++x) results[x * pixels.block] = values[x];
+  }
+  if (const std::int64_t lanes = pixels.classes % pixels.block; lanes != 0) {
+    float* padding = result + pixels.classes / pixels.block * pixels.blockStride;
+    for (std::int64_t x = 0; x < pixels.count; ++x)
+      std::fill(padding + x * pixels.block + lanes, padding + (x + 1) * pixels.block, 0.0F);
+  }
 }
 
 }  // namespace
@@ -134,10 +150,12 @@ void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t
   });
 }
 
-PixelSoftmax softmaxOfPixel(const PixelScores& pixel, float* exponentialsOrNull, std::int64_t block) {
-  return forProcessor([=, &pixel]() TILEFOLD_INLINED {
-    return block == 16 ? softmaxOfPixelBlock<16>(pixel, exponentialsOrNull) : softmaxOfPixelBlock<8>(pixel, exponentialsOrNull);
-  });
+void softmaxOfPixels(const PixelScores& pixels, PixelSoftmax& softmax, float* exponentials) {
+  forProcessor([=, &pixels, &softmax]() TILEFOLD_INLINED { findSoftmax(pixels, softmax, exponentials); });
+}
+
+void writeScaled(const PixelScores& pixels, const float* exponentials, const float* scales, float* result) {
+  forProcessor([=, &pixels]() TILEFOLD_INLINED { scaleRows(pixels, exponentials, scales, result); });
 }
 
 template void gatherRow(const GatherRow<float>&, float*, std::int64_t);

@@ -30,17 +30,23 @@ void gatherRow(const GatherRow<T>& row, T* result, std::int64_t block);
 template <class T>
 void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t block);
 
-// The scores of one pixel: channel k lies in block k / block, and blocks lie `blockStride` apart.
+// Pixels side by side in a row whose classes are scored: `count` of them, at most pixelRun. Channel
+// k lies in block k / block, and blocks lie `blockStride` apart.
+constexpr std::int64_t pixelRun = 16;
 struct PixelScores {
   const float* scores;
-  std::int64_t blockStride, classes;
+  std::int64_t count, blockStride, classes, block;
 };
-// Largest score, the first class that has it, and the sum of exp(score - largest).
+// Of each pixel the largest score, the first class that has it, and the sum of
+// exp(score - largest).
 struct PixelSoftmax {
-  double largest, sum;
-  std::int64_t best;
+  float largest[pixelRun];
+  std::int32_t best[pixelRun];
+  double sum[pixelRun];
 };
-// Writes the exponentials (0 where the channel is padding) where it is told to.
-PixelSoftmax softmaxOfPixel(const PixelScores& pixel, float* exponentialsOrNull, std::int64_t block);
+// Leaves exp(score - largest), [classes][pixelRun], in `exponentials`.
+void softmaxOfPixels(const PixelScores& pixels, PixelSoftmax& softmax, float* exponentials);
+// Writes scales[x] * exponentials[k][x], and 0 to channels that are padding.
+void writeScaled(const PixelScores& pixels, const float* exponentials, const float* scales, float* result);
 
 }  // namespace tilefold::cpu

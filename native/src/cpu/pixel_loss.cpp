@@ -30,17 +30,32 @@ struct RowLoss {
   std::int64_t wrong = PixelLabels::noLabel;
 };
 
+// visit(first column, scores, softmax, exponentials) of each run of a row's pixels.
+template <class Visit>
+void forRuns(const Rows& rows, const float* scores, std::int64_t classes, const Visit& visit) {
+  std::vector<float> exponentials(static_cast<std::size_t>(classes * pixelRun));
+  PixelSoftmax softmax;
+  for (std::int64_t x = 0; x < rows.width; x += pixelRun) {
+    const std::int64_t block = rows.planes.block;
+    const PixelScores pixels{scores + x * block, std::min(pixelRun, rows.width - x), rows.blockStride(), classes, block};
+    softmaxOfPixels(pixels, softmax, exponentials.data());
+    visit(x, pixels, softmax, exponentials.data());
+  }
+}
+
 RowLoss lossOf(PixelLabels::Row labels, const Rows& rows, const float* scores, std::int64_t classes, const float* classWeights) {
   const std::int64_t block = rows.planes.block;
   RowLoss result;
-  for (std::int64_t x = 0; x < rows.width; ++x, scores += block) {
-    const std::int32_t label = labels(x);
-    if (label == ignoredPixel) continue;
-    const PixelSoftmax softmax = softmaxOfPixel({scores, rows.blockStride(), classes}, nullptr, block);
-    const float score = scores[label / block * rows.blockStride() + label % block];
-    result.losses += weightOf(classWeights, label) * (std::log(softmax.sum) + softmax.largest - static_cast<double>(score));
-    if (softmax.best == label && !std::isnan(softmax.largest)) result.right += 1;
-  }
+  forRuns(rows, scores, classes, [&](std::int64_t first, const PixelScores& pixels, const PixelSoftmax& softmax, const float*) {
+    for (std::int64_t x = 0; x < pixels.count; ++x) {
+      const std::int32_t label = labels(first + x);
+      if (label == ignoredPixel) continue;
+      const auto largest = static_cast<double>(softmax.largest[x]);
+      const auto score = static_cast<double>(pixels.scores[label / block * pixels.blockStride + x * block + label % block]);
+      result.losses += weightOf(classWeights, label) * (std::log(softmax.sum[x]) + largest - score);
+      if (softmax.best[x] == label && !std::isnan(largest)) result.right += 1;
+    }
+  });
   result.wrong = labels.wrong();
   return result;
 }
@@ -48,21 +63,27 @@ RowLoss lossOf(PixelLabels::Row labels, const Rows& rows, const float* scores, s
 void gradientOf(PixelLabels::Row& labels, const Rows& rows, const float* scores, std::int64_t classes, const float* classWeights,
                 double normaliser, float* gradient) {
   const std::int64_t block = rows.planes.block;
-  for (std::int64_t x = 0; x < rows.width; ++x, scores += block, gradient += block) {
-    const std::int32_t label = labels(x);
-    const double weight = label == ignoredPixel ? 0 : weightOf(classWeights, label);
-    if (weight == 0) {
-      for (std::int64_t b = 0; b < rows.planes.blocks; ++b) std::fill_n(gradient + b * rows.blockStride(), block, 0.0F);
-      continue;
+  forRuns(rows, scores, classes,
+          [&](std::int64_t first, const PixelScores& pixels, const PixelSoftmax& softmax, const float* exponentials) {
+    std::int32_t label[pixelRun];
+    double weight[pixelRun];
+    float scales[pixelRun] = {};
+    for (std::int64_t x = 0; x < pixels.count; ++x) {
+      label[x] = labels(first + x);
+      weight[x] = label[x] == ignoredPixel ? 0 : weightOf(classWeights, label[x]);
+      scales[x] = static_cast<float>(weight[x] / (softmax.sum[x] * normaliser));
     }
-    const PixelSoftmax softmax = softmaxOfPixel({scores, rows.blockStride(), classes}, gradient, block);
-    const float scale = static_cast<float>(weight / (softmax.sum * normaliser));
-    for (std::int64_t b = 0; b < rows.planes.blocks; ++b) {
-      float* lanes = gradient + b * rows.blockStride();
-      for (std::int64_t lane = 0; lane < rows.planes.lanes(b); ++lane) lanes[lane] *= scale;
+    float* results = gradient + first * block;
+    writeScaled(pixels, exponentials, scales, results);
+    for (std::int64_t x = 0; x < pixels.count; ++x, results += block) {
+      if (weight[x] != 0) {
+        results[label[x] / block * pixels.blockStride + label[x] % block] -= static_cast<float>(weight[x] / normaliser);
+        continue;
+      }
+      // Whatever its scores are.
+      for (std::int64_t b = 0; b < rows.planes.blocks; ++b) std::fill_n(results + b * pixels.blockStride, block, 0.0F);
     }
-    gradient[label / block * rows.blockStride() + label % block] -= static_cast<float>(weight / normaliser);
-  }
+  });
 }
 
 }  // namespace
