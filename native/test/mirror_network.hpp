@@ -1,4 +1,4 @@
-// A rank without others: each gives back what it is sent, as if it ran the same on the same numbers.
+// A rank without others: they give back what they are sent, as if they ran the same on its numbers.
 #pragma once
 #include <cstring>
 

@@ -183,8 +183,8 @@ export const networkOption = {
 /** Whether each rank updates slices of the parameters alone. */
 export const shardOptimizerOption = {
   /**
-   * Whether each rank keeps, and updates by, its slices of the optimizer state alone (ZeRO stage 1);
-   * without ranks nothing changes.
+   * Whether each rank keeps, and updates by, its slices of the optimizer state alone (ZeRO stage
+   * 1); without ranks nothing changes.
    */
   shardOptimizer: withDefault(
     flag,

@@ -35,9 +35,9 @@ import type { ProgramShard } from './program-shard'
  * An `exchange` too, with those ranks that it names, each once on either side: what one sends to
  * another in its n-th, that one receives in its own.
  *
- * An `ownSlice` runs on the engine `compute`, and nothing travels: of slices of so many `bytes`, one
- * after the other by rank, it copies the one of this rank. So all ranks run the same Program, though
- * each has a slice of its own.
+ * An `ownSlice` runs on the engine `compute`, and nothing travels: of slices of so many `bytes`,
+ * one after the other by rank, it copies the one of this rank. So all ranks run the same Program,
+ * though each has a slice of its own.
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
  * its instructions in program order, and beside the others. `wait` holds its engine until the
@@ -169,8 +169,8 @@ export interface Exchange {
 }
 
 /**
- * One instruction of a Program: a launch, a loop, a copy, an exchange among ranks, the slice of one,
- * an event that one engine records and another waits for, or pages that are mapped.
+ * One instruction of a Program: a launch, a loop, a copy, an exchange among ranks, the slice of
+ * one, an event that one engine records and another waits for, or pages that are mapped.
  */
 export type Instruction =
   | {

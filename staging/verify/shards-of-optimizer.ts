@@ -121,10 +121,10 @@ export const shardsOptimizer = (update: Program['update']): boolean =>
   update !== undefined && update.code.some(({ kind }) => kind === 'ownSlice')
 
 /**
- * Proves, of a Program whose ranks update slices of the parameters, that each slice is updated once,
- * by the rank whose it is, from the sum of gradients and the optimizer state of the same elements,
- * and gathered once by all; and that states are restored and saved by the same slices. All ranks run
- * this same Program, each with the slice of its number.
+ * Proves, of a Program whose ranks update slices of the parameters, that each slice is updated
+ * once, by the rank whose it is, from the sum of gradients and the optimizer state of the same
+ * elements, and gathered once by all; and that states are restored and saved by the same slices.
+ * All ranks run this same Program, each with the slice of its number.
  */
 export const proveShardsOfOptimizer = (program: Program): void => {
   if (!shardsOptimizer(program.update)) return
