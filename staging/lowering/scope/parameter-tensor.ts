@@ -33,8 +33,8 @@ export interface ParameterTensor {
   readonly gradient: Buffer | undefined
   /**
    * The sum of gradients over the micro-batches of all ranks, where ranks share them: of each piece
-   * of it a rank keeps a slice, at the piece's beginning, or of a rank that updates slices one after
-   * the other.
+   * of it a rank keeps a slice, at the piece's beginning, or, where it updates slices alone, one
+   * after the other.
    */
   readonly sum: Buffer | undefined
 }
