@@ -63,9 +63,9 @@ export const swapStrategies = Object.keys(schedulesBy)
 export const relativeMakespans = (chain: Chain, strategy: string): ((memory: number) => number | undefined) => {
   const timeline = buildTimeline(chain)
   const link = { toDevice: chain.beta, toHost: chain.beta }
-  const rated = schedulesBy[strategy]!(timeline).map((stays) => ({
-    peak: peakOccupancy(timeline, stays),
-    milliseconds: estimateNanoseconds(timeline, stays, { linkBytesPerSecond: link }) / 1e6
+  const rated = schedulesBy[strategy]!(timeline).map((intervals) => ({
+    peak: peakOccupancy(timeline, intervals),
+    milliseconds: estimateNanoseconds(timeline, intervals, { linkBytesPerSecond: link }) / 1e6
   }))
   return (memory) => {
     const fitting = rated.filter(({ peak }) => peak <= memory)

@@ -13,7 +13,7 @@ import { stage, type DeviceModel, type Instruction, type Program, type StageRequ
 const budget = 512 * 2 ** 20
 
 /** A buffer while it holds one value: milliseconds from the step's begin, bytes of the arena. */
-interface Stay {
+interface LiveInterval {
   readonly role: Program['buffers'][number]['role']
   readonly from: number
   readonly to: number
@@ -55,7 +55,7 @@ const loopsOf = (code: readonly Instruction[]): ReadonlyMap<number, Loops> => {
 const staysOf = (
   { step, kernels, buffers }: Program,
   device: DeviceModel
-): { readonly stays: readonly Stay[]; readonly milliseconds: number } => {
+): { readonly intervals: readonly LiveInterval[]; readonly milliseconds: number } => {
   const loops = loopsOf(step.code)
   const spans = new Map<string, { readonly buffer: number; readonly from: number; to: number }>()
   let now = 0
@@ -72,11 +72,11 @@ const staysOf = (
       }
     })
   walk(step.code, [])
-  const stays = [...spans.values()].map(({ buffer, from, to }): Stay => {
+  const intervals = [...spans.values()].map(({ buffer, from, to }): LiveInterval => {
     const { role, offset, bytes } = buffers[buffer]!
     return role === 'persistent' ? { role, from: 0, to: now, offset, bytes } : { role, from, to, offset, bytes }
   })
-  return { stays, milliseconds: now }
+  return { intervals, milliseconds: now }
 }
 
 const colours = {
@@ -86,7 +86,7 @@ const colours = {
   local: ['#60a5fa', 'inside a segment: of whole layers, or of one tile'],
   statistics: ['#059669', ''],
   unwanted: ['#d1d5db', '']
-} as const satisfies { readonly [R in Stay['role']]: readonly [string, string] }
+} as const satisfies { readonly [R in LiveInterval['role']]: readonly [string, string] }
 
 const [width, height, left, top, bottom] = [960, 400, 70, 48, 70]
 const gap = 40
@@ -106,10 +106,10 @@ const draw = (request: StageRequest): string => {
   const [bytes, milliseconds] = [Math.max(...drawn.map(({ peak }) => peak)), Math.max(...drawn.map((one) => one.milliseconds))]
   const y = (offset: number): number => top + height * (1 - offset / bytes)
   const number = (value: number): string => value.toFixed(1)
-  const rectangles = drawn.map(({ stays, title, peak, milliseconds: took }, index) => {
+  const rectangles = drawn.map(({ intervals, title, peak, milliseconds: took }, index) => {
     const origin = left + index * (panel + gap)
     const x = (time: number): number => origin + (panel * time) / milliseconds
-    const all = stays.map(
+    const all = intervals.map(
       ({ role, from, to, offset, bytes: size }) =>
         `<rect x="${number(x(from))}" y="${number(y(offset + size))}" width="${number(Math.max(0.4, x(to) - x(from)))}" height="${number(Math.max(0.4, y(offset) - y(offset + size)))}" fill="${colours[role][0]}"/>`
     )

@@ -11,7 +11,7 @@ import { readFileStart } from './file-start'
 import { detectSlideFormat, isDicom, isMirax, isSlide, detectOtherFormat, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
-import { type GroundTransform, groundAt } from './ground-transform'
+import { type GeoTransform, scaleGeoTransform } from './geo-transform'
 import { type Extent2, type View, finest, chooseLevel } from './resolution'
 import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
 import { findColourFault } from './tiff-colours'
@@ -40,7 +40,7 @@ export interface ImageHeader extends Extent2 {
   /** The slide, of a file that OpenSlide reads. */
   readonly slide?: Slide
   /** Where the view lies on the ground; absent where the file does not say it. */
-  readonly ground?: GroundTransform
+  readonly geoTransform?: GeoTransform
 }
 
 /** Why a file cannot be read, without its name; libtiff tells places that it has not. */
@@ -129,7 +129,7 @@ const checkColours = (path: string, [first]: readonly TiffDirectory[]): E.Either
 const makeHeader = (path: string, { metadata, directories }: Found, reading: Reading): E.Either<Failure, ImageHeader> => {
   const { height, width, pages = 1, orientation = 1, hasAlpha, channels, space } = metadata
   const [first, ...smaller] = tiffLevels(directories)
-  const ground = directories[0]?.ground
+  const geoTransform = directories[0]?.geoTransform
   // What the decoder says of the first page counts.
   const levels = [{ ...first, page: 0, height, width }, ...smaller]
   return pipe(
@@ -147,7 +147,7 @@ const makeHeader = (path: string, { metadata, directories }: Found, reading: Rea
       hasAlpha: stored === undefined && (hasAlpha || channels > (coloursOf[space] ?? channels)),
       orientation,
       colourSpace: space,
-      ...(ground && { ground: groundAt(ground, levels[0]!, view) })
+      ...(geoTransform && { geoTransform: scaleGeoTransform(geoTransform, levels[0]!, view) })
     }))
   )
 }
@@ -159,7 +159,7 @@ const makeStoredHeader = (
   reading: Reading
 ): E.Either<Failure, ImageHeader> => {
   const first = (planes[0] ?? directories[0])!
-  const { height, width, tile, stripRows, ground } = first
+  const { height, width, tile, stripRows, geoTransform } = first
   const [whole, ...smaller] = planes.length > 0 ? planeLevels(planes, directories) : tiffLevels(directories)
   const strip = { height: Math.min(stripRows, height), width }
   const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
@@ -179,7 +179,7 @@ const makeStoredHeader = (
       ...(planes.length > 0 && { hasPlanes: true }),
       hasAlpha: false,
       orientation: 1,
-      ...(ground && { ground: groundAt(ground, levels[0]!, view) })
+      ...(geoTransform && { geoTransform: scaleGeoTransform(geoTransform, levels[0]!, view) })
     }))
   )
 }

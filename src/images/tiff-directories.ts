@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { type GroundTransform, readGround } from './ground-transform'
+import { type GeoTransform, readGeoTransform } from './geo-transform'
 
 /** Tags of TIFF 6.0, of its first supplement, of GeoTIFF and of GDAL that are looked at. */
 const tags = {
@@ -52,7 +52,7 @@ export interface TiffDirectory {
   /** Pixels a centimetre; absent where the file does not tell it in centimetres. */
   readonly perCentimetre?: number
   /** Where the file says it, as GeoTIFF does. */
-  readonly ground?: GroundTransform
+  readonly geoTransform?: GeoTransform
   /** The value of pixels that hold nothing, as GDAL writes it. */
   readonly noData?: number
 }
@@ -147,7 +147,7 @@ const makeDirectory = (
       ?.bytes.toString('utf8')
       .replace(/\0[^]*$/, '')
   const channels = number(tags.channels) ?? 1
-  const ground = readGround({
+  const geoTransform = readGeoTransform({
     pixelScale: list(tags.pixelScale),
     tiePoints: list(tags.tiePoints),
     transformation: list(tags.transformation),
@@ -171,7 +171,7 @@ const makeDirectory = (
     ...(number(tags.resolutionUnit) === centimetres && perUnit !== undefined && perUnit > 0 && perUnit < Infinity
       ? { perCentimetre: perUnit }
       : {}),
-    ...(ground && { ground }),
+    ...(geoTransform && { geoTransform }),
     ...(noData === undefined || noData === '' ? {} : { noData: Number(noData) })
   }
 }

@@ -9,7 +9,7 @@ export const unlessUnread = (path: string, onUnread: OnUnread | undefined): ((re
   TE.orElse((failure) => (onUnread === undefined || failure.code !== 'input' ? TE.left(failure) : TE.fromIO(() => onUnread(failure, path))))
 
 /** Tells of each image once that a part of it cannot be read, and what follows from that. */
-export const tellOnce = (notify: (sentence: string) => void, consequence: string): OnUnread => {
+export const notifyOnce = (notify: (sentence: string) => void, consequence: string): OnUnread => {
   const told = new Set<string>()
   return ({ message }, path) => {
     if (!told.has(path)) notify(`${message}; ${consequence}`)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { inputFailure } from '../failure'
 import { boundedListCodec, callbackCodec, failureCodec, oneOfCodec, textCodec } from '../options/codecs'
-import { commaList, flag, notAChoice, oneOf, path, textKind } from '../options/kinds'
+import { commaList, flag, choicesText, oneOf, path, textKind } from '../options/kinds'
 import { maxClasses } from '../options/limits'
 import { type Kind, type OptionsOf, fromJavaScript, optional, required, withDefault } from '../options/option'
 import {
@@ -38,7 +38,7 @@ const { input: _, loss: __, ...modelWithoutInput } = modelOptions
 const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFormat>(
   'names',
   boundedListCodec(oneOfCodec(...resultFormats), 1, resultFormats.length),
-  (text) => E.fromNullable(notAChoice(resultFormats))(resultFormats.find((name) => name === text)),
+  (text) => E.fromNullable(choicesText(resultFormats))(resultFormats.find((name) => name === text)),
   resultFormats.length
 )
 

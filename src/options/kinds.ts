@@ -100,7 +100,7 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => t
 export const prefixes = repeatableKind('prefix', textCodec, (text) => E.right(text), true)
 
 /** The sentence on a text that is none of some choices. */
-export const notAChoice = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
+export const choicesText = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
 
 /** A kind whose value is one of some names; `placeholder` says what they are names of. */
 export const oneOf = <N extends string>(placeholder: string, names: readonly N[]): Kind<N> => ({
@@ -112,7 +112,7 @@ export const oneOf = <N extends string>(placeholder: string, names: readonly N[]
     parse: (text) =>
       pipe(
         names.find((name) => name === text),
-        E.fromNullable(notAChoice(names))
+        E.fromNullable(choicesText(names))
       )
   }
 })

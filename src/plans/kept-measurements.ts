@@ -17,23 +17,23 @@ interface Kept<A> {
 }
 
 /** A file of measurements that cannot be used, and what to do. */
-export const keptFailure = (path: string, fault: string, { command }: Pick<Kept<unknown>, 'command'>): Failure =>
+export const measurementFailure = (path: string, fault: string, { command }: Pick<Kept<unknown>, 'command'>): Failure =>
   inputFailure(`${path}: ${fault}; delete it, and run ${command} again`)
 
 /** What was measured before; undefined where nothing was. A damaged file is a failure. */
-export const readKept = <A>(path: string, kept: Kept<A>): E.Either<Failure, A | undefined> => {
+export const readMeasurement = <A>(path: string, kept: Kept<A>): E.Either<Failure, A | undefined> => {
   if (!existsSync(path)) return E.right(undefined)
   return pipe(
     E.tryCatch(
       () => JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')) as unknown,
-      (thrown) => keptFailure(path, `cannot be read as JSON (${errorReason(thrown)})`, kept)
+      (thrown) => measurementFailure(path, `cannot be read as JSON (${errorReason(thrown)})`, kept)
     ),
-    E.chain((value) => E.mapLeft(() => keptFailure(path, `is not ${kept.name}`, kept))(kept.codec.decode(value)))
+    E.chain((value) => E.mapLeft(() => measurementFailure(path, `is not ${kept.name}`, kept))(kept.codec.decode(value)))
   )
 }
 
 /** Keeps a measurement for all later plans. */
-export const writeKept = (path: string, value: object): Outcome<void> =>
+export const writeMeasurement = (path: string, value: object): Outcome<void> =>
   pipe(
     TE.tryCatch(
       () => makeFolder(dirname(path)),

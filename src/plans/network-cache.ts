@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type MeasuredNetwork, type NetworkRates, fitNetwork, measuredNetwork } from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
-import { keptFailure, readKept, writeKept } from './kept-measurements'
+import { measurementFailure, readMeasurement, writeMeasurement } from './kept-measurements'
 
 const kept = { codec: measuredNetwork, name: 'a measured network', command: 'tilefold profile --network' }
 
@@ -13,7 +13,7 @@ export const networkPath = (): string => join(cacheFolder(), 'network.json')
 
 /** The rates of what was measured; a failure where larger messages took no longer. */
 export const computeRates = (measured: MeasuredNetwork): E.Either<Failure, NetworkRates> =>
-  E.fromNullable(keptFailure(networkPath(), 'larger messages took no longer than small ones', kept))(fitNetwork(measured))
+  E.fromNullable(measurementFailure(networkPath(), 'larger messages took no longer than small ones', kept))(fitNetwork(measured))
 
 /**
  * The network between ranks that was measured from this machine last; undefined where none was. A
@@ -21,9 +21,9 @@ export const computeRates = (measured: MeasuredNetwork): E.Either<Failure, Netwo
  */
 export const readNetwork = (): E.Either<Failure, NetworkRates | undefined> =>
   pipe(
-    readKept(networkPath(), kept),
+    readMeasurement(networkPath(), kept),
     E.chain((found) => (found === undefined ? E.right(undefined) : computeRates(found)))
   )
 
 /** Keeps what was measured of the network between ranks, in place of what was kept before. */
-export const writeNetwork = (measured: MeasuredNetwork): Outcome<void> => writeKept(networkPath(), measured)
+export const writeNetwork = (measured: MeasuredNetwork): Outcome<void> => writeMeasurement(networkPath(), measured)

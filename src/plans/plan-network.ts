@@ -32,7 +32,7 @@ import { readNetwork } from './network-cache'
 import { describePlanChange } from './plan-file'
 import type { Setup } from './setup'
 import type { Size } from '../options/sizes'
-import { eachSecond, type Watching } from './watching'
+import { throttleSearch, type Watching } from './watching'
 
 /** A network with its plan, and with what the plan was made for. */
 export interface Planned {
@@ -224,7 +224,7 @@ export const planRequest = (
       ...(given === undefined ? {} : { given }),
       ...(setup.exactKernels && { exactKernels: true }),
       ...(setup.placement && { placement: setup.placement }),
-      ...eachSecond(watching),
+      ...throttleSearch(watching),
       ...resolveLimits(setup)
     }))
   )

@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/function'
 import { type Profile, deviceProfile as profileCodec } from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
-import { keptFailure, readKept, writeKept } from './kept-measurements'
+import { measurementFailure, readMeasurement, writeMeasurement } from './kept-measurements'
 
 /**
  * Times belong to a device, its library (with all that they depend on in it) and a number of
@@ -34,13 +34,13 @@ export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefi
   const path = profilePath(key)
   const kept = { codec: profileCodec, name: 'a profile', command: 'tilefold profile' }
   return pipe(
-    readKept(path, kept),
+    readMeasurement(path, kept),
     E.filterOrElse(
       (found) => found === undefined || (found.library === key.library && found.threads === key.threads),
-      (found) => keptFailure(path, `is of ${found?.library} with ${found?.threads} threads`, kept)
+      (found) => measurementFailure(path, `is of ${found?.library} with ${found?.threads} threads`, kept)
     )
   )
 }
 
 /** Keeps a device's measured times of kernels, in place of what was kept of it before. */
-export const writeProfile = (profile: Profile): Outcome<void> => writeKept(profilePath(profile), profile)
+export const writeProfile = (profile: Profile): Outcome<void> => writeMeasurement(profilePath(profile), profile)

@@ -33,7 +33,7 @@ const pageBytes = (size: Size | undefined, { min, usual, name }: Pages): E.Eithe
 }
 
 /** The failure of a page size with a way to place buffers that maps no pages. */
-export const noPages = (placement: string): Failure =>
+export const noPagesFailure = (placement: string): Failure =>
   inputFailure(`--page-size: ${placement} has no pages of memory; leave it out, or take --placement virtual`)
 
 /**
@@ -51,7 +51,7 @@ export const resolvePlacement = (
     return E.left(
       inputFailure(`--plan: its pages of ${planned} bytes are no multiple of the ${minCudaPage} that an NVIDIA GPU maps; plan for cuda`)
     )
-  if (placement !== 'virtual') return pageSize === undefined ? E.right(undefined) : E.left(noPages('static'))
+  if (placement !== 'virtual') return pageSize === undefined ? E.right(undefined) : E.left(noPagesFailure('static'))
   return E.map((bytes: number): PlanPlacement => ({ allocator: 'virtual', pageBytes: bytes }))(
     pageBytes(pageSize, isCuda ? gpuPages : cpuPages)
   )

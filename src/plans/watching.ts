@@ -23,7 +23,7 @@ export const pickWatching = ({ onKernel, onSample, onSearch, signal }: Watching)
 const secondMilliseconds = 1000
 
 /** What a search tells at every turn, told once a second, the first time after one. */
-export const eachSecond = ({ onSearch }: Watching): Pick<PlanRequest, 'onSearch'> => {
+export const throttleSearch = ({ onSearch }: Watching): Pick<PlanRequest, 'onSearch'> => {
   if (onSearch === undefined) return {}
   let toldAt = performance.now()
   return {

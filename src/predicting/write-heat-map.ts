@@ -2,10 +2,10 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure } from '../failure'
-import { groundAt } from '../images/ground-transform'
+import { scaleGeoTransform } from '../images/geo-transform'
 import type { ImageSource } from '../images/image-source'
 import type { Reading } from '../images/samples'
-import { groundTags, writeGroundFiles } from '../results/ground-files'
+import { listGeoTags, writeGeoFiles } from '../results/geo-files'
 import { type HeatMap, overlayRows } from '../results/overlay'
 import { writePicture } from '../results/write-overlay'
 import { type ComputedHeatMap, type HeatMapRequest, brightestValue, computeHeatMap } from './heat-map'
@@ -40,7 +40,7 @@ export const writeHeatMap = (
   reading: Reading,
   { onNotice, ...request }: Omit<HeatMapRequest, 'input' | 'readRows'> & { readonly onNotice?: ((sentence: string) => void) | undefined }
 ): Outcome<readonly [HeatMapReport, ComputedHeatMap]> => {
-  const { height, width, view, ground } = source.header
+  const { height, width, view, geoTransform } = source.header
   if (source.channels !== 3 || source.elementType !== 'uint8')
     return TE.left(
       inputFailure(
@@ -65,13 +65,13 @@ export const writeHeatMap = (
           overlayRows({ height, width, read: ({ top, height: rows }) => read(top, rows) }, map, brightestValue(map, request.kind)),
           {
             micronsPerPixel: view.micronsPerPixel,
-            ...(ground && { ground: groundTags(ground) })
+            ...(geoTransform && { geoTags: listGeoTags(geoTransform) })
           }
         ),
         TE.chain((along) =>
-          ground === undefined
+          geoTransform === undefined
             ? TE.right(undefined)
-            : writeGroundFiles(path, groundAt(ground, { height: along, width: along }, { height: 1, width: 1 }), onNotice)
+            : writeGeoFiles(path, scaleGeoTransform(geoTransform, { height: along, width: along }, { height: 1, width: 1 }), onNotice)
         ),
         TE.map(() => [{ kind: request.kind, class: map.classIndex, height: map.height, width: map.width, lowest, highest }, map] as const)
       )

@@ -6,7 +6,7 @@ import { writeMask } from '../images/masks'
 import { palette } from './colours'
 import { type ResultFormat, parseResultFormat } from './formats'
 import { writeGeoJson } from './write-geojson'
-import { groundTags, writeGroundFiles } from './ground-files'
+import { listGeoTags, writeGeoFiles } from './geo-files'
 import { rowsOfParts } from './pixel-rows'
 import { writePyramid } from './tiff-pyramid'
 
@@ -26,10 +26,10 @@ export interface ClassMapOptions {
 
 const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOptions) => Outcome<void>>> = {
   png: (path, { header: { height, width }, parts, leave }) => writeMask(path, { height, width }, parts, leave),
-  tif: (path, { header: { height, width, view, ground }, parts, leave, hasPalette }) =>
+  tif: (path, { header: { height, width, view, geoTransform }, parts, leave, hasPalette }) =>
     writePyramid(path, rowsOfParts({ height, width }, parts, leave), {
       ...(hasPalette && { palette }),
-      ...(ground && { ground: groundTags(ground) }),
+      ...(geoTransform && { geoTags: listGeoTags(geoTransform) }),
       micronsPerPixel: view.micronsPerPixel
     }),
   geojson: (path, { header: { height, width, levels }, parts, leave, names, background }) => {
@@ -47,10 +47,10 @@ const writers: Readonly<Record<ResultFormat, (path: string, options: ClassMapOpt
  * the ground is known a world file and a .prj.
  */
 export const writeClasses = (path: string, options: ClassMapOptions): Outcome<void> => {
-  const { ground } = options.header
+  const { geoTransform } = options.header
   return pipe(
     TE.fromEither(parseResultFormat(path)),
     TE.chain((format) => writers[format](path, options)),
-    TE.chain(() => (ground === undefined ? TE.right(undefined) : writeGroundFiles(path, ground, options.onNotice)))
+    TE.chain(() => (geoTransform === undefined ? TE.right(undefined) : writeGeoFiles(path, geoTransform, options.onNotice)))
   )
 }

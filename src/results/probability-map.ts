@@ -4,7 +4,7 @@ import type { Outcome } from '../failure'
 import type { ImageHeader } from '../images/image-header'
 import type { Extent2 } from '../images/resolution'
 import type { ProbabilityType } from './formats'
-import { groundTags, writeGroundFiles } from './ground-files'
+import { listGeoTags, writeGeoFiles } from './geo-files'
 import type { ValueRows } from './pixel-rows'
 import { writePyramid } from './tiff-pyramid'
 
@@ -65,12 +65,12 @@ interface ProbabilityMapOptions {
  */
 export const writeProbabilities = (path: string, options: ProbabilityMapOptions): Outcome<void> => {
   const { header, scores, onNotice } = options
-  const { view, ground } = header
+  const { view, geoTransform } = header
   return pipe(
     writePyramid(path, probabilityRows(scores, options), {
-      ...(ground && { ground: groundTags(ground) }),
+      ...(geoTransform && { geoTags: listGeoTags(geoTransform) }),
       micronsPerPixel: view.micronsPerPixel
     }),
-    TE.chain(() => (ground === undefined ? TE.right(undefined) : writeGroundFiles(path, ground, onNotice)))
+    TE.chain(() => (geoTransform === undefined ? TE.right(undefined) : writeGeoFiles(path, geoTransform, onNotice)))
   )
 }

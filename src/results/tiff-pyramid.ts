@@ -16,7 +16,7 @@ export interface PyramidOptions {
   /** Micrometres a pixel of the finest level, where they are known. */
   readonly micronsPerPixel?: number | undefined
   /** Tags of the finest level that keep the place. */
-  readonly ground?: readonly TiffTag[]
+  readonly geoTags?: readonly TiffTag[]
 }
 
 const tileExtent = 256
@@ -167,7 +167,7 @@ const centimetre = 3
 
 const makeTags = (level: number, extent: Extent2, content: Content, written: LevelWriter, options: PyramidOptions): readonly TiffTag[] => {
   const { of, samples, isFloat } = content
-  const { palette, micronsPerPixel, ground = [] } = options
+  const { palette, micronsPerPixel, geoTags = [] } = options
   const perCentimetre = micronsPerPixel === undefined ? undefined : 1e4 / (micronsPerPixel * 2 ** level)
   const interpretation = of === 'picture' ? photometric.colours : of === 'classes' && palette ? photometric.palette : photometric.grey
   return [
@@ -194,7 +194,7 @@ const makeTags = (level: number, extent: Extent2, content: Content, written: Lev
     ...(of === 'values' && samples > 1 ? [tag(338, 'short', ...Array<number>(samples - 1).fill(0))] : []),
     ...(of === 'values' ? [tag(339, 'short', ...Array<number>(samples).fill(isFloat ? 3 : 1))] : []),
     ...(of === 'picture' ? [tag(530, 'short', 1, 1)] : []),
-    ...(level === 0 ? ground : [])
+    ...(level === 0 ? geoTags : [])
   ]
 }
 

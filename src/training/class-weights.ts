@@ -32,7 +32,7 @@ export const resolveClassWeights = (wanted: ClassWeights, counts: readonly numbe
 }
 
 /** Whether rows of the loss have weights: by their classes, or of their own. */
-export const weighsRows = (dataset: Dataset, classWeights: ClassWeights | undefined): boolean =>
+export const hasRowWeights = (dataset: Dataset, classWeights: ClassWeights | undefined): boolean =>
   labelKind(dataset) !== 'mask' && (classWeights !== undefined || dataset.examples.some(({ weight }) => weight !== undefined))
 
 /** Weights of the row's class and of its own; 1 where neither is given. */

@@ -6,7 +6,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { SeenImage } from '../images/image-notices'
 import { type ChannelStatistics, givenNormalisation } from '../images/normalisation'
 import { pixelBytes } from '../images/samples'
-import { tellOnce } from '../images/unread'
+import { notifyOnce } from '../images/unread'
 import type { TrainedChannels } from '../weights/channel-metadata'
 import { type Measured, measureNormalisation } from './measure-normalisation'
 import type { TrainingRequest } from './request'
@@ -71,7 +71,7 @@ export const findInputChannels = (
           source,
           resolution,
           channels,
-          options.skipBad ? tellOnce(notify, 'it is left out of the means') : undefined
+          options.skipBad ? notifyOnce(notify, 'it is left out of the means') : undefined
         )
       )
     })

@@ -47,7 +47,7 @@ export const lossWeightsByTarget =
     )
 
 /** Fills what rows of a loss are weighted by in two ways, one after the other. */
-export const bothLossWeights =
+export const combineLossWeights =
   (first: LossWeights, second: LossWeights): LossWeights =>
   (microSteps) =>
     pipe(

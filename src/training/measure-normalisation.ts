@@ -119,7 +119,7 @@ const makeCacheKey = async (paths: readonly string[], reading: Reading): Promise
     .digest('hex')
 }
 
-const readKept = async (path: string, key: string, channels: number): Promise<ChannelStatistics | undefined> => {
+const readMeasurement = async (path: string, key: string, channels: number): Promise<ChannelStatistics | undefined> => {
   const text = await readFile(path, 'utf8').catch(() => '{}')
   const decoded = keptCodec.decode(E.toUnion(E.tryCatch((): unknown => JSON.parse(text), String)))
   if (E.isLeft(decoded) || decoded.right.key !== key) return undefined
@@ -155,7 +155,7 @@ export const measureNormalisation = (
       (thrown) => inputFailure(String(thrown))
     ),
     TE.bindTo('key'),
-    TE.bind('kept', ({ key }) => TE.fromTask(async () => (file === undefined ? undefined : readKept(file, key, channels)))),
+    TE.bind('kept', ({ key }) => TE.fromTask(async () => (file === undefined ? undefined : readMeasurement(file, key, channels)))),
     TE.chain(({ key, kept }): Outcome<Measured> => {
       if (kept !== undefined) return TE.right({ ...kept, isNew: false, path: file! })
       return pipe(

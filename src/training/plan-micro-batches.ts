@@ -7,7 +7,7 @@ import { type Outcome, inputFailure } from '../failure'
 import { type Mesh, onMesh } from '../plans/mesh'
 import { planNetwork } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
-import { type PlanTraining, planAlone } from './prepare'
+import { type PlanTraining, planInProcess } from './prepare'
 import { type PlannedOn, shardWhereItMust } from './shard-where-it-must'
 
 /**
@@ -20,7 +20,7 @@ export const planMicroBatches =
   async () => {
     const planOn = (mesh: Mesh): Outcome<PlanFile> =>
       pipe(
-        planAlone(onMesh(built, mesh.shardsOptimizer ? mesh : { ...mesh, microBatches: 1 }, 0), options),
+        planInProcess(onMesh(built, mesh.shardsOptimizer ? mesh : { ...mesh, microBatches: 1 }, 0), options),
         TE.map(({ staged }) => toPlanFile(staged))
       )
     const own: Outcome<Uint8Array> =

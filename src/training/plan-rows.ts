@@ -9,7 +9,7 @@ import type { DecodedTrainOptions } from '../option-tables/train-options'
 import { type Mesh, onMesh } from '../plans/mesh'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
-import { type PlanTraining, planAlone } from './prepare'
+import { type PlanTraining, planInProcess } from './prepare'
 import { type PlannedOn, shardWhereItMust } from './shard-where-it-must'
 
 /** The plan of the rank at an index of those that share rows, by a file. */
@@ -86,7 +86,7 @@ const planForAll = (
   return pipe(
     TE.fromEither(E.mapLeft(stagingFailure)(checkObjective(ofGroups.graph, ofGroups.objective))),
     // As for one group, so that the plan is the same however many there are.
-    TE.chain(() => planAlone(onMesh(built, mesh.shardsOptimizer ? mesh : { ...mesh, microBatches: 1 }, index), options)),
+    TE.chain(() => planInProcess(onMesh(built, mesh.shardsOptimizer ? mesh : { ...mesh, microBatches: 1 }, index), options)),
     TE.map(({ staged }) => toPlanFile(staged)),
     TE.chain((file) =>
       pipe(

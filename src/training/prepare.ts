@@ -21,9 +21,9 @@ import { measuresByKind } from './best'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { mostChannels } from '../images/samples'
-import { tellOnce } from '../images/unread'
+import { notifyOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
-import { countLabelsByClass, resolveClassWeights, weighsRows } from './class-weights'
+import { countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices } from './data-notices'
 import { sharesRows } from './launched-mesh'
@@ -116,7 +116,7 @@ const countSteps = ({ options: { steps, epochs = 1 } }: TrainingRequest, trainin
 
 const objectiveFor = (request: TrainingRequest, { training }: Split): TrainingObjective => ({
   ...request.objective,
-  ...(weighsRows(training, request.options.classWeights) ? { rowWeights: true as const } : {}),
+  ...(hasRowWeights(training, request.options.classWeights) ? { rowWeights: true as const } : {}),
   // Ranks that share rows validate by a plan of its own.
   ...(request.options.validation === undefined || sharesRows(request) ? {} : { evaluate: true as const })
 })
@@ -145,7 +145,7 @@ const findState = (
 export type PlanTraining = (built: SetupGraph, options: DecodedTrainOptions) => Outcome<Planned>
 
 /** Plans in this process, once kernels are measured where that is asked for. */
-export const planAlone: PlanTraining = (built, options) =>
+export const planInProcess: PlanTraining = (built, options) =>
   pipe(
     measureFirst(built, pickWatching(options)),
     TE.chainEitherK(() => planNetwork(built, pickWatching(options)))
@@ -217,7 +217,7 @@ const lookAtImages = (asked: TrainingRequest, split: Split, graph: Graph): Outco
 /**
  * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
  */
-export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = planAlone): Outcome<PreparedTraining> => {
+export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = planInProcess): Outcome<PreparedTraining> => {
   const { options, setup, notify } = asked
   return pipe(
     TE.fromEither(splitForValidation(asked, options.seed)),
@@ -246,7 +246,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
     TE.bind('regions', ({ split, classes, looked: { request } }) =>
       findCropRegions(options, split.training, classes, request.resolution, {
         signal: options.signal,
-        onUnread: options.skipBad ? tellOnce(notify, 'no tissue is looked for there') : undefined
+        onUnread: options.skipBad ? notifyOnce(notify, 'no tissue is looked for there') : undefined
       })
     ),
     tap(({ regions: { tissueShare, unreadParts = 0 } }) => {

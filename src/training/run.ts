@@ -14,7 +14,7 @@ import { noUpdate } from '../running/step-parameters'
 import { withResource } from '../tasks/with-resource'
 import { type UnreadCrop, agreeOnDraws } from './agree-on-draws'
 import { type Batches, createBatches } from './batches'
-import { weighsRows } from './class-weights'
+import { hasRowWeights } from './class-weights'
 import { createImageLoader } from './image-loader'
 import { getMicroBatchShare } from './launched-mesh'
 import { trainedChannels } from './input-channels'
@@ -24,7 +24,7 @@ import { lossMetadata } from '../weights/loss-metadata'
 import type { Metadata } from '../weights/safetensors'
 import { getLossFormula } from '../running/score-kind'
 import { type TrainedRecord, type TrainingRun, runUpdates } from './loop'
-import { type LossWeights, bothLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
+import { type LossWeights, combineLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
@@ -66,7 +66,7 @@ const createAgreedBatches = (
 const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batches: Batches): LossWeights => {
   const loss = planned.staged.graph.nodes.at(-1)!
   const ofTargets = isNormalised(loss) ? lossWeightsByTarget(loss, batches) : uniformLossWeights
-  return weighsRows(training, classWeights) ? bothLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
+  return hasRowWeights(training, classWeights) ? combineLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
 /** The names of all that the network scores; undefined where some of it has none. */

@@ -57,7 +57,7 @@ interface SeenBatch {
 }
 
 /** The places that are shown: spread over all, so that each folder of a class has some. */
-export const shownPlaces = (places: readonly number[]): ReadonlySet<number> => {
+export const chooseShownPlaces = (places: readonly number[]): ReadonlySet<number> => {
   const shown = Math.min(maxCrops, places.length)
   return new Set(Array.from({ length: shown }, (_, index) => places[Math.floor((index * places.length) / shown)]!))
 }

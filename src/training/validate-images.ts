@@ -14,7 +14,7 @@ import { centreCrop } from './batches'
 import { type CropPlacement, placeUnflippedCrop } from '../images/crop-placement'
 import type { ImageLoader } from './image-loader'
 import type { Quality } from '../metrics/quality'
-import { pictureCrops, shownPlaces } from './seen-crops'
+import { pictureCrops, chooseShownPlaces } from './seen-crops'
 import { type WindowSpan, windowSpans } from '../running/window-spans'
 import { type PixelCounts, type PixelMeasure, computeQuality, sumCounts, tallyImage } from '../metrics/pixel-tally'
 import type { ValidatedImage, ValidationGroup } from './plan-validation'
@@ -227,7 +227,7 @@ export const validateImages = (given: WholeValidation): Outcome<WholeQuality> =>
     const { rank, size } = ranks ?? { rank: 0, size: 1 }
     const all = groups.flatMap(({ images }) => images)
     const isOwn = isOf(rank, size)
-    const shown = shownPlaces(onCrops === undefined ? [] : all.filter(isOwn).map(({ place }) => place))
+    const shown = chooseShownPlaces(onCrops === undefined ? [] : all.filter(isOwn).map(({ place }) => place))
     const own: Counted[] = []
     const scoreCounts = emptyScoreCounts(measure.areas.length)
     const crops: SeenCrop[] = []

@@ -12,7 +12,7 @@ import { tallyFor } from './batch-tally'
 import type { ImageLoader } from './image-loader'
 import type { SeenCrop } from '../images/seen-crop'
 import { makeAnswer } from './seen-answers'
-import { pictureCrops, shownPlaces } from './seen-crops'
+import { pictureCrops, chooseShownPlaces } from './seen-crops'
 import type { Quality } from '../metrics/quality'
 
 /** A network that runs forward alone. */
@@ -74,7 +74,7 @@ export const validate = ({
     const answer = kind === 'mask' ? undefined : makeAnswer(kind, loss, classes)
     const tally = tallyFor(kind, loss, classes, examples.length, batch)
     const own = examples.flatMap((_, place) => (Math.floor(place / batch) % size === rank ? [place] : []))
-    const shown = shownPlaces(onCrops === undefined ? [] : own)
+    const shown = chooseShownPlaces(onCrops === undefined ? [] : own)
     const seen: SeenCrop[] = []
     let next = load(rank)
     const evaluateBatch = async (index: number): Promise<E.Either<Failure, readonly number[]>> => {

@@ -138,7 +138,7 @@ export const gradientSlices = (objective: Objective): number => {
 }
 
 /** Whether steps add their gradients to those of the steps before. */
-export const stepsAdd = (objective: Objective): boolean => microBatches(objective) > 1 && reducingRanks(objective) === undefined
+export const stepsAccumulate = (objective: Objective): boolean => microBatches(objective) > 1 && reducingRanks(objective) === undefined
 
 /** Steps that one process runs for an update. */
 export const stepsOfUpdate = (objective: Objective): number => microBatches(objective) / (groupsIn(objective) ?? 1)

@@ -5,7 +5,7 @@ import type { TileTensor } from '../lowering/ir/tile-tensor'
 import type { OpStep } from '../lowering/scope/op-step'
 import type { TileScope } from '../lowering/scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
-import { resampledFields, resampledPlaces } from './resampling'
+import { resamplingFields, resamplingOrigins } from './resampling'
 
 /**
  * A tile of few channels and one of factor^2 times as many, which begins so many of the first one's
@@ -109,7 +109,7 @@ export const narrow: OpLowering<'narrow'> = {
 const padFields = (step: OpStep<NodeFor<'pad'>>) => {
   const { p, mode = 'zeros' } = step.node.args
   const { top, left } = toWindow({ k: 1, p }).padding
-  return { padTop: top, padLeft: left, mode: padModes.indexOf(mode), ...resampledFields(step) }
+  return { padTop: top, padLeft: left, mode: padModes.indexOf(mode), ...resamplingFields(step) }
 }
 
 /**
@@ -127,11 +127,11 @@ export const pad: OpLowering<'pad'> = {
   forward: ({ builder }, step) =>
     builder.launch<'padForward'>(
       { kind: 'padForward', ...padFields(step) },
-      { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
+      { source: step.source.address, destination: step.destination.address, ...resamplingOrigins(step) }
     ),
   backward: ({ builder }, step, { destination, source }) =>
     builder.launch<'padBackward'>(
       { kind: 'padBackward', ...padFields(step) },
-      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resamplingOrigins(step) }
     )
 }

@@ -7,7 +7,7 @@ import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-low
 import { reduceSpatialBackward, reduceSpatialForward } from './pooling'
 
 /** The tiles of input and output, and the whole tensors. */
-export const resampledFields = ({ node, source, destination }: OpStep) => ({
+export const resamplingFields = ({ node, source, destination }: OpStep) => ({
   channels: source.extents[1],
   layout: layoutCode(source.layout),
   fullInHeight: node.input[2],
@@ -18,7 +18,7 @@ export const resampledFields = ({ node, source, destination }: OpStep) => ({
 })
 
 /** Absolute coordinates of the tiles' first rows and columns. */
-export const resampledPlaces = ({ sourceRegion, destinationRegion }: OpStep) => ({
+export const resamplingOrigins = ({ sourceRegion, destinationRegion }: OpStep) => ({
   sourceRow: indexOperand(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
   sourceColumn: indexOperand(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
   destinationRow: indexOperand(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
@@ -28,7 +28,7 @@ export const resampledPlaces = ({ sourceRegion, destinationRegion }: OpStep) => 
 const resizeFields = (step: OpStep<NodeFor<'resize'>>) => ({
   bilinear: step.node.args.mode === 'bilinear' ? 1 : 0,
   alignCorners: step.node.args.alignCorners === true ? 1 : 0,
-  ...resampledFields(step)
+  ...resamplingFields(step)
 })
 
 /**
@@ -50,12 +50,12 @@ export const resize: OpLowering<'resize'> = {
   forward: ({ builder }, step) =>
     builder.launch<'resizeForward'>(
       { kind: 'resizeForward', ...resizeFields(step) },
-      { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
+      { source: step.source.address, destination: step.destination.address, ...resamplingOrigins(step) }
     ),
   backward: ({ builder }, step, { destination, source }) =>
     builder.launch<'resizeBackward'>(
       { kind: 'resizeBackward', ...resizeFields(step) },
-      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resamplingOrigins(step) }
     )
 }
 
@@ -82,14 +82,14 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
     isGlobal(step.node.args)
       ? reduceSpatialForward(scope, step)
       : scope.builder.launch<'adaptivePoolForward'>(
-          { kind: 'adaptivePoolForward', ...resampledFields(step) },
-          { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
+          { kind: 'adaptivePoolForward', ...resamplingFields(step) },
+          { source: step.source.address, destination: step.destination.address, ...resamplingOrigins(step) }
         ),
   backward: (scope, step: AdaptiveStep, gradients) =>
     isGlobal(step.node.args)
       ? reduceSpatialBackward(scope, step, gradients)
       : scope.builder.launch<'adaptivePoolBackward'>(
-          { kind: 'adaptivePoolBackward', ...resampledFields(step) },
-          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...resampledPlaces(step) }
+          { kind: 'adaptivePoolBackward', ...resamplingFields(step) },
+          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...resamplingOrigins(step) }
         )
 }

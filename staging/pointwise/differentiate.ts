@@ -77,7 +77,7 @@ const differentiateStep = (
  * The gradient of what a variable is, from `gradient`, that of the expression's value: reverse of
  * each step, forward over all of them.
  */
-export const gradientBy = (expression: Expression, variable: Variable): Expression => {
+export const differentiate = (expression: Expression, variable: Variable): Expression => {
   const builder = createExpressionBuilder()
   const [values, derivatives]: [number[], number[]] = [[], []]
   for (const [operation, ...operands] of expression) {

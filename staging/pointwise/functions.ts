@@ -1,7 +1,7 @@
 import type { PointwiseArguments } from '../../dsl'
 import { maxExpressionSteps, type Expression } from '../../dsl/internal'
 import { memoizePerObject } from '../memoize'
-import { gradientBy, timesGradient, type Variable } from './differentiate'
+import { differentiate, timesGradient, type Variable } from './differentiate'
 import { encodeExpression, maxRegisters, stepNumbers } from './encode'
 
 /** What devices run of a pointwise function, encoded. */
@@ -29,7 +29,7 @@ const encodeFunction = ({ expression, derivativeOfOutput }: Function, wanted: Wa
   if (wanted === 'value') return encodeOnce(expression, wanted, () => expression)
   return wanted === 'input' && derivativeOfOutput !== undefined
     ? encodeOnce(derivativeOfOutput, 'of output', () => timesGradient(derivativeOfOutput))
-    : encodeOnce(expression, wanted, () => gradientBy(expression, wanted))
+    : encodeOnce(expression, wanted, () => differentiate(expression, wanted))
 }
 
 /** Why devices cannot run a function or its gradients; undefined where they can. */

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { constant, toExpression, getLossFamily, leaf, parseLoss, where, type LossName, type LossTerm, type Value } from '../../dsl'
-import { gradientBy } from './differentiate'
+import { differentiate } from './differentiate'
 import { encodeExpression } from './encode'
 
 /** The Tversky index of each image and class, (I + smooth) / (I + alpha FP + beta FN + smooth). */
@@ -94,7 +94,7 @@ export const lossFunctions = (formula: string, channels: number): LossFunctions 
   const made: LossFunctions = {
     softmax: families.includes('classes') || (families.every((family) => family === 'overlap') && channels > 1),
     forward: encode(expression),
-    backward: encode(gradientBy(expression, 'input')),
+    backward: encode(differentiate(expression, 'input')),
     overlap: overlap && toOverlap(overlap)
   }
   known.set(key, made)

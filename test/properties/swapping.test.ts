@@ -26,23 +26,23 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Buffer => Buffer.
 const runs = propertyRuns(120)
 
 test('random nets, tiles and stays on the host: verified, every number to the bit, memory on both sides as planned', async () => {
-  let stays = 0
+  let swaps = 0
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, graph, ...execution } = randomExecution(seed)
       const segments = randomSegments(draw, graph)
       const stepGraph = createStepGraph(graph, { kind: 'gradients' }, { kind: 'float' })
       const swapSchedule = randomSwapSchedule(draw, buildTimeline(stepGraph, referenceModel('float64'), segments))
-      stays += swapSchedule.length
-      const [stay, swapped] = [await gradients({ ...execution, segments }), await gradients({ ...execution, segments, swapSchedule })]
+      swaps += swapSchedule.length
+      const [kept, swapped] = [await gradients({ ...execution, segments }), await gradients({ ...execution, segments, swapSchedule })]
       const { program, plan, predicted } = swapped.staged
       const verified = verify(program)
       assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
       if (isRight(verified)) assert.is(verified.right.hostPeakBytes, program.hostBytes)
       assert.equal(plan.swapSchedule, swapSchedule)
       assert.is(predicted.peakHostBytes, program.hostBytes)
-      assert.is(swapped.loss, stay.loss)
-      assert.equal([...swapped.tensors], [...stay.tensors])
+      assert.is(swapped.loss, kept.loss)
+      assert.equal([...swapped.tensors], [...kept.tensors])
       for (const [measured, planned] of [
         [swapped.measuredPeakBytes, program.peakBytes],
         [swapped.measuredHostPeakBytes, program.hostBytes]
@@ -56,7 +56,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
     }),
     runs
   )
-  assert.ok(stays > runs.numRuns / 4, `only ${stays} tensors were swapped`)
+  assert.ok(swaps > runs.numRuns / 4, `only ${swaps} tensors were swapped`)
 })
 
 /** They run kernels as `plain` does; the others sum over tiles. */

@@ -32,7 +32,7 @@ const assertVerified = (program: Program): void => {
 }
 
 test('random nets, tiles, stays and bands on the host in pages: verified, every number to the bit, memory as planned', async () => {
-  let [stays, streams, loops] = [0, 0, 0]
+  let [swaps, onHost, loops] = [0, 0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom('float64', 'float32'), pageSizes, async (seed, precision, page) => {
       const { draw, graph, ...random } = randomExecution(seed)
@@ -40,10 +40,10 @@ test('random nets, tiles, stays and bands on the host in pages: verified, every 
       const segments = inBands
         ? withRematerialization(draw, graph, withStreams(draw, graph, randomSegments(draw, graph, ['H'])))
         : randomSegments(draw, graph)
-      streams += segments.filter((segment) => segment.hostTensors !== undefined).length
+      onHost += segments.filter((segment) => segment.hostTensors !== undefined).length
       const stepGraph = createStepGraph(graph, { kind: 'gradients' }, { kind: 'float' })
       const swapSchedule = inBands ? [] : randomSwapSchedule(draw, buildTimeline(stepGraph, referenceModel(precision), segments))
-      stays += swapSchedule.length
+      swaps += swapSchedule.length
       const execution = { ...random, precision, segments, swapSchedule }
       const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inPages(page) })]
       const { program, plan, predicted } = other.staged
@@ -58,7 +58,7 @@ test('random nets, tiles, stays and bands on the host in pages: verified, every 
     }),
     propertyRuns(60)
   )
-  assert.ok(stays > 0 && streams > 0 && loops > 0)
+  assert.ok(swaps > 0 && onHost > 0 && loops > 0)
 })
 
 test('steps from images with evaluations, tiles loaded ahead or not, in pages: every bit the same', async () => {

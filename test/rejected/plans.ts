@@ -55,7 +55,7 @@ const last = { from: 6, to: 8, checkpoint: 'loss', grid: whole, recompute: false
 const segments = [first, second, last] as const
 const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, segments } as const
 
-const stay = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
+const interval = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
 
 // This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the
 // end, convolutions by Winograd, tiles that are loaded ahead, a segment that runs forward again and
@@ -72,13 +72,13 @@ export const accepted = [
   }),
   planFor(network)({
     ...right,
-    swapSchedule: [stay, { ...stay, tensor: 'indices of features.2' }, { ...stay, tensor: 'input of features.0' }]
+    swapSchedule: [interval, { ...interval, tensor: 'indices of features.2' }, { ...interval, tensor: 'input of features.0' }]
   }),
   // By the names that fields had in earlier versions.
   planFor(network)({
     ...right,
     segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, loadsAhead: true, repeats: true, streams: ['features.2'] }, second, last],
-    residence: [stay],
+    residence: [interval],
     placement: { allocator: 'virtual', chunkBytes: 65536 }
   })
 ]
@@ -86,8 +86,8 @@ export const accepted = [
 planFor(network)({
   ...right,
   // expects: a plan has no field residences
-  residences: [stay],
-  residence: [stay]
+  residences: [interval],
+  residence: [interval]
 })
 
 planFor(network)({
@@ -204,7 +204,7 @@ planFor(network)({
   ...right,
   swapSchedule: [
     {
-      ...stay,
+      ...interval,
       // expects: a tensor on the host has no field swapout; did you mean swapOut?
       swapout: 'forward 1'
     }
@@ -231,7 +231,7 @@ planFor(network)({
 
 planFor(network)({
   ...right,
-  swapSchedule: [stay],
+  swapSchedule: [interval],
   predicted: {
     // expects: predicted: peakHostBytes cannot be 0 where the output of features.2 waits on the host
     peakHostBytes: 0
@@ -688,9 +688,9 @@ planFor(network)({
 planFor(network)({
   ...right,
   swapSchedule: [
-    stay,
+    interval,
     {
-      ...stay,
+      ...interval,
       // expects: swapSchedule: there is no tensor output of features.9
       tensor: 'output of features.9'
     }
@@ -701,7 +701,7 @@ planFor(network)({
   ...right,
   swapSchedule: [
     {
-      ...stay,
+      ...interval,
       // expects: swapSchedule: there is no tensor indices of features.1
       tensor: 'indices of features.1',
       // expects: swapSchedule: there is no timepoint forward features.9
@@ -846,7 +846,7 @@ export const fromFile = (classes: number, plan: import('../../dsl').PlanFile, bu
   planFor(network)(plan),
   planFor(models)(right),
   planFor(network)({ ...right, budget }),
-  planFor(network)({ ...right, swapSchedule: [{ ...stay, swapIn: plan.model }] }),
+  planFor(network)({ ...right, swapSchedule: [{ ...interval, swapIn: plan.model }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers }, { ...second, winograd: [plan.model] }, last] }),
   planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
     ...right,

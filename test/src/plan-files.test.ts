@@ -289,13 +289,13 @@ const planned = (given: object, options: Partial<PlanOptions> = {}) =>
 test('fields that a plan does not have are refused by name at any depth, in files and in programs', async () => {
   const plan = tiled(readPlan('small.json'), 2, 2)
   const [first, second] = plan.segments
-  const stay = { tensor: 'output of 0', swapOut: 'forward 1', freed: 'forward 3', swapIn: 'backward 1' }
+  const interval = { tensor: 'output of 0', swapOut: 'forward 1', freed: 'forward 3', swapIn: 'backward 1' }
   const cases: readonly (readonly [object, string])[] = [
     [{ budgets: [1] }, 'a plan has no field budgets; did you mean budget?'],
     [{ zzz: 1 }, 'a plan has no field zzz'],
     [{ segments: [{ ...first, winogad: ['0'] }, second] }, 'segments[0]: a segment has no field winogad; did you mean winograd?'],
     [{ segments: [first, { ...second, grid: { ...first!.grid, h: 2 } }] }, 'segments[1].grid: a grid has no dimension h; did you mean H?'],
-    [{ swapSchedule: [{ ...stay, swapout: '' }] }, 'swapSchedule[0]: a tensor on the host has no field swapout; did you mean swapOut?'],
+    [{ swapSchedule: [{ ...interval, swapout: '' }] }, 'swapSchedule[0]: a tensor on the host has no field swapout; did you mean swapOut?'],
     [
       { placement: { allocator: 'virtual', pageBytes: 4096, pagebytes: 1 } },
       'placement: a placement has no field pagebytes; did you mean pageBytes?'
@@ -356,9 +356,9 @@ test('a peak that cannot be true is refused, unless a budget is given; one that 
   )
   assert.ok(E.isRight(await planned({ ...plan, peak: 1000 }, { budget: '1MiB' })))
   assert.ok(E.isRight(await planned({ ...plan, peak: peakDeviceBytes - 1 })))
-  const stay = { tensor: 'output of 1', swapOut: 'forward 3', freed: 'forward 4', swapIn: 'backward 2' }
+  const interval = { tensor: 'output of 1', swapOut: 'forward 3', freed: 'forward 4', swapIn: 'backward 2' }
   const whole = { from: 0, to: 6, checkpoint: 'loss', grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
-  const swapping = { ...plan, order: [0, 1, 2, 3, 4, 5], segments: [whole], swapSchedule: [stay], peak: 2 ** 20 }
+  const swapping = { ...plan, order: [0, 1, 2, 3, 4, 5], segments: [whole], swapSchedule: [interval], peak: 2 ** 20 }
   const right = await planned({ ...swapping, predicted: {} })
   assert.ok(E.isRight(right) && right.right.peakHostBytes > 0, JSON.stringify(right))
   assert.equal(

@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { train } from '../../src'
 import { referenceModel, stage, type Searched, type StageRequest } from '../../staging'
-import { eachSecond } from '../../src/plans/watching'
+import { throttleSearch } from '../../src/plans/watching'
 import { trainingPace } from '../../src/cli/pace'
 import { type ProgressStream, trainingProgress } from '../../src/cli/progress'
 import { sparkline } from '../../src/text/sparkline'
@@ -122,12 +122,12 @@ test('a training tells of each step its place in the data, its rate, and what it
 
 test('a search for a plan is told of each second, and no oftener', () => {
   const told: Searched[] = []
-  const { onSearch } = eachSecond({ onSearch: (searched) => told.push(searched) })
+  const { onSearch } = throttleSearch({ onSearch: (searched) => told.push(searched) })
   const began = performance.now()
   for (let segments = 1; performance.now() - began < 2300; segments++) onSearch!({ plans: 0, segments })
   assert.is(told.length, 2)
   assert.ok(0 < told[0]!.segments && told[0]!.segments < told[1]!.segments)
-  assert.equal(eachSecond({}), {})
+  assert.equal(throttleSearch({}), {})
 })
 
 test('a search tells of every segment and plan that it looks at', () => {

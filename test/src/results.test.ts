@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert'
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { colourOfClass, palette } from '../../src/results/colours'
-import { groundTags, writeGroundFiles } from '../../src/results/ground-files'
+import { listGeoTags, writeGeoFiles } from '../../src/results/geo-files'
 import { rowsOfParts } from '../../src/results/pixel-rows'
 import { type TracedPolygon, tracePolygons } from '../../src/results/trace-polygons'
 import { writePyramid } from '../../src/results/tiff-pyramid'
@@ -100,11 +100,11 @@ test('a palette, and a picture, as libvips and OpenSlide show them', async () =>
 
 test('a mask keeps the place of its image, as GeoTIFF and in a world file with its .prj', async () => {
   for (const epsg of [32633, 4326, undefined]) {
-    const ground = { affine: [500_000, 0.5, 0.1, 4_100_000, 0.2, -0.5] as const, ...(epsg && { epsg }) }
-    await valueOf(writePyramid(at('ground.tif'), rowsOfParts({ height, width }, inParts), { ground: groundTags(ground) }))
-    assert.equal((await valueOf(openImage(at('ground.tif')))).header.ground, ground)
+    const geoTransform = { affine: [500_000, 0.5, 0.1, 4_100_000, 0.2, -0.5] as const, ...(epsg && { epsg }) }
+    await valueOf(writePyramid(at('ground.tif'), rowsOfParts({ height, width }, inParts), { geoTags: listGeoTags(geoTransform) }))
+    assert.equal((await valueOf(openImage(at('ground.tif')))).header.geoTransform, geoTransform)
     const said: string[] = []
-    await valueOf(writeGroundFiles(at('ground.tif'), ground, (sentence) => void said.push(sentence)))
+    await valueOf(writeGeoFiles(at('ground.tif'), geoTransform, (sentence) => void said.push(sentence)))
     const numbers = readFileSync(at('ground.tfw'), 'utf8').trim().split('\n').map(Number)
     assert.equal(numbers, [0.5, 0.2, 0.1, -0.5, 500_000.3, 4_099_999.85])
     assert.equal(said, [])
@@ -118,8 +118,8 @@ test('a mask keeps the place of its image, as GeoTIFF and in a world file with i
 
 test('a coordinate system whose text is not known is named, and has no .prj', async () => {
   const said: string[] = []
-  const ground = { affine: [0, 1, 0, 0, 0, -1] as const, epsg: 29999 }
-  await valueOf(writeGroundFiles(at('unknown.png'), ground, (sentence) => void said.push(sentence)))
+  const geoTransform = { affine: [0, 1, 0, 0, 0, -1] as const, epsg: 29999 }
+  await valueOf(writeGeoFiles(at('unknown.png'), geoTransform, (sentence) => void said.push(sentence)))
   assert.equal(said, ['no .prj is written for EPSG:29999, which @esri/proj-codes does not know'])
   assert.equal([existsSync(at('unknown.pgw')), existsSync(at('unknown.prj'))], [true, false])
 })

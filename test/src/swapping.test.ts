@@ -66,8 +66,8 @@ test('what is wrong is one sentence with its exit status', async () => {
   await json('plan', ...net, ...swapping, '--out', at('swap.json'))
   const plan = JSON.parse(readFileSync(at('swap.json'), 'utf8')) as PlanFile
   const changed = (name: string, change: object): string => {
-    const stay = plan.swapSchedule!.find(({ tensor }) => tensor.startsWith('output of '))
-    writeFileSync(at(name), JSON.stringify({ ...plan, swapSchedule: [{ ...stay, ...change }] }))
+    const interval = plan.swapSchedule!.find(({ tensor }) => tensor.startsWith('output of '))
+    writeFileSync(at(name), JSON.stringify({ ...plan, swapSchedule: [{ ...interval, ...change }] }))
     return at(name)
   }
   const early = changed('early.json', { swapOut: 'forward features.0' })

@@ -32,27 +32,27 @@ const input = [1, 3, 64, 64] as const
 const graph = createStepGraph(must(buildGraph(network, input)), base.objective, base.source)
 const whole = wholeGraph(graph)
 const timeline = buildTimeline(graph, base.device, whole)
-const lowered = (stays: readonly StageInterval[]): Lowered =>
-  lower(graph, { order: sourceOrder(graph), segments: whole, swapSchedule: createSwapSchedule(timeline, stays) }, base.device)
-const stays = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
+const lowered = (intervals: readonly StageInterval[]): Lowered =>
+  lower(graph, { order: sourceOrder(graph), segments: whole, swapSchedule: createSwapSchedule(timeline, intervals) }, base.device)
+const findIntervals = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
   lmsSwapIntervals(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
 const copies = ({ program }: Lowered, engine: string): number =>
   program().step.code.filter((one) => one.kind === 'copy' && one.engine === engine).length
 
 test('each of the three parameters changes plans, which are verified', () => {
-  const first = stays({})
-  const further = stays({ swapoutThreshold: Math.max(...timeline.tensors.map(({ written, backward }) => backward - written)) })
+  const first = findIntervals({})
+  const further = findIntervals({ swapoutThreshold: Math.max(...timeline.tensors.map(({ written, backward }) => backward - written)) })
   assert.ok(further.length < first.length)
-  const earlier = stays({ swapinAhead: 2 })
+  const earlier = findIntervals({ swapinAhead: 2 })
   assert.is(earlier.length, first.length)
   assert.ok(earlier.some(({ swapIn }, index) => swapIn < first[index]!.swapIn))
-  const ungrouped = stays({ swapinGroupby: 1 })
+  const ungrouped = findIntervals({ swapinGroupby: 1 })
   assert.ok(ungrouped.length > first.length)
   for (const some of [first, further, earlier, ungrouped]) must(verify(lowered(some).program()))
 })
 
 test('what is not in one group is swapped in once more, and its bytes are free between', () => {
-  const [together, apart] = [stays({}), stays({ swapinGroupby: 1 })]
+  const [together, apart] = [findIntervals({}), findIntervals({ swapinGroupby: 1 })]
   const [one, more] = [lowered(together), lowered(apart)]
   const later = apart.filter(({ again }) => again)
   assert.ok(later.length > 0)

@@ -11,7 +11,7 @@ export const randomSwapSchedule = (draw: Draw, { stages, tensors }: Timeline): r
     if (forward + 1 > backward || draw(0, 2) === 0) return []
     const swapOut = draw(written + 1, backward)
     const freed = draw(Math.max(swapOut, forward + 1), backward)
-    const stay = (out: number, free: number, back: number): SwapInterval => {
+    const interval = (out: number, free: number, back: number): SwapInterval => {
       const [swapOut, freed, swapIn] = [out, free, back].map((stage) => stages[stage]!.timepoint)
       return { tensor: name, swapOut: swapOut!, freed: freed!, swapIn: swapIn! }
     }
@@ -19,7 +19,7 @@ export const randomSwapSchedule = (draw: Draw, { stages, tensors }: Timeline): r
       const last = reads[index]!.stage
       if (last + 1 > stage || draw(0, 1) === 0) return []
       const free = draw(last + 1, stage)
-      return [stay(free, free, draw(free, stage))]
+      return [interval(free, free, draw(free, stage))]
     })
-    return [stay(swapOut, freed, draw(freed, backward)), ...later]
+    return [interval(swapOut, freed, draw(freed, backward)), ...later]
   })

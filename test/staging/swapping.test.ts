@@ -61,8 +61,8 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
 const seen = layersOf(10, 10, 10)
 const graphOf = (...ops: readonly Op[]): GraphOps => ({ nodes: ops.map((op) => ({ op })) })
 const allConvolutions = graphOf('conv2d', 'conv2d', 'conv2d', 'conv2d')
-const figures = (stays: readonly StageInterval[]): readonly (readonly [string, number, number, number])[] =>
-  stays.map(({ tensor, swapOut, freed, swapIn }) => [tensor.name, swapOut, freed, swapIn])
+const figures = (intervals: readonly StageInterval[]): readonly (readonly [string, number, number, number])[] =>
+  intervals.map(({ tensor, swapOut, freed, swapIn }) => [tensor.name, swapOut, freed, swapIn])
 
 test('what is on the host takes no bytes between its being freed and its swap-in', () => {
   assert.equal(occupancy(seen, []), [15, 25, 35, 35, 35, 35, 25, 15])
@@ -89,8 +89,8 @@ test('computing waits where bytes are freed and where backward reads, for transf
 })
 
 test('vDNN: inputs leave while their layer runs, and come back one layer ahead', () => {
-  const stays = vdnnSwapIntervals(allConvolutions, seen, () => true)
-  assert.equal(figures(stays), [
+  const intervals = vdnnSwapIntervals(allConvolutions, seen, () => true)
+  assert.equal(figures(intervals), [
     ['output of 0', 1, 2, 5],
     ['output of 1', 2, 3, 4]
   ])
@@ -127,9 +127,14 @@ test('DYNPROG: of a step as a chain, a set that waits least, and no more than th
     beta: 10
   })
   // Ten bytes too many: one activation, where GREEDY takes the first two.
-  const stays = dynprogSwapIntervals(seven, chain, 50)
+  const intervals = dynprogSwapIntervals(seven, chain, 50)
   assert.equal(
-    [stays.length, stays[0]!.tensor.bytes, peakOccupancy(seven, stays), estimateNanoseconds(seven, stays, { linkBytesPerSecond: link })],
+    [
+      intervals.length,
+      intervals[0]!.tensor.bytes,
+      peakOccupancy(seven, intervals),
+      estimateNanoseconds(seven, intervals, { linkBytesPerSecond: link })
+    ],
     [1, 10, 50, 14e9]
   )
   assert.is(greedySwapIntervals(seven, 50).length, 2)
@@ -280,31 +285,31 @@ test('given stays that cannot be are refused with the tensor and the reason', ()
         layers
       )
     )
-  const stay = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): SwapInterval => ({
+  const interval = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): SwapInterval => ({
     tensor,
     swapOut,
     freed,
     swapIn
   })
   const backward = (layer: number): number => 2 * count - 1 - layer
-  assert.is(given(stay(1, 2, backward(1))), 'staged')
+  assert.is(given(interval(1, 2, backward(1))), 'staged')
   for (const [swapSchedule, sentence] of [
-    [[stay(0, 2, backward(1))], 'swapSchedule: output of 0 is not there yet before forward 0; it must be swapped out later.'],
-    [[stay(1, 1, backward(1))], 'swapSchedule: output of 0 is still read from forward 1 on; it must be freed later.'],
-    [[stay(4, 3, backward(1))], 'swapSchedule: output of 0 is freed before it is swapped out.'],
-    [[stay(1, 4, 3)], 'swapSchedule: output of 0 is swapped in before it is freed.'],
-    [[stay(1, 2, backward(0))], 'swapSchedule: output of 0 is read before backward 0; it must be swapped in earlier.'],
-    [[stay(1, 2, 3, 'output of 2'), stay(1, 2, backward(1))], 'swapSchedule: no output of 2 is kept from forward to backward.'],
+    [[interval(0, 2, backward(1))], 'swapSchedule: output of 0 is not there yet before forward 0; it must be swapped out later.'],
+    [[interval(1, 1, backward(1))], 'swapSchedule: output of 0 is still read from forward 1 on; it must be freed later.'],
+    [[interval(4, 3, backward(1))], 'swapSchedule: output of 0 is freed before it is swapped out.'],
+    [[interval(1, 4, 3)], 'swapSchedule: output of 0 is swapped in before it is freed.'],
+    [[interval(1, 2, backward(0))], 'swapSchedule: output of 0 is read before backward 0; it must be swapped in earlier.'],
+    [[interval(1, 2, 3, 'output of 2'), interval(1, 2, backward(1))], 'swapSchedule: no output of 2 is kept from forward to backward.'],
     [
-      [stay(1, 2, backward(1)), stay(1, 2, backward(1))],
+      [interval(1, 2, backward(1)), interval(1, 2, backward(1))],
       'swapSchedule: output of 0 is listed again, so that the host has it; its swapOut must be its freed.'
     ],
     [
-      [stay(1, 2, backward(1)), stay(2, 2, backward(0))],
+      [interval(1, 2, backward(1)), interval(2, 2, backward(0))],
       'swapSchedule: output of 0 is still read from forward 2 on; it must be freed later.'
     ],
     [
-      [stay(1, 2, backward(1)), stay(backward(0), backward(0), backward(0))],
+      [interval(1, 2, backward(1)), interval(backward(0), backward(0), backward(0))],
       'swapSchedule: nothing reads output of 0 from backward 0 on; leave this row out.'
     ]
   ] as const)

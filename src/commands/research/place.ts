@@ -8,7 +8,7 @@ import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
 import type { DecodedOptions } from '../../options/option'
 import { type PlaceOptions, placeOptions } from '../../option-tables/research-options'
-import { noPages } from '../../plans/resolve-placement'
+import { noPagesFailure } from '../../plans/resolve-placement'
 import { type NamedBuffer, readBuffers, writeBuffers } from './buffer-file'
 
 type Options = DecodedOptions<typeof placeOptions>
@@ -67,7 +67,7 @@ const capacityMessage = ({ placement, height, maxLive, capacity }: PlaceReport):
       (placement === 'static' ? '' : ' or use --placement static')
 
 const checkPages = ({ placement, pageSize }: Options): E.Either<Failure, void> =>
-  pageSize === undefined || placement === 'virtual' ? E.right(undefined) : E.left(noPages(placement))
+  pageSize === undefined || placement === 'virtual' ? E.right(undefined) : E.left(noPagesFailure(placement))
 
 /** Under virtual each buffer takes whole pages of addresses. */
 const checkAddresses = (buffers: readonly NamedBuffer[], { placement, pageSize = defaultPageSize }: Options): E.Either<Failure, void> =>

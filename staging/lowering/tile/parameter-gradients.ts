@@ -1,4 +1,4 @@
-import { stepsAdd } from '../../graph/objective'
+import { stepsAccumulate } from '../../graph/objective'
 import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import { copyElements } from '../scope/copies'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
@@ -16,7 +16,7 @@ export const parameterTargets = (
   { graph: { objective }, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'builder' | 'parameterBytes'>,
   { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>
 ): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget) => {
-  const adds = partial || stepsAdd(objective)
+  const adds = partial || stepsAccumulate(objective)
   const ownBuffer = ({ name, elements }: ParameterTensor, role: 'local' | 'unwanted' = 'local'): UnplacedOperand =>
     arenaOperand(
       builder.buffer({ kind: partial ? 'tile-gradient' : 'micro-batch-gradient', parameter: name }, elements * parameterBytes, role)

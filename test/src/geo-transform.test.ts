@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openImage } from '../../src/images/image-source'
-import { groundFrom } from '../../src/images/ground-transform'
+import { shiftGeoTransform } from '../../src/images/geo-transform'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 import { type Field, type TiledLevel, writeTiledTiff } from './tiled-tiff'
@@ -16,34 +16,37 @@ const keys = (...entries: readonly (readonly [key: number, value: number])[]): F
   3,
   [1, 1, 0, entries.length, ...entries.flatMap(([key, value]) => [key, 0, 1, value])]
 ]
-const groundOf = async (tags: readonly Field[], at = 0, levels = [level(40, 60)]) => {
+const geoTransformOf = async (tags: readonly Field[], at = 0, levels = [level(40, 60)]) => {
   writeTiledTiff(path, levels, { tile: 16, channels: 3, tags })
   const { header } = await valueOf(openImage(path, { level: at }))
-  return header.ground
+  return header.geoTransform
 }
 const scale: Field = [33550, 12, [10, 20, 0]]
 const point: Field = [33922, 12, [2, 1, 0, 500_000, 5_300_000, 0]]
 
 test('a scale and a point tell where the corner lies, and the key of a projected system its code', async () => {
-  assert.equal(await groundOf([scale, point, keys([1024, 1], [3072, 32633])]), { affine: [499_980, 10, 0, 5_300_020, 0, -20], epsg: 32633 })
-  assert.equal(await groundOf([scale, point, keys([2048, 4326])]), { affine: [499_980, 10, 0, 5_300_020, 0, -20], epsg: 4326 })
+  assert.equal(await geoTransformOf([scale, point, keys([1024, 1], [3072, 32633])]), {
+    affine: [499_980, 10, 0, 5_300_020, 0, -20],
+    epsg: 32633
+  })
+  assert.equal(await geoTransformOf([scale, point, keys([2048, 4326])]), { affine: [499_980, 10, 0, 5_300_020, 0, -20], epsg: 4326 })
 })
 
 test('points of pixels lie half a pixel off; systems of the file itself have no code', async () => {
-  const ground = await groundOf([scale, point, keys([1025, 2], [3072, 32767])])
-  assert.equal(ground, { affine: [499_975, 10, 0, 5_300_030, 0, -20] })
+  const geoTransform = await geoTransformOf([scale, point, keys([1025, 2], [3072, 32767])])
+  assert.equal(geoTransform, { affine: [499_975, 10, 0, 5_300_030, 0, -20] })
 })
 
 test('a transformation may turn the image', async () => {
   const turned: Field = [34264, 12, [3, 4, 0, 100, 4, -3, 0, 200, 0, 0, 0, 0, 0, 0, 0, 1]]
-  assert.equal(await groundOf([turned]), { affine: [100, 3, 4, 200, 4, -3] })
-  assert.equal(groundFrom((await groundOf([turned]))!, { top: 10, left: 2 }), { affine: [146, 3, 4, 178, 4, -3] })
+  assert.equal(await geoTransformOf([turned]), { affine: [100, 3, 4, 200, 4, -3] })
+  assert.equal(shiftGeoTransform((await geoTransformOf([turned]))!, { top: 10, left: 2 }), { affine: [146, 3, 4, 178, 4, -3] })
 })
 
 test('a level lies on the same ground, and what says nothing lies nowhere', async () => {
-  assert.equal((await groundOf([scale, point], 1, [level(40, 60), level(20, 30)]))!.affine, [499_980, 20, 0, 5_300_020, 0, -40])
-  assert.is(await groundOf([]), undefined)
-  assert.is(await groundOf([scale]), undefined)
+  assert.equal((await geoTransformOf([scale, point], 1, [level(40, 60), level(20, 30)]))!.affine, [499_980, 20, 0, 5_300_020, 0, -40])
+  assert.is(await geoTransformOf([]), undefined)
+  assert.is(await geoTransformOf([scale]), undefined)
 })
 
 test.run()

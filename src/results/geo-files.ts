@@ -4,7 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
-import type { GroundTransform } from '../images/ground-transform'
+import type { GeoTransform } from '../images/geo-transform'
 import { projectionText } from './projection-file'
 import { type TiffTag, tag } from './tiff-file'
 
@@ -28,7 +28,7 @@ const geoKeys = (epsg: number | undefined): readonly number[] => {
 }
 
 /** The tags of GeoTIFF that keep the place: a transformation, and the system's code. */
-export const groundTags = ({ affine: [a, b, c, d, e, f], epsg }: GroundTransform): readonly TiffTag[] => [
+export const listGeoTags = ({ affine: [a, b, c, d, e, f], epsg }: GeoTransform): readonly TiffTag[] => [
   tag(34264, 'double', b, c, 0, a, e, f, 0, d, 0, 0, 0, 0, 0, 0, 0, 1),
   tag(34735, 'short', ...geoKeys(epsg))
 ]
@@ -36,8 +36,7 @@ export const groundTags = ({ affine: [a, b, c, d, e, f], epsg }: GroundTransform
 const endings: Readonly<Record<string, string>> = { '.tif': '.tfw', '.tiff': '.tfw', '.png': '.pgw' }
 
 /** The six lines of a world file, of which the last two are the middle of the first pixel. */
-const worldText = ({ affine: [a, b, c, d, e, f] }: GroundTransform): string =>
-  `${[b, e, c, f, a + (b + c) / 2, d + (e + f) / 2].join('\n')}\n`
+const worldText = ({ affine: [a, b, c, d, e, f] }: GeoTransform): string => `${[b, e, c, f, a + (b + c) / 2, d + (e + f) / 2].join('\n')}\n`
 
 const writeText = (path: string, text: string): Outcome<void> => writeFileAtomic(path, () => [Buffer.from(text)])
 
@@ -45,12 +44,12 @@ const writeText = (path: string, text: string): Outcome<void> => writeFileAtomic
  * Writes what keeps an image's place beside it, for *.tif and *.png: a world file, and a .prj where
  * the coordinate system is known by its code; where its text is not, `onNotice` is told.
  */
-export const writeGroundFiles = (path: string, ground: GroundTransform, onNotice?: (sentence: string) => void): Outcome<void> => {
+export const writeGeoFiles = (path: string, geoTransform: GeoTransform, onNotice?: (sentence: string) => void): Outcome<void> => {
   const extension = extname(path)
   const ending = endings[extension.toLowerCase()]
   if (ending === undefined) return TE.right(undefined)
   const stem = path.slice(0, path.length - extension.length)
-  const { epsg } = ground
+  const { epsg } = geoTransform
   const writeProjection = (code: number): Outcome<void> =>
     pipe(
       projectionText(code),
@@ -60,7 +59,7 @@ export const writeGroundFiles = (path: string, ground: GroundTransform, onNotice
       )
     )
   return pipe(
-    writeText(`${stem}${ending}`, worldText(ground)),
+    writeText(`${stem}${ending}`, worldText(geoTransform)),
     TE.chain(() => (epsg === undefined ? TE.right(undefined) : writeProjection(epsg)))
   )
 }

@@ -7,22 +7,22 @@ type Extent = Pick<ImageWindow, 'height' | 'width'>
  * c row, y = d + e column + f row, with affine [a, b, c, d, e, f] (GDAL's order) in the units of
  * the coordinate system. `epsg` is its EPSG code; absent where the file names none.
  */
-export interface GroundTransform {
+export interface GeoTransform {
   readonly affine: readonly [number, number, number, number, number, number]
   readonly epsg?: number
 }
 
 /** Returns where an image lies on the ground when it is read at another extent, as of a level. */
-export const groundAt = ({ affine: [a, b, c, d, e, f], ...rest }: GroundTransform, stored: Extent, read: Extent): GroundTransform => {
+export const scaleGeoTransform = ({ affine: [a, b, c, d, e, f], ...rest }: GeoTransform, stored: Extent, read: Extent): GeoTransform => {
   const [across, down] = [stored.width / read.width, stored.height / read.height]
   return { ...rest, affine: [a, b * across, c * down, d, e * across, f * down] }
 }
 
 /** Returns where a window of an image lies on the ground. */
-export const groundFrom = (
-  { affine: [a, b, c, d, e, f], ...rest }: GroundTransform,
+export const shiftGeoTransform = (
+  { affine: [a, b, c, d, e, f], ...rest }: GeoTransform,
   { top, left }: Pick<ImageWindow, 'top' | 'left'>
-): GroundTransform => ({ ...rest, affine: [a + b * left + c * top, b, c, d + e * left + f * top, e, f] })
+): GeoTransform => ({ ...rest, affine: [a + b * left + c * top, b, c, d + e * left + f * top, e, f] })
 
 /** The values of GeoTIFF's tags (OGC 19-008r4, 7.1.2 and 8); absent where the file has none. */
 export interface GeoTags {
@@ -45,13 +45,13 @@ const shortKeys = (geoKeys: readonly number[]): ReadonlyMap<number, number> =>
       .map(([key, , , value]) => [key!, value!])
   )
 
-const isAffine = (affine: readonly number[]): affine is GroundTransform['affine'] => affine.length === 6 && affine.every(Number.isFinite)
+const isAffine = (affine: readonly number[]): affine is GeoTransform['affine'] => affine.length === 6 && affine.every(Number.isFinite)
 
 /**
  * The place that GeoTIFF's tags tell: by a transformation, or by a scale and one point. Undefined
  * where there is neither.
  */
-export const readGround = ({ pixelScale, tiePoints, transformation, geoKeys = [] }: GeoTags): GroundTransform | undefined => {
+export const readGeoTransform = ({ pixelScale, tiePoints, transformation, geoKeys = [] }: GeoTags): GeoTransform | undefined => {
   const keys = shortKeys(geoKeys)
   const affineOf = (): readonly number[] => {
     if (transformation !== undefined && transformation.length >= 8) {
@@ -65,7 +65,7 @@ export const readGround = ({ pixelScale, tiePoints, transformation, geoKeys = []
   const affine = affineOf()
   if (!isAffine(affine)) return undefined
   const code = keys.get(projectedCode) ?? keys.get(geodeticCode)
-  const ground = { affine, ...(code === undefined || code === 0 || code === userDefined ? {} : { epsg: code }) }
+  const geoTransform = { affine, ...(code === undefined || code === 0 || code === userDefined ? {} : { epsg: code }) }
   // What lies at the middle of a pixel there lies at its corner here.
-  return keys.get(rasterType) === pixelIsPoint ? groundFrom(ground, { top: -0.5, left: -0.5 }) : ground
+  return keys.get(rasterType) === pixelIsPoint ? shiftGeoTransform(geoTransform, { top: -0.5, left: -0.5 }) : geoTransform
 }
