@@ -7,6 +7,7 @@ import { tiledOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
 import type { Extent2 } from './resolution'
+import { findDecoderFault } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
 import { forEachTileWindow } from './tile-windows'
 
@@ -19,7 +20,10 @@ export interface TiledMask extends Extent2 {
 
 const blackIsZero = 1
 
-const findFault = ({ photometric, tile }: TiffDirectory, channels: number, depth: string): string | undefined => {
+const findFault = (directory: TiffDirectory, channels: number, depth: string): string | undefined => {
+  const { photometric, tile } = directory
+  const fault = findDecoderFault(directory)
+  if (fault !== undefined) return `${fault}: store it with deflate or LZW`
   if (photometric !== blackIsZero || channels !== 1 || depth !== 'uchar')
     return 'is a TIFF with colours, a palette or other than 8 bits: store the class of each pixel as 8-bit grey, black zero'
   return tile === undefined ? 'is a TIFF in strips: store it in tiles, or as PNG' : undefined
