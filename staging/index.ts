@@ -69,7 +69,15 @@ export { roofline, type Rates } from './kernels/roofline'
 export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
 export { leastOfOneRank } from './search'
 export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
-export { checkObjective, microBatches, type Objective, type Optimizer, type ParameterGroup, type Training } from './graph/objective'
+export {
+  checkObjective,
+  microBatches,
+  ranksOfOptimizer,
+  type Objective,
+  type Optimizer,
+  type ParameterGroup,
+  type Training
+} from './graph/objective'
 export type { Source, StepGraph } from './graph/step-graph'
 export { verify, verifyRanks, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'

@@ -15,6 +15,8 @@ export interface Lowerable extends Omit<PlanEstimate, 'plan' | 'nanoseconds' | '
 
 /** Prospects that are alike, and none of which need be made to know what they take at least. */
 export interface LowerableFamily {
+  /** No more than `leastMilliseconds`, which take longer to find out. */
+  readonly aboutMilliseconds: (deviceBytes: number) => number
   /** None that lives in so many bytes on the device takes fewer milliseconds. */
   readonly leastMilliseconds: (deviceBytes: number) => number
   readonly prospects: () => readonly Lowerable[]
@@ -50,27 +52,49 @@ const likelyFirst = (groups: readonly LowerableGroup[], budget: number): readonl
   ]
 }
 
+/**
+ * Groups from the smallest target upwards, to the first one that is no smaller than the budget is
+ * then: what is made for more seldom does with less.
+ */
+function* upTo(groups: readonly LowerableGroup[], budget: () => number): Generator<LowerableGroup> {
+  const targetOf = ({ target = 0 }: LowerableGroup): number => target
+  let last = 0
+  for (const group of [...groups].sort((a, b) => targetOf(a) - targetOf(b))) {
+    if (targetOf(group) > last && last >= budget()) return
+    last = targetOf(group)
+    yield group
+  }
+}
+
 const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
   [...among].sort((a, b) => bytes(a) - bytes(b))
 
 /**
- * Goes through prospects from the fastest on; of those that cannot be as fast as the next one, no
- * time is asked for. Equally fast ones are told apart by their order.
+ * Goes through some that may be worth it from the one that takes `exactly` least time on; of those
+ * that take at least as much as the next one, or are not worth it by that, it is not asked for.
+ * Equally fast ones are told apart by their order.
  */
-function* fastestFirst(among: readonly Lowerable[]): Generator<Lowerable> {
-  const waiting = [...among].reverse().sort((a, b) => b.leastMilliseconds - a.leastMilliseconds)
+function* fastestFirst<A>(
+  among: readonly A[],
+  atLeast: (one: A) => number,
+  exactly: (one: A) => number,
+  isWorth: (time: number) => boolean
+): Generator<A> {
+  const waiting = [...among].reverse().map((one) => ({ one, time: atLeast(one) }))
+  waiting.sort((a, b) => b.time - a.time)
   /** From the slowest to the fastest. */
-  const timed: Lowerable[] = []
+  const timed: typeof waiting = []
   while (waiting.length > 0 || timed.length > 0) {
-    const next = waiting.at(-1)
-    const fastest = timed.at(-1)
-    if (next === undefined || (fastest !== undefined && fastest.milliseconds() < next.leastMilliseconds)) {
+    const [next, fastest] = [waiting.at(-1), timed.at(-1)]
+    if (next === undefined || (fastest !== undefined && fastest.time < next.time)) {
       timed.pop()
-      yield fastest!
-    } else {
+      if (!isWorth(fastest!.time)) return
+      yield fastest!.one
+    } else if (!isWorth(next.time)) waiting.length = 0
+    else {
       waiting.pop()
-      const place = timed.findLastIndex((one) => one.milliseconds() > next.milliseconds())
-      timed.splice(place + 1, 0, next)
+      const time = exactly(next.one)
+      timed.splice(timed.findLastIndex((one) => one.time > time) + 1, 0, { one: next.one, time })
     }
   }
 }
@@ -84,40 +108,52 @@ export const prospectAnswers = (hostBudget: number, leastBytes: number, groups: 
   const all = lazy(() => known().flatMap(({ families }) => families(Infinity).flatMap(({ prospects }) => prospects())))
   const mayRun = ({ refusedKernel }: Lowerable): boolean => refusedKernel === undefined
   const mayFit = ({ hostBytes }: Lowerable): boolean => mayLieIn(hostBudget, hostBytes)
-  const isWithin = (budget: number, { refusedKernel, liveBytes, liveHostBytes, peakBytes, hostBytes }: Lowered): boolean =>
-    refusedKernel() === undefined &&
-    mayLieIn(budget, liveBytes()) &&
-    mayLieIn(hostBudget, liveHostBytes()) &&
-    peakBytes() <= budget &&
-    hostBytes() <= hostBudget
+  const isOnHost = ({ liveHostBytes, hostBytes }: Lowered): boolean => mayLieIn(hostBudget, liveHostBytes()) && hostBytes() <= hostBudget
+  const isOnDevice = (budget: number, { refusedKernel, liveBytes, peakBytes }: Lowered): boolean =>
+    refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
+  /** Budgets for which nothing was found, however much there is on the host. */
+  const hopeless = new Set<number>()
   return {
     within: (budget, slowest = Infinity) => {
-      if (budget < leastBytes) return undefined
+      if (budget < leastBytes || hopeless.has(budget)) return undefined
       let best: Lowered | undefined
-      const mayBeBest = (time: number): boolean => (best === undefined ? time <= slowest : time < best.milliseconds())
-      for (const { families } of likelyFirst(known(), budget)) {
-        const found = families(best?.milliseconds() ?? slowest)
-          .map(({ leastMilliseconds, prospects }) => ({ least: leastMilliseconds(budget + alignment), prospects }))
-          .sort((a, b) => a.least - b.least)
-        for (const { least, prospects } of found) {
-          if (!mayBeBest(least)) break
-          const small = prospects().filter((one) => mayRun(one) && mayFit(one) && mayLieIn(budget, one.deviceBytes))
-          for (const { milliseconds, lowered } of fastestFirst(small)) {
-            if (!mayBeBest(milliseconds())) break
-            if (mayBeBest(lowered().milliseconds()) && isWithin(budget, lowered())) best = lowered()
-          }
+      let wantsHost = false
+      const fitsHost = (fits: boolean): boolean => {
+        wantsHost ||= !fits
+        return fits
+      }
+      // What takes infinitely long cannot be at all.
+      const mayBeBest = (time: number): boolean => time < Infinity && (best === undefined ? time <= slowest : time < best.milliseconds())
+      const bytes = budget + alignment
+      for (const { families: familiesOf } of likelyFirst(known(), budget)) {
+        const families = familiesOf(best?.milliseconds() ?? slowest)
+        const [about, least] = [
+          (one: LowerableFamily) => one.aboutMilliseconds(bytes),
+          (one: LowerableFamily) => one.leastMilliseconds(bytes)
+        ]
+        for (const { prospects } of fastestFirst(families, about, least, mayBeBest)) {
+          const small = prospects().filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes) && fitsHost(mayFit(one)))
+          const [atLeast, exactly] = [(one: Lowerable) => one.leastMilliseconds, (one: Lowerable) => one.milliseconds()]
+          for (const { lowered } of fastestFirst(small, atLeast, exactly, mayBeBest))
+            if (mayBeBest(lowered().milliseconds()) && isOnDevice(budget, lowered()) && fitsHost(isOnHost(lowered()))) best = lowered()
         }
       }
+      if (best === undefined && slowest === Infinity && !wantsHost) hopeless.add(budget)
       return best
     },
     least: (below = Infinity) => {
       if (below <= leastBytes) return undefined
       let least: Lowered | undefined
-      const fitting = all().filter((one) => mayRun(one) && mayFit(one))
-      for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {
-        const budget = (least?.peakBytes() ?? below) - 1
-        if (!mayLieIn(budget, deviceBytes)) break
-        if (isWithin(budget, lowered())) least = lowered()
+      const budget = (): number => (least?.peakBytes() ?? below) - 1
+      for (const { families } of upTo(known(), budget)) {
+        const prospects = families(Infinity).flatMap(({ leastMilliseconds, prospects }) =>
+          leastMilliseconds(budget() + alignment) === Infinity ? [] : prospects()
+        )
+        const fitting = prospects.filter((one) => mayRun(one) && mayFit(one))
+        for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {
+          if (!mayLieIn(budget(), deviceBytes)) break
+          if (isOnDevice(budget(), lowered()) && isOnHost(lowered())) least = lowered()
+        }
       }
       return least && { budget: least.peakBytes(), lowered: least }
     },
@@ -129,13 +165,12 @@ export const prospectAnswers = (hostBudget: number, leastBytes: number, groups: 
       return undefined
     },
     leastHost: (budget) => {
+      if (budget < leastBytes || hopeless.has(budget)) return undefined
       const small = all().filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes))
       let least: number | undefined
       for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
         if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break
-        const { refusedKernel, liveBytes, peakBytes } = lowered()
-        if (refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
-          least = Math.min(least ?? Infinity, lowered().hostBytes())
+        if (isOnDevice(budget, lowered())) least = Math.min(least ?? Infinity, lowered().hostBytes())
       }
       return least
     }

@@ -10,7 +10,8 @@ import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
 import { buildTimeline } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
-import { largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
+import { largestLayerBytes, largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
+import { keptBytesEstimator } from './strategies/least-kept'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
@@ -53,6 +54,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
     const graph = inOrder(written, order)
     const variants = lazy(() => createVariants(graph, device))
     const estimate = segmentEstimator(graph, device)
+    const keptBytes = lazy(() => keptBytesEstimator(graph, device))
     const search: Search = {
       order,
       graph,
@@ -66,7 +68,8 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
       timeline: memoize(JSON.stringify, (segments: Segmentation) => {
         looked.atPlan()
         return buildTimeline(graph, device, segments)
-      })
+      }),
+      keptBytes: (segments, onHost) => keptBytes()(segments, onHost)
     }
     known.set(order.join(), search)
     return search
@@ -95,7 +98,8 @@ const createStrategySearch = (
     }
   )
   const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
-  const wholeBytes = (): number => persistentBytes + largestTensorBytes(graph, device)
+  const tiledBytes = (): number => persistentBytes + largestLayerBytes(graph, device)
+  const wholeBytes = (): number => Math.max(tiledBytes(), persistentBytes + largestTensorBytes(graph, device))
   const milliseconds = (nanoseconds: number): number => (stepsOfUpdate(graph.objective) * nanoseconds) / 1e6
   const inNanoseconds = (slowest: number): number => (1e6 * slowest) / stepsOfUpdate(graph.objective)
   switch (strategy.kind) {
@@ -116,7 +120,7 @@ const createStrategySearch = (
         }))
       )
       return prospectAnswers(hostBudget, wholeBytes(), () => [
-        { target: undefined, families: () => [{ leastMilliseconds: () => 0, prospects }] }
+        { target: undefined, families: () => [{ aboutMilliseconds: () => 0, leastMilliseconds: () => 0, prospects }] }
       ])
     }
     case 'swapping': {
@@ -126,11 +130,12 @@ const createStrategySearch = (
         milliseconds: () => milliseconds(nanoseconds()),
         lowered: lazy(() => lowered(plan()))
       })
-      const familyOf = ({ leastNanoseconds, estimates }: ScheduledSegmentation): LowerableFamily => ({
+      const familyOf = ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): LowerableFamily => ({
+        aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)),
         leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
         prospects: lazy(() => estimates().map(lowerable))
       })
-      return prospectAnswers(hostBudget, strategy.tiles === true ? persistentBytes : wholeBytes(), () =>
+      return prospectAnswers(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), () =>
         strategy.groups(search).map(({ target, scheduled }) => ({
           target,
           families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(familyOf))
@@ -179,10 +184,10 @@ export interface PlanSearches {
 }
 
 /**
- * Those that tile and transfer come last, for they take longest: what the others find spares them
- * their search for what is slower. Tiles without transfers come first.
+ * Those that tile and transfer come last, for they take longest, and those that tile after those
+ * that transfer: what the others find spares them their search for what is slower.
  */
-const searchRank = ({ kind, tiles }: Answers): number => (tiles ? 2 : kind === 'targeted' ? 0 : 1)
+const searchRank = ({ kind, tiles }: Answers): number => (tiles ? 3 : kind === 'swapping' ? 0 : kind === 'targeted' ? 1 : 2)
 
 /** A strategy's answers, and whether it may tile what it swaps. */
 interface Answers extends PlanSearch, Pick<Strategy, 'kind'> {
@@ -196,13 +201,16 @@ const fastestAnswers = (all: readonly Answers[], leastMilliseconds: () => number
     within: (budget) => {
       const found = new Map<PlanSearch, Lowered | undefined>()
       let slowest = Infinity
-      for (const answers of searchedFirst) {
-        // Where nothing can be faster, nothing need be swapped.
-        if (answers.kind === 'swapping' && slowest <= leastMilliseconds()) continue
-        const candidate = answers.within(budget, slowest)
+      const ask = (answers: Answers, atMost: number): void => {
+        const candidate = answers.within(budget, atMost)
         found.set(answers, candidate)
         slowest = Math.min(slowest, candidate?.milliseconds() ?? Infinity)
       }
+      // Where tiles alone are as fast as can be, which is soon known, nothing need be swapped.
+      if (all.some(({ kind }) => kind === 'swapping'))
+        for (const answers of all.filter(({ kind }) => kind === 'targeted')) ask(answers, leastMilliseconds())
+      for (const answers of searchedFirst)
+        if (found.get(answers) === undefined && (answers.kind !== 'swapping' || slowest > leastMilliseconds())) ask(answers, slowest)
       return findFastest(all.flatMap((answers) => found.get(answers) ?? []))
     },
     least: (below) =>

@@ -13,9 +13,11 @@ const encodedLength = (instruction: Instruction): number =>
           ? 13
           : instruction.kind === 'exchange'
             ? 4 + 3 * (instruction.sends.length + instruction.receives.length)
-            : instruction.kind === 'map'
-              ? 4
-              : 3
+            : instruction.kind === 'ownSlice'
+              ? 11
+              : instruction.kind === 'map'
+                ? 4
+                : 3
 
 const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + encodedLength(instruction), 0)
 
@@ -49,6 +51,10 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       const { ranks, sends, receives } = instruction
       const messages = [...sends, ...receives].flatMap(({ rank, bytes, at }) => [rank, bytes, at.base])
       numbers.set([opcodes.exchange, ranks, sends.length, receives.length, ...messages], at)
+      at += encodedLength(instruction)
+    } else if (instruction.kind === 'ownSlice') {
+      const { ranks, bytes, from, to } = instruction
+      numbers.set([opcodes.ownSlice, ranks, bytes, ...[from, to].flatMap(({ base, strides }) => [base, ...strides])], at)
       at += encodedLength(instruction)
     } else if (instruction.kind === 'map') {
       numbers.set([opcodes.map, instruction.address, instruction.memory, instruction.bytes], at)

@@ -9,17 +9,22 @@ import type { Watching } from './watching'
 export interface Mesh {
   readonly microBatches: number
   readonly rows: number
+  /** Each rank keeps, and updates by, its slices of the optimizer state alone. */
+  readonly shardsOptimizer?: true
 }
 
-/** How ranks share an update, in words. */
-export const meshText = ({ microBatches, rows }: Mesh): string => {
+const sharesText = ({ microBatches, rows }: Mesh): string => {
   const beside = `${microBatches} micro-batches beside each other`
   if (rows === 1 && microBatches > 1) return beside
   return microBatches === 1 ? `rows of each image, ${rows} parts` : `${beside}, and rows of each image, ${rows} parts`
 }
 
-const trainingOnMesh = (objective: Training, { microBatches: ranks, rows: count }: Mesh, index: number): Training => ({
+/** How ranks share an update, in words. */
+export const meshText = (mesh: Mesh): string => `${sharesText(mesh)}${mesh.shardsOptimizer ? '; the optimizer state is sharded' : ''}`
+
+const trainingOnMesh = (objective: Training, { microBatches: ranks, rows: count, shardsOptimizer }: Mesh, index: number): Training => ({
   ...objective,
+  ...(shardsOptimizer && { shardOptimizer: shardsOptimizer }),
   // Of one micro-batch there are no groups.
   ...((count === 1 || microBatches(objective) > 1) && { ranks }),
   ...(count > 1 && { shard: { count, index } })
@@ -30,7 +35,11 @@ export const onMesh = (built: SetupGraph, mesh: Mesh, index: number): SetupGraph
   built.objective.kind === 'train' ? { ...built, objective: trainingOnMesh(built.objective, mesh, index) } : built
 
 /** How ranks share the updates of a training. */
-export const makeMesh = ({ shard, ranks }: Training): Mesh => ({ microBatches: ranks ?? 1, rows: shard?.count ?? 1 })
+export const makeMesh = ({ shard, ranks, shardOptimizer }: Training): Mesh => ({
+  microBatches: ranks ?? 1,
+  rows: shard?.count ?? 1,
+  ...(shardOptimizer && { shardsOptimizer: shardOptimizer })
+})
 
 /** What of a setup does not go with ranks; one sentence. */
 const reasonAgainst = ({ setup, objective }: SetupGraph): string | undefined => {
@@ -51,33 +60,53 @@ const listObjectives = (objective: Training, ranks: number): readonly Training[]
     .map((count) => trainingOnMesh(objective, { microBatches: ranks / count, rows: count }, (count - 1) >> 1))
 }
 
-/**
- * The setup as one of so many ranks has it, by the mesh whose plan is the fastest. Fails where none
- * can be, with the sentence of the first.
- */
-export const onRanks = (built: SetupGraph, ranks: number | undefined, watching: Watching): E.Either<Failure, SetupGraph> => {
-  if (ranks === undefined) return E.right(built)
-  const reason = reasonAgainst(built)
-  if (reason !== undefined || built.objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
-  const candidates = listObjectives(built.objective, ranks).map((objective) =>
+/** How many ranks are to share updates, and whether they shard the optimizer all the same. */
+export interface SharingRanks {
+  readonly ranks?: number | undefined
+  readonly shardOptimizer?: boolean
+}
+
+/** The setup on the mesh whose plan is the fastest; the first failure where none can be. */
+const onFastestMesh = (built: SetupGraph, objectives: readonly Training[], watching: Watching): E.Either<Failure, SetupGraph> => {
+  const planned = objectives.map((objective) =>
     pipe(
       checkObjective(built.graph, objective),
-      E.bimap(stagingFailure, () => ({ ...built, objective }))
+      E.mapLeft(stagingFailure),
+      E.map(() => ({ ...built, objective })),
+      E.chain((one) => E.map((found: Planned) => [one, found] as const)(planNetwork(one, watching)))
     )
   )
-  const possible = candidates.flatMap((one) => (E.isRight(one) ? [one.right] : []))
-  if (possible.length <= 1) return possible[0] === undefined ? candidates[0]! : E.right(possible[0])
-  const planned = possible.map((one) =>
-    pipe(
-      planNetwork(one, watching),
-      E.map((found) => [one, found] as const)
-    )
-  )
-  const fitting = planned.flatMap((one) => (E.isRight(one) ? [one.right] : []))
   const millisecondsOf = ([, { staged }]: readonly [SetupGraph, Planned]): number => staged.predicted.stepMilliseconds
-  const fastest = fitting.reduce<(typeof fitting)[number] | undefined>(
-    (best, one) => (best === undefined || millisecondsOf(one) < millisecondsOf(best) ? one : best),
-    undefined
-  )
-  return fastest === undefined ? E.map(([one]: readonly [SetupGraph, Planned]) => one)(planned[0]!) : E.right(fastest[0])
+  const fastest = planned.reduce((best, one) => {
+    const isBetter = E.isRight(one) && (E.isLeft(best) || millisecondsOf(one.right) < millisecondsOf(best.right))
+    return isBetter ? one : best
+  })
+  return E.map(([one]: readonly [SetupGraph, Planned]) => one)(fastest)
+}
+
+/** What fits a budget; where that does not, another, if that does. */
+const unlessItFits = <A>(found: E.Either<Failure, A>, other: () => E.Either<Failure, A>): E.Either<Failure, A> => {
+  if (E.isRight(found) || found.left.code !== 'budget') return found
+  const instead = other()
+  return E.isRight(instead) ? instead : found
+}
+
+/**
+ * The setup as one of so many ranks has it, by the mesh whose plan is the fastest; with a sharded
+ * optimizer where that is asked for, or nothing fits without. Fails where none can be, with the
+ * sentence of the first.
+ */
+export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRanks, watching: Watching): E.Either<Failure, SetupGraph> => {
+  const { objective } = built
+  if (ranks === undefined) return E.right(built)
+  const reason = reasonAgainst(built)
+  if (reason !== undefined || objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
+  const objectives = listObjectives(objective, ranks)
+  const sharded = () =>
+    onFastestMesh(
+      built,
+      objectives.map((one) => ({ ...one, shardOptimizer: true })),
+      watching
+    )
+  return shardOptimizer === true ? sharded() : unlessItFits(onFastestMesh(built, objectives, watching), sharded)
 }

@@ -1,4 +1,5 @@
 import { canCommute } from '../../dsl/internal'
+import { memoizePerObject } from '../memoize'
 import { findReaders, type Graph, type Node } from './graph'
 import { requestedCheckpoints } from './directives'
 
@@ -69,16 +70,22 @@ const renumber = ({ nodes }: Graph, order: Order, places: readonly number[]): re
     return { ...node, inputs: node.inputs.map((tensor) => (tensor === 0 ? 0 : places[tensor - 1]! + 1)) }
   })
 
+const reorder = memoizePerObject(
+  (_: Graph, order: Order) => order.join(),
+  (graph, order): Graph => {
+    const places: number[] = []
+    order.forEach((position, at) => (places[position] = at))
+    const isAfterInputs = graph.nodes.every(({ inputs }, position) =>
+      inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
+    )
+    const nodes = isAfterInputs ? renumber(graph, order, places) : withCommuted(graph, order)
+    return { ...graph, nodes, readers: findReaders(nodes) }
+  }
+)
+
 /**
  * The graph with its nodes in an order in which they run: each op after what it reads, or else with
- * neighbours commuted as `hoistPoolAboveRelu` does.
+ * neighbours commuted as `hoistPoolAboveRelu` does. Remembered: what is known of the graph in an
+ * order serves whoever asks for it again.
  */
-export const inOrder = <G extends Graph>(graph: G, order: Order): G => {
-  const places: number[] = []
-  order.forEach((position, at) => (places[position] = at))
-  const isAfterInputs = graph.nodes.every(({ inputs }, position) =>
-    inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
-  )
-  const nodes = isAfterInputs ? renumber(graph, order, places) : withCommuted(graph, order)
-  return { ...graph, nodes, readers: findReaders(nodes) }
-}
+export const inOrder = <G extends Graph>(graph: G, order: Order): G => reorder(graph, order) as G

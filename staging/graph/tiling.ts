@@ -1,4 +1,5 @@
 import { tileAxes, type TileAxis } from '../program/program'
+import { memoizePerObject } from '../memoize'
 import { axisTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
 import { axisIndex, type Graph, type Node, type Shard } from './graph'
 import { ownedExtent } from './grid'
@@ -62,18 +63,12 @@ const advancesEvenly = (nodes: readonly Node[], axis: TileAxis, advanceOf: (inde
     return one.kind === 'same' || one.kind === 'window' || one.kind === 'whole' || one.kind === 'reduce'
   })
 
-/**
- * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
- * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see
- * `effectiveTileCount`). Where ranks share rows, each has as many of the tiles along H, those of
- * one rank after those of the one before; undefined too when some rank would have none.
- */
-export const tileRuns = (
+const findTileRuns = (
   graph: Graph,
   span: Span,
   axis: TileAxis,
   tiles: number,
-  shard: Shard | undefined = axis === 'H' ? findShard(graph, span) : undefined
+  shard: Shard | undefined
 ): readonly TileRun[] | undefined => {
   const { count, index: rank } = shard ?? { count: 1, index: 0 }
   const parts = ownedParts(graph, span, axis, tiles * count)
@@ -127,6 +122,26 @@ export const tileRuns = (
   }
   return runs
 }
+
+const knownRuns = memoizePerObject(
+  (_: Graph, { from, to }: Span, axis: TileAxis, tiles: number, shard: Shard | undefined) =>
+    [from, to, axis, tiles, shard?.count, shard?.index].join(),
+  findTileRuns
+)
+
+/**
+ * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
+ * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see
+ * `effectiveTileCount`). Where ranks share rows, each has as many of the tiles along H, those of
+ * one rank after those of the one before; undefined too when some rank would have none.
+ */
+export const tileRuns = (
+  graph: Graph,
+  span: Span,
+  axis: TileAxis,
+  tiles: number,
+  shard: Shard | undefined = axis === 'H' ? findShard(graph, span) : undefined
+): readonly TileRun[] | undefined => knownRuns(graph, span, axis, tiles, shard)
 
 /** Runs along the three dimensions, or undefined when the grid is too fine (see `tileRuns`). */
 export type SegmentTiling = { readonly [A in TileAxis]: readonly TileRun[] }

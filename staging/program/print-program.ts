@@ -80,6 +80,10 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
         ...instruction.sends.map(({ rank, bytes, at }) => `    sent     ${bytesText(bytes)} to rank ${rank}: ${offsetText(buffers, at)}`),
         ...instruction.receives.map(({ rank, bytes, at }) => `    received ${bytesText(bytes)} of rank ${rank}: ${offsetText(buffers, at)}`)
       ]
+    case 'ownSlice': {
+      const { ranks, bytes, from, to } = instruction
+      return [`this rank's of ${ranks} slices of ${bytesText(bytes)} from ${offsetText(buffers, from)} to ${offsetText(buffers, to)}`]
+    }
     case 'record':
       return [`${instruction.engine} records event ${instruction.event}`]
     case 'wait':

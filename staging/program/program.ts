@@ -1,7 +1,8 @@
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { Precision } from '../kernels/precision'
-import type { ProgramBuffer, RowShare } from './program-buffer'
+import type { ProgramBuffer } from './program-buffer'
+import type { ProgramShard } from './program-shard'
 
 /**
  * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder
@@ -22,6 +23,7 @@ import type { ProgramBuffer, RowShare } from './program-buffer'
  * - allToAll [9, ranks, bytes, sendStride, receiveStride, then (base, three strides) of what is
  *   sent and of what is received]
  * - exchange [10, ranks, sends, receives, then (rank, bytes, base) of each]
+ * - ownSlice [11, ranks, bytes, then (base, three strides) of the slices and of the place]
  *
  * An `allToAll` runs on the engine `network`: `bytes` from sent + j * sendStride go to rank j, and
  * as many come from it to received + j * receiveStride, for each of the `ranks`, this one included.
@@ -32,6 +34,10 @@ import type { ProgramBuffer, RowShare } from './program-buffer'
  *
  * An `exchange` too, with those ranks that it names, each once on either side: what one sends to
  * another in its n-th, that one receives in its own.
+ *
+ * An `ownSlice` runs on the engine `compute`, and nothing travels: of slices of so many `bytes`,
+ * one after the other by rank, it copies the one of this rank. So all ranks run the same Program,
+ * though each has a slice of its own.
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
  * its instructions in program order, and beside the others. `wait` holds its engine until the
@@ -61,7 +67,19 @@ export const tileAxes = ['B', 'H', 'W'] as const
 export type TileAxis = (typeof tileAxes)[number]
 
 /** The first number of each kind of instruction. */
-export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8, allToAll: 9, exchange: 10 } as const
+export const opcodes = {
+  launch: 1,
+  loop: 2,
+  copy: 3,
+  record: 4,
+  wait: 5,
+  load: 6,
+  map: 7,
+  unmap: 8,
+  allToAll: 9,
+  exchange: 10,
+  ownSlice: 11
+} as const
 
 /** The position of a name is its code in a Program. */
 export const engines = ['compute', 'to-device', 'to-host', 'network'] as const
@@ -120,6 +138,18 @@ export interface AllToAll {
   readonly receive: Offset
 }
 
+/** This rank's of as many slices as there are ranks, which is copied elsewhere in the arena. */
+export interface OwnSlice {
+  readonly kind: 'ownSlice'
+  readonly engine: 'compute'
+  readonly ranks: number
+  /** Bytes of a slice. */
+  readonly bytes: number
+  /** Where the slices begin: one after the other, by rank. */
+  readonly from: Offset
+  readonly to: Offset
+}
+
 /** Bytes that go to a rank, or come from it, in the arena. */
 export interface Message {
   readonly rank: number
@@ -139,8 +169,8 @@ export interface Exchange {
 }
 
 /**
- * One instruction of a Program: a launch, a loop, a copy, an exchange among ranks, an event that
- * one engine records and another waits for, or pages that are mapped.
+ * One instruction of a Program: a launch, a loop, a copy, an exchange among ranks, the slice of
+ * one, an event that one engine records and another waits for, or pages that are mapped.
  */
 export type Instruction =
   | {
@@ -159,25 +189,10 @@ export type Instruction =
   | Copy
   | AllToAll
   | Exchange
+  | OwnSlice
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
   | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
-
-/** One of the processes that share the rows of each image. */
-export interface ProgramShard {
-  /** Processes in all. */
-  readonly count: number
-  /** Which of them, from 0. */
-  readonly index: number
-  /** Groups of as many processes, each of which runs micro-batches of its own by these Programs. */
-  readonly groups: number
-  /** What it compares of the target; absent where it compares all, as every rank does. */
-  readonly target?: RowShare
-  /** Parameters whose gradients every rank computes whole: the first rank's are taken. */
-  readonly replicated: readonly string[]
-  /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */
-  readonly merged: readonly string[]
-}
 
 /**
  * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient

@@ -6,6 +6,7 @@ import type { Timeline } from '../lowering/cost/timeline'
 import { depthFirst } from '../graph/order'
 import { workspacesWithin } from './free-workspace'
 import {
+  freedAt,
   freeWhenNeeded,
   occupancy,
   targets,
@@ -57,7 +58,7 @@ export const dymemSwapIntervals = (graph: GraphOps, timeline: Timeline, target: 
   return open.flatMap((interval): readonly StageInterval[] => {
     const freed = Math.min(needed.get(interval.tensor) ?? timeline.backwardStart, timeline.backwardStart)
     // What is fetched as soon as backward begins does not go before.
-    return freed < interval.swapIn ? [{ ...interval, freed }] : []
+    return freed < interval.swapIn ? [freedAt(interval, freed)] : []
   })
 }
 

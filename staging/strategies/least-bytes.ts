@@ -34,11 +34,19 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
   Math.max(...heldBytes(createModelScope(graph, device, createPool())))
 
+/** Bytes of the largest layer's gradient, or of its weights as backward reads them. */
+export const largestLayerBytes = (graph: StepGraph, device: DeviceModel): number => {
+  const weightsOf = leastWeights(createModelScope(graph, device, createPool()))
+  return graph.nodes.reduce((most, _, position) => Math.max(most, weightsOf({ from: position, to: position + 1 }, {}).whole), 0)
+}
+
 /** Bytes of what the backward of a segment without tiles reads of what the segment makes. */
 export interface ReadBytes {
   readonly all: number
   /** Bytes that nothing after the segment reads. */
   readonly own: number
+  /** How many tensors they are of. */
+  readonly count: number
 }
 
 /** Estimates, for any span of a model, the bytes that its backward reads of its own tensors. */
@@ -48,13 +56,15 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
   return ({ from, to }) => {
     const { readsInput } = createPasses(scope, { from, to })('recompute')
     const isRead = (tensor: number): boolean => graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
-    let [all, own] = [0, 0]
+    let [all, own, count] = [0, 0, 0]
     for (let tensor = from + 1; tensor <= to; tensor++) {
       if (!isRead(tensor)) continue
       all += alignUp(sizes[tensor]!)
-      if (!isLiveAfter(graph, tensor, to)) own += alignUp(sizes[tensor]!)
+      if (isLiveAfter(graph, tensor, to)) continue
+      own += alignUp(sizes[tensor]!)
+      count++
     }
-    return { all, own }
+    return { all, own, count }
   }
 }
 

@@ -10,11 +10,14 @@ const sumsBefore = (nanoseconds: readonly number[]): Float64Array => {
   return before
 }
 
-type Rates = Pick<DeviceModel, 'linkBytesPerSecond' | 'copyBytesPerSecond'>
+/** The rates of copies, and what they take from computing. */
+export type Rates = Pick<DeviceModel, 'linkBytesPerSecond' | 'copyBytesPerSecond'>
 
-const nanosecondsAt = (bytes: number, rate: number): number => (1e9 * bytes) / rate
+/** Nanoseconds of so many bytes at a rate in bytes a second. */
+export const nanosecondsAt = (bytes: number, rate: number): number => (1e9 * bytes) / rate
 
-const untaken = { toDevice: Infinity, toHost: Infinity }
+/** Rates of copies that leave computing alone. */
+export const untaken = { toDevice: Infinity, toHost: Infinity }
 
 /**
  * Bounds what a step takes in nanoseconds by how many transfers there are, and the bytes that leave
@@ -35,6 +38,13 @@ export const leastMovingNanoseconds = (
     return Math.max(busy, moving - transfers)
   }
 }
+
+/**
+ * Whether a tensor may be away in a stage; between two that read it in backward too, up to the end
+ * of the last one.
+ */
+const mayBeAway = ({ forward, backward, to, reads }: SwappableTensor, stage: number): boolean =>
+  forward < stage && (reads.length > 1 ? stage <= to : stage < backward)
 
 /** The last stage before which a tensor that is away in a stage must be back. */
 const wantedBy = ({ backward, to }: SwappableTensor, stage: number): number => (stage < backward ? backward : to)
@@ -86,7 +96,7 @@ export const leastTransferNanoseconds = (
     for (let stage = 0; stage < stages.length; stage++) {
       const excess = stages[stage]!.liveBytes - deviceBytes
       if (excess <= 0) continue
-      const away = byWanted.filter(({ forward, to }) => forward < stage && stage <= to)
+      const away = byWanted.filter((tensor) => mayBeAway(tensor, stage))
       if (away.reduce((sum, { bytes }) => sum + bytes, 0) < excess) return Infinity
       away.sort((a, b) => wantedBy(b, stage) - wantedBy(a, stage))
       const moved = excess - unmoved

@@ -1,5 +1,5 @@
-import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
-import { freeWhenNeeded, peakOccupancy, type UnfreedInterval, type LazySwapSchedule, type StageInterval } from './swap-intervals'
+import type { Read, SwappableTensor, Timeline } from '../lowering/cost/timeline'
+import { freedAt, freeWhenNeeded, peakOccupancy, type UnfreedInterval, type LazySwapSchedule, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -22,6 +22,12 @@ export interface LmsParameters {
   readonly swapinGroupby: number
 }
 
+/** A tensor as if one stage had used it last, and one of backward were the first to read it. */
+const usedBetween = (tensor: SwappableTensor, forward: number, { stage, nanosecondsBefore }: Read): SwappableTensor => {
+  const { name, identity, bytes, movedBytes, from, to, written, reads } = tensor
+  return { name, identity, bytes, movedBytes, from, to, written, forward, backward: stage, nanosecondsBefore, reads }
+}
+
 /** What is made once more of a tensor between two groups of layers that read it in backward. */
 const laterIntervals = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: LmsParameters): readonly StageInterval[] => {
   const intervals: StageInterval[] = []
@@ -31,7 +37,7 @@ const laterIntervals = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }:
     // Where it would be swapped in at once it stays.
     if (stage - first > swapinGroupby && swapIn > freed) {
       intervals.push({
-        tensor: { ...tensor, forward: last, backward: stage, nanosecondsBefore },
+        tensor: usedBetween(tensor, last, { stage, nanosecondsBefore }),
         swapOut: first + 1,
         freed,
         swapIn,
@@ -57,7 +63,7 @@ const unfreedIntervals = (
     })
 
 const freeAtOnce = (unfreed: readonly UnfreedInterval[]): readonly StageInterval[] =>
-  unfreed.map((interval) => ({ ...interval, freed: interval.tensor.forward + 1 }))
+  unfreed.map((interval) => freedAt(interval, interval.tensor.forward + 1))
 
 /** TFLMS's swaps: bytes are given up as soon as can be. */
 export const lmsSwapIntervals = (timeline: Timeline, parameters: LmsParameters): readonly StageInterval[] => {

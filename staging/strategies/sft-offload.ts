@@ -7,6 +7,7 @@ import { alignUp } from '../placement/placement'
 import { memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
+import { waitMargin } from './least-kept'
 import { noWait, peakOccupancy, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
 import { withRematerialization } from './rematerialize'
@@ -52,7 +53,7 @@ const scheduleCount = 12
  * where they pass beside computing, a step that is fast enough may have been thought to take.
  */
 const chooseMargin = (device: DeviceModel, onHost: ReadonlySet<number>): number =>
-  onHost.size === 0 || !overlapsCopies(device) ? 1.02 : 1.1
+  onHost.size === 0 || !overlapsCopies(device) ? 1.02 : waitMargin
 
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
@@ -80,9 +81,14 @@ export const sftOffload: Strategy = {
     // One is a part of another: how many they are tells them apart.
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
     const scheduledOf = memoize(
-      (segments: Segmentation) => JSON.stringify(segments),
-      (segments) =>
-        withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => () => noWait(seen, seen.tensors, target)))
+      ([segments]: readonly [Segmentation, ReadonlySet<number>]) => JSON.stringify(segments),
+      ([segments, onHost]) =>
+        withSchedules(
+          search,
+          segments,
+          (seen) => targets(seen, scheduleCount).map((target) => () => noWait(seen, seen.tensors, target)),
+          onHost
+        )
     )
     return [...sets.values()].flatMap((onHost) => {
       const { within: segmentsWithin } = fastestWithin(search, onHost)
@@ -102,7 +108,7 @@ export const sftOffload: Strategy = {
             return found
               .flatMap((segments) => [segments, ...withRematerialization(search, segments, tensorBytes, onHost)])
               .filter((segments) => limit === Infinity || nanosecondsOf(segments) <= limit)
-              .map(scheduledOf)
+              .map((segments) => scheduledOf([segments, onHost]))
           }
         }))
     })

@@ -8,6 +8,7 @@ import type { Timeline } from '../lowering/cost/timeline'
 import type { Plan, Segment } from '../plans/plan'
 import type { Span } from '../graph/span'
 import type { StrategyName } from '../../dsl'
+import type { KeptBytes } from './least-kept'
 
 /** How the convolutions of a segment are computed. */
 export type Variant = Pick<Segment, 'winograd' | 'workspace'>
@@ -30,6 +31,8 @@ export interface Search {
   readonly estimate: (segment: Segment, onHost?: ReadonlySet<number>) => SegmentEstimate | undefined
   readonly variants: Variants
   readonly timeline: (segments: Segmentation) => Timeline
+  /** What is kept from forward to backward, at least; `onHost`: as of `estimate`. */
+  readonly keptBytes: (segments: Segmentation, onHost: ReadonlySet<number>) => KeptBytes
 }
 
 /** A network cut into segments, in the order in which they run. */
@@ -50,6 +53,8 @@ export interface PlanEstimate {
 
 /** A segmentation with what waits on the host by each of some schedules. */
 export interface ScheduledSegmentation {
+  /** No more than `leastNanoseconds`, by its segments alone: no timeline is made for that. */
+  readonly aboutNanoseconds: (deviceBytes: number) => number
   /** None that does with so many bytes on the device takes less; no schedule is made for that. */
   readonly leastNanoseconds: (deviceBytes: number) => number
   readonly estimates: () => readonly PlanEstimate[]

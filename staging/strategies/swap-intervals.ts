@@ -3,6 +3,7 @@ import type { Order } from '../graph/order'
 import { lazy, memoizePerObject } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import type { SwapSchedule } from '../plans/plan'
+import { aboutNanoseconds } from './least-kept'
 import { leastMovingNanoseconds, leastTransferNanoseconds } from './least-transfers'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
@@ -26,6 +27,9 @@ export interface StageInterval {
 
 /** An interval of which it is not yet decided when the bytes are needed. */
 export type UnfreedInterval = Omit<StageInterval, 'freed'>
+
+/** What is spread comes last: V8 is far slower the other way round, and there are a million. */
+export const freedAt = (interval: UnfreedInterval, freed: number): StageInterval => ({ freed, ...interval })
 
 /** In the order in which tensors are made, which is that of swap-outs that start together. */
 const inCreationOrder = ({ tensors }: Timeline, intervals: readonly StageInterval[]): readonly StageInterval[] => {
@@ -106,7 +110,7 @@ export const freeWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterva
       const interval = open[oldest]!
       away += interval.tensor.bytes
       back[interval.swapIn]! += interval.tensor.bytes
-      intervals.push({ ...interval, freed: stage })
+      intervals.push(freedAt(interval, stage))
     }
   })
   return intervals
@@ -122,12 +126,12 @@ const fetchEarly = (timeline: Timeline, intervals: readonly StageInterval[], tar
   return [...intervals]
     .sort((a, b) => a.tensor.backward - b.tensor.backward)
     .map((interval) => {
-      const { tensor, freed } = interval
+      const { tensor, swapOut, freed } = interval
       let swapIn = interval.swapIn
       while (swapIn > Math.max(freed + 1, earliest) && live[swapIn - 1]! + tensor.bytes <= target) swapIn--
       for (let stage = swapIn; stage < interval.swapIn; stage++) live[stage]! += tensor.bytes
       earliest = swapIn
-      return { ...interval, swapIn }
+      return { tensor, swapOut, freed, swapIn }
     })
 }
 
@@ -215,15 +219,23 @@ export type LazySwapSchedule = () => readonly StageInterval[]
 
 type SchedulesOf = (timeline: Timeline) => readonly LazySwapSchedule[]
 
-/** A segmentation with what waits on the host by each schedule. */
+const none: ReadonlySet<number> = new Set()
+
+/**
+ * A segmentation with what waits on the host by each schedule; the tensors `onHost` are there
+ * throughout, but for bands of rows.
+ */
 export const withSchedules = (
-  { order, device, timeline }: Search,
+  search: Search,
   segments: Segmentation,
-  schedulesOf: SchedulesOf
+  schedulesOf: SchedulesOf,
+  onHost: ReadonlySet<number> = none
 ): ScheduledSegmentation => {
+  const { order, device, timeline } = search
   const seen = lazy(() => timeline(segments))
   const least = lazy(() => leastTransferNanoseconds(seen(), device))
   return {
+    aboutNanoseconds: aboutNanoseconds(search, segments, onHost),
     leastNanoseconds: (deviceBytes) => least()(deviceBytes),
     estimates: lazy(() => makeEstimates(order, segments, seen(), schedulesOf, device))
   }

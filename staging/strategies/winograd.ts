@@ -7,7 +7,8 @@ import { createModelScope } from '../lowering/segment/create-scope'
 import { createPool } from '../lowering/ir/builder'
 import { transformablePositions } from '../lowering/segment/winograd'
 import { segmentTiling, type SegmentTiling } from '../graph/tiling'
-import { untiled } from '../graph/span'
+import { untiled, type Span } from '../graph/span'
+import { memoize } from '../memoize'
 import type { Variant, Variants } from './strategy'
 
 /**
@@ -59,7 +60,7 @@ export const winogradVariants = (graph: StepGraph, device: DeviceModel): Variant
         bytes: parameterBytes * weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
       }
     })
-  return ({ from, to }) => {
+  const variantsOf = ({ from, to }: Span): readonly Variant[] => {
     const inside = gains.filter(({ position }) => from <= position && position < to)
     if (inside.length === 0) return [{}]
     const largest = Math.max(...inside.map(({ bytes }) => bytes))
@@ -78,4 +79,5 @@ export const winogradVariants = (graph: StepGraph, device: DeviceModel): Variant
       })
     return different.reduceRight<readonly Variant[]>((slower, one) => (isFasterThan(one, slower[0]!) ? [one, ...slower] : slower), [{}])
   }
+  return memoize(({ from, to }) => `${from},${to}`, variantsOf)
 }

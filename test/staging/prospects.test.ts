@@ -7,7 +7,7 @@ import type { DeviceModel } from '../../staging/devices/device-model'
 import type { StepGraph } from '../../staging/graph/step-graph'
 import { lower } from '../../staging/lowering'
 import { strategies } from '../../staging/strategies'
-import { leastBytesEstimator } from '../../staging/strategies/least-bytes'
+import { largestLayerBytes, leastBytesEstimator } from '../../staging/strategies/least-bytes'
 import { propertyRuns } from '../property-runs'
 import { must } from '../must'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -43,14 +43,16 @@ test('no prospect of a strategy that swaps takes less, in time or in memory, tha
       const written = graphOf(seed)
       const search = searchIn(written, device, order(written))
       const families = groups(search).flatMap(({ scheduled }) => scheduled(Infinity))
-      const prospects = families.flatMap(({ leastNanoseconds, estimates }) =>
-        estimates().map((one) => ({ ...one, ofAll: leastNanoseconds }))
+      const prospects = families.flatMap(({ aboutNanoseconds, leastNanoseconds, estimates }) =>
+        estimates().map((one) => ({ ...one, aboutAll: aboutNanoseconds, ofAll: leastNanoseconds }))
       )
-      for (const { deviceBytes, nanoseconds, leastNanoseconds, ofAll } of prospects)
-        for (const least of [leastNanoseconds, ofAll(deviceBytes)])
+      for (const { deviceBytes, nanoseconds, leastNanoseconds, aboutAll, ofAll } of prospects)
+        for (const least of [leastNanoseconds, aboutAll(deviceBytes), ofAll(deviceBytes)])
           assert.ok(least <= nanoseconds(), `at least ${least} ns, but ${nanoseconds()}`)
+      const layerBytes = search.persistentBytes + largestLayerBytes(search.graph, device)
       for (const { plan, deviceBytes, hostBytes, nanoseconds } of some(prospects, 12)) {
         const lowered = lower(written, plan(), device)
+        assert.ok(layerBytes <= lowered.liveBytes(), `a layer of ${layerBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)
         const simulated = Math.round(1e6 * lowered.milliseconds())

@@ -4,6 +4,7 @@ import type { StepGraph } from '../../staging/graph/step-graph'
 import { lower } from '../../staging/lowering'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { keptBytesEstimator } from '../../staging/strategies/least-kept'
 import { wholeGraph } from '../../staging/strategies/plain'
 import type { Search } from '../../staging/strategies/strategy'
 import { createVariants } from '../../staging/strategies/variants'
@@ -18,6 +19,7 @@ export const searchIn = (written: StepGraph, device: DeviceModel, order: Order):
     persistentBytes: lower(written, { order, segments: wholeGraph(written) }, device).residentBytes,
     variants: createVariants(graph, device),
     estimate: segmentEstimator(graph, device),
-    timeline: (segments) => buildTimeline(graph, device, segments)
+    timeline: (segments) => buildTimeline(graph, device, segments),
+    keptBytes: keptBytesEstimator(graph, device)
   }
 }

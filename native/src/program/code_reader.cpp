@@ -15,7 +15,7 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
-                       allToAllCode = 9, exchangeCode = 10;
+                       allToAllCode = 9, exchangeCode = 10, ownSliceCode = 11;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
 // Instructions of a section, each as often as loops run it.
 constexpr std::int64_t maxSteps = std::int64_t{1} << 32;
@@ -77,6 +77,8 @@ class Reader : CodeCursor {
         lists.add(Engine::network, allToAll());
       } else if (code == exchangeCode) {
         lists.add(Engine::network, exchange());
+      } else if (code == ownSliceCode) {
+        lists.add(Engine::compute, ownSlice());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
       if (code != loopCode) countSteps();
@@ -175,6 +177,20 @@ class Reader : CodeCursor {
     exchange.receives = messages(exchange.ranks, receives, "receives");
     placed([&] { checkApart(exchange); });
     return exchange;
+  }
+
+  OwnSlice ownSlice() {
+    OwnSlice own;
+    own.ranks = next();
+    own.bytes = next();
+    own.from = nextOffset();
+    own.to = nextOffset();
+    checkOutsideLoops("takes the slice of a rank");
+    std::array<ArenaRange, 2> ranges;
+    placed([&] { ranges = checkOwnSlice(own, limits_.arenaBytes); });
+    checkRanks(own.ranks);
+    for (const ArenaRange& range : ranges) touch(Engine::compute, range);
+    return own;
   }
 
   std::vector<Message> messages(std::int64_t ranks, std::int64_t count, const char* what) {

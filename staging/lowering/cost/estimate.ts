@@ -2,7 +2,7 @@ import type { DeviceModel } from '../../devices/device-model'
 import type { StepGraph } from '../../graph/step-graph'
 import { lazy } from '../../memoize'
 import { type Segment } from '../../plans/plan'
-import type { TileAxis } from '../../program/program'
+import { tileAxes } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import { boundaryTensors, isLiveAfter } from '../../graph/boundary-tensors'
 import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
@@ -60,17 +60,11 @@ export const segmentEstimator = (
   const [timeOf, timeForward] = [segmentTimes(scope), forwardTimes(scope)]
   const keyOf = segmentKeys(scope)
   const known = new Map<string, SegmentEstimate | undefined>()
-  const knownRuns = new Map<string, readonly TileRun[] | undefined>()
-  const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
-    const key = `${from},${to},${axis},${grid[axis]}`
-    if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(graph, { from, to }, axis, grid[axis]))
-    return knownRuns.get(key)
-  }
   return (segment, onHost) => {
     const streamed = onHost ?? none
     const key = `${keyOf(segment, streamed)};${onHost === undefined}`
     if (!known.has(key)) {
-      const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
+      const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, segment, axis, segment.grid[axis]))
       const tiling = B && H && W && { B, H, W }
       known.set(
         key,

@@ -40,7 +40,8 @@ export interface SwappableTensor {
   readonly reads: readonly Read[]
 }
 
-interface Read {
+/** A use of a tensor in backward. */
+export interface Read {
   readonly stage: number
   /** Nanoseconds of the stage before it reads the tensor. */
   readonly nanosecondsBefore: number

@@ -30,6 +30,8 @@ export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): r
         const message = ({ at, ...one }: UnplacedMessage): Message => ({ ...one, at: side(at) })
         return { ...instruction, sends: instruction.sends.map(message), receives: instruction.receives.map(message) }
       }
+      case 'ownSlice':
+        return { ...instruction, from: side(instruction.from), to: side(instruction.to) }
       default: {
         const { kind, engine, event } = instruction
         return { kind, engine, event }

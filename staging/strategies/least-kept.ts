@@ -1,0 +1,86 @@
+import type { DeviceModel } from '../devices/device-model'
+import { boundaryTensors } from '../graph/boundary-tensors'
+import { tileCount } from '../graph/span'
+import type { StepGraph } from '../graph/step-graph'
+import { createPool } from '../lowering/ir/builder'
+import { createModelScope } from '../lowering/segment/create-scope'
+import { segmentPasses } from '../lowering/tile/pass'
+import { lazy } from '../memoize'
+import { alignment } from '../placement/placement'
+import { endsOnHost } from '../plans/host-tensors'
+import type { Segment } from '../plans/plan'
+import { outputBytes } from './find-segments'
+import { readBytesEstimator } from './least-bytes'
+import { nanosecondsAt, untaken } from './least-transfers'
+import type { Search, Segmentation } from './strategy'
+
+/** What is kept from forward to backward, at least. */
+export interface KeptBytes {
+  readonly bytes: number
+  readonly tensors: number
+}
+
+/**
+ * Estimates what a segmentation keeps when backward begins, at least, but for what is `onHost`
+ * throughout: what backward reads of what segments leave, and of what segments make that are not
+ * computed again.
+ */
+export const keptBytesEstimator = (
+  graph: StepGraph,
+  device: DeviceModel
+): ((segments: Segmentation, onHost: ReadonlySet<number>) => KeptBytes) => {
+  const scope = createModelScope(graph, device, createPool())
+  const [sizes, readBytes] = [outputBytes(scope), readBytesEstimator(scope)]
+  return (segments, onHost) => {
+    // Ranks that share rows have parts of them.
+    if (graph.shard !== undefined) return { bytes: 0, tensors: 0 }
+    const madeAgain = new Set(
+      segments.flatMap((segment) => (segment.rematerialize === true ? boundaryTensors(graph, segment).outputs : []))
+    )
+    const kept = new Set<number>()
+    let [bytes, tensors] = [0, 0]
+    for (const segment of segments) {
+      const { from, to, recompute } = segment
+      const { isRead, readsInput } = segmentPasses(scope, segment, onHost)(recompute ? 'recompute' : 'keep')
+      const reads = (tensor: number): boolean =>
+        recompute ? isRead(tensor) : graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
+      for (const tensor of boundaryTensors(graph, segment).inputs)
+        if (tensor > 0 && !onHost.has(tensor) && !madeAgain.has(tensor) && reads(tensor)) kept.add(tensor)
+      if (recompute || tileCount(segment.grid) > 1) continue
+      const { own, count } = readBytes(segment)
+      bytes += own
+      tensors += count
+    }
+    kept.forEach((tensor) => (bytes += sizes[tensor - 1]!))
+    return { bytes, tensors: tensors + kept.size }
+  }
+}
+
+/** By how much less segments may wait for loads and bands in a step than by themselves. */
+export const waitMargin = 1.1
+
+/**
+ * Bounds what a step takes whose tensors wait on the host, whatever the schedule, by its segments
+ * alone: they compute, and what is kept from forward to backward above the bytes on the device
+ * leaves and comes back. Answers nanoseconds for bytes on the device.
+ */
+export const aboutNanoseconds = (
+  { graph, device, persistentBytes, estimate, keptBytes }: Search,
+  segments: Segmentation,
+  onHost: ReadonlySet<number>
+): ((deviceBytes: number) => number) => {
+  const { linkBytesPerSecond: link, copyBytesPerSecond: copies = untaken } = device
+  const leastOf = (segment: Segment): number => {
+    const isWaiting = segment.prefetch === true || endsOnHost(graph, segment, onHost).length > 0
+    return estimate(segment, onHost)!.nanoseconds() / (isWaiting ? waitMargin : 1)
+  }
+  const computing = lazy(() => segments.reduce((sum, segment) => sum + leastOf(segment), 0))
+  const kept = lazy(() => keptBytes(segments, onHost))
+  return (deviceBytes) => {
+    const { bytes, tensors } = kept()
+    // Bytes of padding are freed, but not moved; each transfer may be rounded to a nanosecond less.
+    const moved = Math.max(0, persistentBytes + bytes - deviceBytes - alignment * tensors)
+    const [taken, passing] = [copies, link].map((rates) => nanosecondsAt(moved, rates.toHost) + nanosecondsAt(moved, rates.toDevice))
+    return Math.max(computing(), computing() + taken! - 2 * tensors, passing! - 2 * tensors)
+  }
+}
