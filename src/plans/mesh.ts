@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type Training, checkObjective, microBatches } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from './plan-network'
+import type { Setup } from './setup'
 import type { Watching } from './watching'
 
 /** How ranks share an update: micro-batches beside each other, and parts of each image. */
@@ -44,18 +45,18 @@ export const makeMesh = ({ shard, ranks, shardOptimizer }: Training): Mesh => ({
 /** What of a setup does not go with ranks; one sentence. */
 const reasonAgainst = ({ setup, objective }: SetupGraph): string | undefined => {
   if (objective.kind !== 'train') return '--ranks is for training steps: leave --evaluate out'
-  if (setup.hostBudget !== undefined) return '--host-budget is not for --ranks yet: leave it out'
   return setup.device === 'cuda' ? 'ranks train on processors: give --device cpu, or a file that describes a device' : undefined
 }
 
 /**
  * The meshes that so many ranks can have: groups that each get as many micro-batches, and rows
- * within a group. Of those who share rows the earlier of the two in the middle is planned for,
- * which has as many as any.
+ * within a group, but for a budget on the host. Of those who share rows the earlier of the two in
+ * the middle is planned for, which has as many as any.
  */
-const listObjectives = (objective: Training, ranks: number): readonly Training[] => {
+const listObjectives = ({ hostBudget }: Setup, objective: Training, ranks: number): readonly Training[] => {
   const counts = Array.from({ length: ranks }, (_, index) => index + 1).filter((count) => ranks % count === 0)
   return counts
+    .filter((count) => hostBudget === undefined || count === 1)
     .filter((count) => microBatches(objective) % (ranks / count) === 0)
     .map((count) => trainingOnMesh(objective, { microBatches: ranks / count, rows: count }, (count - 1) >> 1))
 }
@@ -68,14 +69,15 @@ export interface SharingRanks {
 
 /** The setup on the mesh whose plan is the fastest; the first failure where none can be. */
 const onFastestMesh = (built: SetupGraph, objectives: readonly Training[], watching: Watching): E.Either<Failure, SetupGraph> => {
-  const planned = objectives.map((objective) =>
+  const checked = objectives.map((objective) =>
     pipe(
       checkObjective(built.graph, objective),
-      E.mapLeft(stagingFailure),
-      E.map(() => ({ ...built, objective })),
-      E.chain((one) => E.map((found: Planned) => [one, found] as const)(planNetwork(one, watching)))
+      E.bimap(stagingFailure, () => ({ ...built, objective }))
     )
   )
+  // There is nothing to choose, and nothing that must fit.
+  if (checked.length === 1 && built.setup.budget === undefined) return checked[0]!
+  const planned = checked.map(E.chain((one) => E.map((found: Planned) => [one, found] as const)(planNetwork(one, watching))))
   const millisecondsOf = ([, { staged }]: readonly [SetupGraph, Planned]): number => staged.predicted.stepMilliseconds
   const fastest = planned.reduce((best, one) => {
     const isBetter = E.isRight(one) && (E.isLeft(best) || millisecondsOf(one.right) < millisecondsOf(best.right))
@@ -101,7 +103,11 @@ export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRan
   if (ranks === undefined) return E.right(built)
   const reason = reasonAgainst(built)
   if (reason !== undefined || objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
-  const objectives = listObjectives(objective, ranks)
+  const objectives = listObjectives(built.setup, objective, ranks)
+  if (objectives.length === 0)
+    return E.left(
+      inputFailure(`--host-budget is not for ranks that share rows: give --accumulate ${ranks}, or a multiple of it, or leave it out`)
+    )
   const sharded = () =>
     onFastestMesh(
       built,
