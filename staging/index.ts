@@ -59,9 +59,10 @@ export type { Plan, PlanPlacement, Segment, SwapInterval, SwapSchedule } from '.
 export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
 export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plan-file'
-export { opcodes, sectionNames, spaces, tileAxes } from './program/program'
+export { spaces, type Address, type Space } from './program/address'
+export { opcodes, sectionNames, tileAxes } from './program/program'
 export { elementSizes } from './kernels/precision'
-export type { Address, StepIoEntry, Instruction, Program, PersistentTensor, Section, SectionName, Space } from './program/program'
+export type { StepIoEntry, Instruction, Program, PersistentTensor, Section, SectionName } from './program/program'
 export type { DevicePrecision, Precision } from './kernels/precision'
 export { createRecording, findUnrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
@@ -69,7 +70,15 @@ export { roofline, type Rates } from './kernels/roofline'
 export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
 export { leastOfOneRank } from './search'
 export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
-export { checkObjective, microBatches, type Objective, type Optimizer, type ParameterGroup, type Training } from './graph/objective'
+export {
+  checkObjective,
+  microBatches,
+  ranksOfOptimizer,
+  type Objective,
+  type Optimizer,
+  type ParameterGroup,
+  type Training
+} from './graph/objective'
 export type { Source, StepGraph } from './graph/step-graph'
 export { verify, verifyRanks, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'

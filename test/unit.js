@@ -7,12 +7,14 @@ const { preProcessFile } = require('typescript')
 
 const root = join(__dirname, '..')
 
-/** They plan large networks, or check the types of all models. */
+/** They plan large networks, or ask the compiler of the types of all models. */
 const long = [
+  'test/dsl/editor.test.ts',
   'test/dsl/models.test.ts',
   'test/dsl/rejected.test.ts',
   'test/staging/auto.test.ts',
   'test/staging/placement.test.ts',
+  'test/staging/plan-optimum.test.ts',
   'test/staging/swapping.test.ts'
 ]
 

@@ -1,5 +1,6 @@
 import { encodeKernel, kernelTable, type Kernel } from '../../staging/kernels/kernels'
-import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../../staging/program/program'
+import { spaces } from '../../staging/program/address'
+import { engines, opcodes, sectionNames, tileAxes, type Instruction, type Program } from '../../staging/program/program'
 
 /** Numbers that one instruction takes; see staging/program/program.ts. */
 const encodedLength = (instruction: Instruction): number =>
@@ -13,9 +14,11 @@ const encodedLength = (instruction: Instruction): number =>
           ? 13
           : instruction.kind === 'exchange'
             ? 4 + 3 * (instruction.sends.length + instruction.receives.length)
-            : instruction.kind === 'map'
-              ? 4
-              : 3
+            : instruction.kind === 'ownSlice'
+              ? 11
+              : instruction.kind === 'map'
+                ? 4
+                : 3
 
 const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + encodedLength(instruction), 0)
 
@@ -49,6 +52,10 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       const { ranks, sends, receives } = instruction
       const messages = [...sends, ...receives].flatMap(({ rank, bytes, at }) => [rank, bytes, at.base])
       numbers.set([opcodes.exchange, ranks, sends.length, receives.length, ...messages], at)
+      at += encodedLength(instruction)
+    } else if (instruction.kind === 'ownSlice') {
+      const { ranks, bytes, from, to } = instruction
+      numbers.set([opcodes.ownSlice, ranks, bytes, ...[from, to].flatMap(({ base, strides }) => [base, ...strides])], at)
       at += encodedLength(instruction)
     } else if (instruction.kind === 'map') {
       numbers.set([opcodes.map, instruction.address, instruction.memory, instruction.bytes], at)

@@ -1,4 +1,4 @@
-// Ranks without others: each gives back what it is sent, as if it ran the same on the same numbers.
+// A rank without others: they give back what they are sent, as if they ran the same on its numbers.
 #pragma once
 #include <cstring>
 
@@ -7,13 +7,14 @@
 
 namespace tilefold::test {
 
-// Of so many ranks are programs that exchange with ranks.
-constexpr int mirrorRanks = 3;
+// Of so many ranks are programs that exchange with ranks, and which of them runs: neither the first
+// nor the last of its group, or of all, wherever groups have a middle.
+constexpr int mirrorRanks = 6, mirrorRank = 4;
 
 class MirrorNetwork : public Network {
  public:
   explicit MirrorNetwork(int size) : size_(size) {}
-  int rank() const override { return 0; }
+  int rank() const override { return mirrorRank; }
   int size() const override { return size_; }
 
   bool exchange(const std::vector<RankBuffers>& parts, const std::function<bool()>&) override {

@@ -1,6 +1,7 @@
 #include "random_programs.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "mirror_network.hpp"
@@ -42,9 +43,14 @@ class Maker {
       stepIo_ = 0;
       events_.clear();
       std::vector<double> code;
+      const bool isFirst = encoded.sections.empty();
+      constexpr std::int64_t groups[] = {1, 2, 3, mirrorRanks};
+      ranks_ = isFirst ? mirrorRanks : groups[some(std::size(groups))];
+      // One section is of all ranks, where any is of some.
+      if (exchangesWithRanks_ && isFirst) append(code, allToAll());
       for (std::size_t i = 0; i < kernels.size(); ++i) {
         append(code, loop(number(random_, 0, 2) == 0 ? swap() : launch(i, kernels[i])));
-        if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, number(random_, 0, 1) == 0 ? allToAll() : exchange());
+        if (exchangesWithRanks_ && number(random_, 0, 2) == 0) append(code, withRanks());
       }
       encoded.sections.push_back({name, code, static_cast<double>(stepIo_)});
     }
@@ -103,6 +109,11 @@ class Maker {
     return code;
   }
 
+  std::vector<double> withRanks() {
+    const std::int64_t kind = number(random_, 0, 2);
+    return kind == 0 ? allToAll() : kind == 1 ? exchange() : ownSlice();
+  }
+
   // With each rank, from one place to all of them or from one place each, between two events.
   std::vector<double> allToAll() {
     turns_ = 1;
@@ -110,9 +121,9 @@ class Maker {
     const std::int64_t bytes = number(random_, 1, 100), stride = bytes + number(random_, 0, 9);
     const std::int64_t sendStride = number(random_, 0, 1) * stride;
     std::vector<double> code{4, 0, event, 5, 3, event};
-    for (const double value : {9.0, double(mirrorRanks), double(bytes), double(sendStride), double(stride)}) code.push_back(value);
-    append(code, place(arena_, (mirrorRanks - 1) * sendStride + bytes));
-    append(code, place(arena_, (mirrorRanks - 1) * stride + bytes));
+    for (const double value : {9.0, double(ranks_), double(bytes), double(sendStride), double(stride)}) code.push_back(value);
+    append(code, place(arena_, (ranks_ - 1) * sendStride + bytes));
+    append(code, place(arena_, (ranks_ - 1) * stride + bytes));
     append(code, {4, 3, event, 5, 0, event});
     return code;
   }
@@ -122,13 +133,22 @@ class Maker {
     turns_ = 1;
     const auto event = static_cast<double>(number(random_, 4, 7));
     std::vector<std::pair<std::int64_t, std::int64_t>> bytes;
-    for (std::int64_t rank = 0; rank < mirrorRanks; ++rank)
+    for (std::int64_t rank = 0; rank < ranks_; ++rank)
       if (number(random_, 0, 2) > 0) bytes.emplace_back(rank, number(random_, 1, 100));
     const auto count = static_cast<double>(bytes.size());
-    std::vector<double> code{4, 0, event, 5, 3, event, 10, double(mirrorRanks), count, count};
+    std::vector<double> code{4, 0, event, 5, 3, event, 10, double(ranks_), count, count};
     for (int side = 0; side < 2; ++side)
       for (const auto& [rank, size] : bytes) append(code, {double(rank), double(size), place(arena_, size)[0]});
     append(code, {4, 3, event, 5, 0, event});
+    return code;
+  }
+
+  std::vector<double> ownSlice() {
+    turns_ = 1;
+    const std::int64_t bytes = number(random_, 1, 100);
+    std::vector<double> code{11, double(ranks_), double(bytes)};
+    append(code, place(arena_, ranks_ * bytes));
+    append(code, place(arena_, bytes));
     return code;
   }
 
@@ -180,6 +200,7 @@ class Maker {
   std::size_t axis_ = 0;        // of the loop around the next instruction
   std::int64_t turns_ = 1;
   bool exchangesWithRanks_ = false;
+  std::int64_t ranks_ = 1;  // with which the section exchanges: all, or those of a group
 };
 
 }  // namespace

@@ -101,7 +101,7 @@ const readClass = (origin: string, text: string, { classes }: DataRules): E.Eith
       ? fail(`"${text}" is ignored by --class-names, which only pixels can be: leave the row out`)
       : E.right(found)
   }
-  if (!/^\d+$/.test(text)) return fail(`"${text}" is not an integer from 0 upwards`)
+  if (!/^\d+$/.test(text)) return fail(`"${text}" is not an integer from 0 upwards: give --class-names with the names of classes`)
   return Number(text) > maxLabel ? fail(`${text} is over the largest, ${maxLabel}`) : E.right(Number(text))
 }
 
@@ -179,6 +179,15 @@ const readWeight = (origin: string, text: string): E.Either<Failure, number> =>
 const optionally = <A>(record: readonly string[], place: number, read: (text: string) => E.Either<Failure, A>) =>
   place < 0 ? E.right(undefined) : read(record[place]!)
 
+const separatorHint = ([only = '', ...others]: readonly string[]): string =>
+  others.length === 0 && /[;\t]/.test(only) ? ': separate columns by commas' : ''
+
+/** Names of columns, of which none is `path`, are taken for an image and its label. */
+const namesHint = ({ code, message }: Failure): Failure => ({
+  code,
+  message: `${message}; if these are names of columns, one of them must be path`
+})
+
 const exampleReader = (csv: string, columns: Columns, rules: DataRules) => {
   const readLabel = labelReader(csv, columns, rules)
   const { suffix = '' } = rules
@@ -186,7 +195,7 @@ const exampleReader = (csv: string, columns: Columns, rules: DataRules) => {
     const origin = `${csv} line ${info.lines}`
     const name = record[columns.path] ?? ''
     if (record.length !== columns.header.length || name === '' || (columns.target === 'mask' && record[columns.places[0]!] === ''))
-      return E.left(inputFailure(`${origin}: "${record.join(',')}" is not ${columns.header.join(',')}`))
+      return E.left(inputFailure(`${origin}: "${record.join(',')}" is not ${columns.header.join(',')}${separatorHint(record)}`))
     return pipe(
       E.Do,
       E.bind('label', () => readLabel(origin, record)),
@@ -217,7 +226,12 @@ const decodeRows = (csv: string, rows: readonly Row[], rules: DataRules): E.Eith
   return pipe(
     isHeader ? parseColumns(`${csv} line ${first!.info.lines}`, first!.record) : E.right(plainColumns(first)),
     E.bindTo('columns'),
-    E.bind('examples', ({ columns }) => E.traverseArray(exampleReader(csv, columns, rules))(isHeader ? others : rows)),
+    E.bind('examples', ({ columns }) => {
+      const read = exampleReader(csv, columns, rules)
+      return E.traverseArray((row: Row) => (isHeader || row !== first ? read(row) : E.mapLeft(namesHint)(read(row))))(
+        isHeader ? others : rows
+      )
+    }),
     E.map(({ columns, examples }) => {
       const names = listClassNames(columns, rules)
       return { rows: examples, ...(names === undefined ? {} : { names }) }

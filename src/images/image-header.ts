@@ -14,7 +14,7 @@ import { sharpOptions } from './sharp-options'
 import { type GeoTransform, scaleGeoTransform } from './geo-transform'
 import { type Extent2, type View, finest, chooseLevel } from './resolution'
 import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
-import { findColourFault } from './tiff-colours'
+import { decoderRemedy, findColourFault, findDecoderFault } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
 import { omePlanes } from './ome-planes'
 import { type ImageLevel, planeLevels, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
@@ -184,9 +184,16 @@ const makeStoredHeader = (
   )
 }
 
+/** What the decoder would only fail at, tile by tile. */
+const checkDecoder = (path: string, [first]: readonly TiffDirectory[]): E.Either<Failure, void> => {
+  const fault = first && findDecoderFault(first)
+  return fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}: ${decoderRemedy(first!)}`))
+}
+
 const decodedHeader = (path: string, found: Start, reading: Reading): Outcome<ImageHeader> =>
   pipe(
-    TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), headerFailure(path, found)),
+    TE.fromEither(checkDecoder(path, found.directories)),
+    TE.chain(() => TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), headerFailure(path, found))),
     TE.chainFirstEitherK((metadata) => checkSamples(path, metadata)),
     TE.chainEitherK((metadata) => makeHeader(path, { metadata, directories: found.directories }, reading))
   )

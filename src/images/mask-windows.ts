@@ -7,10 +7,11 @@ import { tiledOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
 import type { Extent2 } from './resolution'
+import { findDecoderFault } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
 import { forEachTileWindow } from './tile-windows'
 
-/** A mask that is read window by window: a TIFF of 8-bit grey in tiles. */
+/** A mask that is read window by window: a TIFF of 8-bit grey, or of one bit, in tiles. */
 export interface TiledMask extends Extent2 {
   readonly tile: Extent2
   /** The stored values of a window, row by row. */
@@ -19,9 +20,14 @@ export interface TiledMask extends Extent2 {
 
 const blackIsZero = 1
 
-const findFault = ({ photometric, tile }: TiffDirectory, channels: number, depth: string): string | undefined => {
-  if (photometric !== blackIsZero || channels !== 1 || depth !== 'uchar')
-    return 'is a TIFF with colours, a palette or other than 8 bits: store the class of each pixel as 8-bit grey, black zero'
+const isRead = ({ bits: [bits = 1] }: TiffDirectory): boolean => bits === 8 || bits === 1
+
+const findFault = (directory: TiffDirectory, channels: number, depth: string): string | undefined => {
+  const { photometric, tile } = directory
+  const fault = findDecoderFault(directory)
+  if (fault !== undefined) return `${fault}: store it with deflate or LZW`
+  if (photometric !== blackIsZero || channels !== 1 || depth !== 'uchar' || !isRead(directory))
+    return 'is a TIFF with colours, a palette or other than 1 or 8 bits: store the class of each pixel as 8-bit grey, black zero'
   return tile === undefined ? 'is a TIFF in strips: store it in tiles, or as PNG' : undefined
 }
 
@@ -53,6 +59,8 @@ export const openTiledMask = (path: string): Outcome<TiledMask | undefined> =>
           const read = (window: ImageWindow): Outcome<Uint8Array> =>
             TE.tryCatch(async () => {
               const { data } = await decoderPixels(open().extract(window).toColourspace('b-w').extractChannel(0))
+              // The decoder spreads one bit over 0 .. 255, where 255 would not count.
+              if (directory.bits[0] === 1) for (let at = 0; at < data.length; at += 1) data[at]! &= 1
               return data
             }, damagedMask(path))
           return E.right({ height, width, tile: directory.tile!, read })

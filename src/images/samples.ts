@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { PixelType } from '../../native'
 import { type Failure, inputFailure } from '../failure'
 import type { Resolution } from './resolution'
+import { findBandFault } from './tiff-colours'
 import type { TiffDirectory } from './tiff-directories'
 
 /** How images are read: at which resolution, which of their bands, and for how many channels. */
@@ -91,6 +92,8 @@ const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading
 /** The samples that a TIFF stores for each pixel. */
 export const storedTiffSamples = (path: string, directory: TiffDirectory, reading: Reading): E.Either<Failure, Samples> => {
   const { bits, sampleFormats, channels, noData } = directory
+  const fault = findBandFault(directory)
+  if (fault !== undefined) return E.left(inputFailure(`the image ${path} ${fault}`))
   const [[bit = 1], [format = 1]] = [bits, sampleFormats]
   const elementType = elementTypes[`${bit} ${format}`]
   const isMixed = bits.some((one) => one !== bit) || sampleFormats.some((one) => one !== format)

@@ -17,3 +17,41 @@ export const findColourFault = ({ photometric, compression }: TiffDirectory): st
   if (photometric !== yCbCr) return `has colours of a kind that is not read (photometric interpretation ${photometric}): store it as RGB`
   return jpegs.includes(compression) ? undefined : 'has YCbCr colours that are not compressed as JPEG: store it as RGB'
 }
+
+/** None, LZW, JPEG, deflate, PackBits, LERC, zstd. */
+const bandMethods: readonly number[] = [1, 5, 7, 8, 32946, 32773, 34887, 50000]
+const methodNames: Readonly<Record<number, string>> = {
+  6: 'the JPEG of TIFF 6.0',
+  34887: 'LERC',
+  34925: 'LZMA',
+  50000: 'zstd',
+  50001: 'WebP',
+  50002: 'JPEG XL'
+}
+/** What sharp is built without. */
+const undecodedMethods: readonly number[] = [34887, 34925, 50000, 50002]
+
+/** Returns why sharp does not decode a TIFF of 8-bit samples; undefined where it does. */
+export const findDecoderFault = ({ compression, isPlanar, tile, channels }: TiffDirectory): string | undefined => {
+  if (undecodedMethods.includes(compression))
+    return `is compressed by ${methodNames[compression]}, of which 8-bit grey and colours are not read`
+  return isPlanar && tile !== undefined && channels > 1 ? 'has tiles of its own for each colour, which are not read as colours' : undefined
+}
+
+/** What to do about it: bands are read by another decoder. */
+export const decoderRemedy = ({ compression, channels }: TiffDirectory): string =>
+  bandMethods.includes(compression)
+    ? `give --bands ${channels === 1 ? '1,1,1' : '1,2,3'}, or store it with deflate, LZW or JPEG, colours together`
+    : 'store it with deflate, LZW or JPEG'
+
+/** Returns why the bands of a TIFF are not read as they are stored; undefined where they are. */
+export const findBandFault = (directory: TiffDirectory): string | undefined => {
+  const { compression, photometric, predictor, isBigEndian, bits } = directory
+  if (!bandMethods.includes(compression))
+    return `is compressed by ${methodNames[compression] ?? `method ${compression}`}, of which no bands are read: store it with deflate, LZW or zstd`
+  if (photometric === yCbCr) return 'has YCbCr colours, of which no bands are read: leave out --bands, or store it as RGB'
+  // geotiff 3.0.5 adds up differences in the machine's order of bytes, whatever the file's is.
+  return isBigEndian && predictor !== 1 && bits[0]! > 8
+    ? 'is big-endian and compressed with a predictor, which is not read: store it little-endian, or without a predictor'
+    : undefined
+}

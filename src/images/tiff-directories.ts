@@ -12,7 +12,9 @@ const tags = {
   channels: 277,
   rowsPerStrip: 278,
   xResolution: 282,
+  planarConfiguration: 284,
   resolutionUnit: 296,
+  predictor: 317,
   tileWidth: 322,
   tileHeight: 323,
   subDirectories: 330,
@@ -39,6 +41,11 @@ export interface TiffDirectory {
   readonly compression: number
   readonly photometric: number | undefined
   readonly channels: number
+  /** How values are stored as differences before they are compressed; 1 where they are not. */
+  readonly predictor: number
+  readonly isBigEndian: boolean
+  /** Whether each channel has tiles or strips of its own. */
+  readonly isPlanar: boolean
   /** Bits of each channel, and whether it is unsigned (1), signed (2) or floating-point (3). */
   readonly bits: readonly number[]
   readonly sampleFormats: readonly number[]
@@ -162,6 +169,9 @@ const makeDirectory = (
     compression: number(tags.compression) ?? 1,
     photometric: number(tags.photometric),
     channels,
+    predictor: number(tags.predictor) ?? 1,
+    isBigEndian: !numbers.isLittle,
+    isPlanar: number(tags.planarConfiguration) === 2,
     stripRows: number(tags.rowsPerStrip) ?? Infinity,
     bits: list(tags.bits) ?? [1],
     sampleFormats: list(tags.sampleFormat) ?? [1],

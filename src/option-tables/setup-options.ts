@@ -180,6 +180,19 @@ export const networkOption = {
   })
 }
 
+/** Whether each rank updates slices of the parameters alone. */
+export const shardOptimizerOption = {
+  /**
+   * Whether each rank keeps, and updates by, its slices of the optimizer state alone (ZeRO stage
+   * 1); without ranks nothing changes.
+   */
+  shardOptimizer: withDefault(
+    flag,
+    'each rank keeps its slices of the optimizer state alone, updates by them, and weights are gathered (docs/ranks.md)',
+    false
+  )
+}
+
 /** Plans for ranks, wherever they are. */
 export const rankOptions = {
   /**
@@ -188,6 +201,7 @@ export const rankOptions = {
   ranks: optional(whole(1, maxRanks), 'plan for so many ranks, which share micro-batches or rows of images (docs/ranks.md)', {
     otherwise: 'one process'
   }),
+  ...shardOptimizerOption,
   ...networkOption
 }
 

@@ -34,6 +34,7 @@ import {
   type BudgetOptions,
   measureOption,
   networkOption,
+  shardOptimizerOption,
   reportOption,
   runTraceOption,
   setupOptions,
@@ -120,6 +121,7 @@ export const trainOptions = {
     'all ranks share the rows of each image, or groups of so many, which share the micro-batches (docs/ranks.md)',
     false
   ),
+  ...shardOptimizerOption,
   ...networkOption,
   /** Updates of the weights. */
   steps: optional(whole(1, maxSteps), 'how many steps'),

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Objective, Source } from '../../staging'
 import type { Outcome } from '../failure'
 import { measureFirst } from './measure-first'
-import { onRanks } from './mesh'
+import { type SharingRanks, onRanks } from './mesh'
 import { type SetupGraph, buildSetupGraph } from './plan-network'
 import type { Setup } from './setup'
 import { type Watching, pickWatching } from './watching'
@@ -13,16 +13,11 @@ import { type Watching, pickWatching } from './watching'
  * with those kernels measured for which the setup asks. Fails with code `input` for a model, a
  * plan or ranks that do not go together, and as measuring does.
  */
-export const prepareGraph = (
-  setup: Setup,
-  objective: Objective,
-  source: Source,
-  options: Watching & { readonly ranks?: number | undefined }
-): Outcome<SetupGraph> => {
+export const prepareGraph = (setup: Setup, objective: Objective, source: Source, options: Watching & SharingRanks): Outcome<SetupGraph> => {
   const watching = pickWatching(options)
   return pipe(
     TE.fromEither(buildSetupGraph(setup, objective, source)),
-    TE.chainEitherK((built) => onRanks(built, options.ranks, watching)),
+    TE.chainEitherK((built) => onRanks(built, options, watching)),
     TE.chainFirst((built) => measureFirst(built, watching))
   )
 }

@@ -11,8 +11,9 @@ const maskNotices = (masks: readonly Mask[]): readonly string[] => {
   const classes = classesIn(masks)
   if (classes.length === 0)
     return [`all pixels of the ${masks.length} training masks are ${ignoredLabel}, which does not count: nothing is learnt`]
+  const ignored = masks.some(({ counts }) => counts[ignoredLabel]! > 0) ? ` (${ignoredLabel} does not count)` : ''
   return classes.length === 1
-    ? [`all pixels of the ${masks.length} training masks that count are of class ${classes[0]}: nothing can be told apart`]
+    ? [`all pixels of the ${masks.length} training masks that count are of class ${classes[0]}${ignored}: nothing can be told apart`]
     : []
 }
 

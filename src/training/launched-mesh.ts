@@ -7,9 +7,12 @@ import type { TrainingRequest } from './request'
  * other, and groups share micro-batches. Their number is a fraction where the ranks make no such
  * groups.
  */
-export const launchedMesh = ({ shardRows }: Pick<DecodedTrainOptions, 'shardRows'>, size: number): Mesh => {
+export const launchedMesh = (
+  { shardRows, shardOptimizer }: Pick<DecodedTrainOptions, 'shardRows' | 'shardOptimizer'>,
+  size: number
+): Mesh => {
   const rows = shardRows === true ? size : shardRows === false ? 1 : shardRows
-  return { microBatches: size / rows, rows }
+  return { microBatches: size / rows, rows, ...(shardOptimizer && { shardsOptimizer: true }) }
 }
 
 /** Whether ranks share the rows of images. */

@@ -10,6 +10,7 @@ import { type Mesh, onMesh } from '../plans/mesh'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
+import { type PlannedOn, shardWhereItMust } from './shard-where-it-must'
 
 /** The plan of the rank at an index of those that share rows, by a file. */
 const planFor = (built: SetupGraph, mesh: Mesh, index: number, plan: PlanFile): E.Either<Failure, Planned> =>
@@ -85,7 +86,7 @@ const planForAll = (
   return pipe(
     TE.fromEither(E.mapLeft(stagingFailure)(checkObjective(ofGroups.graph, ofGroups.objective))),
     // As for one group, so that the plan is the same however many there are.
-    TE.chain(() => planInProcess(onMesh(built, { ...mesh, microBatches: 1 }, index), options)),
+    TE.chain(() => planInProcess(onMesh(built, mesh.shardsOptimizer ? mesh : { ...mesh, microBatches: 1 }, index), options)),
     TE.map(({ staged }) => toPlanFile(staged)),
     TE.chain((file) =>
       pipe(
@@ -117,16 +118,16 @@ const planForAll = (
  * either side: earlier ranks have no fewer rows. All run what it found, each on its rows.
  */
 export const planRows =
-  ({ rank, allGather }: Ranks, mesh: Mesh): PlanTraining =>
+  ({ rank, allGather }: Ranks, launched: Mesh): PlanTraining =>
   (built, options) =>
   async () => {
-    const index = rank % mesh.rows
-    const own: Outcome<Uint8Array> =
-      rank === 0 ? pipe(planForAll(built, mesh, options, (mesh.rows - 1) >> 1), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
+    const index = rank % launched.rows
+    const planOn = (mesh: Mesh): Outcome<PlanOfRows> => planForAll(built, mesh, options, (mesh.rows - 1) >> 1)
+    const own: Outcome<Uint8Array> = rank === 0 ? pipe(shardWhereItMust(launched, planOn), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
     return pipe(
       allGather(await own()),
-      TE.map(([told]) => decodeJson(told!) as PlanOfRows),
-      TE.chainEitherK(({ file, hashes, peakBytes }) =>
+      TE.map(([told]) => decodeJson(told!) as PlannedOn<PlanOfRows>),
+      TE.chainEitherK(({ mesh, planned: { file, hashes, peakBytes } }) =>
         pipe(
           decodePlanFile(file),
           E.mapLeft(inputFailure),

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DeviceName, type StepIo, copyTensors, createStepIo } from '../../native'
-import { isNormalised } from '../../staging'
+import { isNormalised, ranksOfOptimizer } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import { shareWeights } from '../ranks/share-weights'
@@ -29,7 +29,8 @@ import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
 import { type GrowingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
-import { createStateWriter } from './state-writer'
+import { saveTogether } from './save-together'
+import { type StateWriter, createStateWriter } from './state-writer'
 import type { Tracker } from './tracker'
 import type { Quality } from '../metrics/quality'
 import type { Evaluating, ValidationRun } from './validation'
@@ -201,6 +202,17 @@ const trainOn =
     const { report, live, tensorboard } = request.options
     const isSeen = [report, live, tensorboard].some((shown) => shown !== undefined)
     const onCrops = !isSeen ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
+    const sharesOptimizer = ranksOfOptimizer(planned.staged.graph.objective) !== undefined
+    const createWriter = (of: RunningNetwork): StateWriter =>
+      createStateWriter(of, program, {
+        state: request.options.state,
+        save,
+        best,
+        fingerprint,
+        rates: prepared.rates,
+        resumedAfter: state?.record.loss.length ?? 0,
+        metadata: describeWeights(prepared)
+      })
     const run = runUpdates({
       request,
       network,
@@ -217,15 +229,7 @@ const trainOn =
       validatedOn: prepared.validatedOn,
       metrics,
       tracker,
-      stateWriter: createStateWriter(network, program, {
-        state: request.options.state,
-        save,
-        best,
-        fingerprint,
-        rates: prepared.rates,
-        resumedAfter: state?.record.loss.length ?? 0,
-        metadata: describeWeights(prepared)
-      }),
+      stateWriter: sharesOptimizer ? saveTogether(request.ranks!, network, program, createWriter) : createWriter(network),
       record
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({

@@ -73,7 +73,7 @@ export const prepareOnRanks =
     const plan: PlanTraining = (built, options) => {
       hasMet = true
       const mesh = launchedMesh(request.options, ranks.size)
-      return (mesh.rows > 1 ? planRows(ranks, mesh) : planMicroBatches(ranks))(built, options)
+      return (mesh.rows > 1 ? planRows(ranks, mesh) : planMicroBatches(ranks, mesh))(built, options)
     }
     const prepared = await prepareTraining(request, plan)()
     // The others wait for the plan: they shall hear that there will be none.

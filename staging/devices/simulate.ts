@@ -11,7 +11,7 @@ export type Timed =
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
   | ({ readonly kind: 'allToAll' } & TimedAllToAll)
   | ({ readonly kind: 'exchange' } & TimedExchange)
-  | { readonly kind: 'map' | 'unmap'; readonly bytes: number }
+  | { readonly kind: 'ownSlice' | 'map' | 'unmap'; readonly bytes: number }
 
 const synchronises = (code: readonly Timed[]): boolean =>
   code.some((one) => (one.kind === 'loop' ? synchronises(one.body) : one.kind !== 'launch' || one.engine !== undefined))
@@ -84,6 +84,10 @@ const enginesAfter = <T extends Timed>(
         case 'allToAll':
         case 'exchange':
           busy(one, 'network', networkNanoseconds(device, one), times)
+          break
+        case 'ownSlice':
+          // Little beside the update of the slice, which is simulated.
+          busy(one, 'compute', 0, times)
           break
         case 'map':
         case 'unmap':

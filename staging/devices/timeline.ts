@@ -81,7 +81,9 @@ const findLifetimes = (code: readonly Instruction[], side: Side) => {
 
 const what = (program: Program, one: Busy): string => {
   if (one.kind === 'launch') return program.kernels[one.kernel]!.kind
-  return one.kind === 'copy' ? 'copy' : one.kind === 'map' ? 'map memory' : 'unmap memory'
+  if (one.kind === 'map') return 'map memory'
+  if (one.kind === 'unmap') return 'unmap memory'
+  return one.kind === 'copy' || one.kind === 'ownSlice' ? 'copy' : 'exchange'
 }
 
 /** Returns the buffer that is moved, or that a kernel writes first. */

@@ -52,6 +52,12 @@ export interface Training {
    */
   readonly shard?: Shard
   /**
+   * Each rank keeps the optimizer state of its slices of the parameters, updates those, and all
+   * gather the weights (ZeRO stage 1: Rajbhandari et al. 2020). Nothing where no ranks add
+   * gradients.
+   */
+  readonly shardOptimizer?: true
+  /**
    * The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013,
    * as torch.nn.utils.clip_grad_norm_).
    */
@@ -106,6 +112,10 @@ const groupsIn = (objective: Objective): number | undefined => (objective.kind =
  */
 export const reducingRanks = (objective: Objective): number | undefined =>
   (shardIn(objective) ?? groupsIn(objective)) === undefined ? undefined : ranksOfImage(objective) * (groupsIn(objective) ?? 1)
+
+/** Ranks each of which updates slices of the parameters alone; undefined where each updates all. */
+export const ranksOfOptimizer = (objective: Objective): number | undefined =>
+  objective.kind === 'train' && objective.shardOptimizer === true ? reducingRanks(objective) : undefined
 
 /**
  * Whether micro-batches run on several ranks, or groups of them, whose moments the section `reduce`

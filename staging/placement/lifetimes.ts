@@ -28,6 +28,7 @@ export const listTouchedBuffers = (
   if (instruction.kind === 'allToAll') return side === 'host' ? [] : [instruction.send.buffer, instruction.receive.buffer]
   if (instruction.kind === 'exchange')
     return side === 'host' ? [] : [...instruction.sends, ...instruction.receives].map(({ at }) => at.buffer)
+  if (instruction.kind === 'ownSlice') return side === 'host' ? [] : [instruction.from.buffer, instruction.to.buffer]
   if (instruction.kind !== 'launch') return instruction[side] === undefined ? [] : [instruction[side]]
   return side === 'host' ? [] : instruction.operands.flatMap((operand) => (operand.space === 'arena' ? [operand.buffer] : []))
 }

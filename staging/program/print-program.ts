@@ -1,7 +1,8 @@
 import { kernelTable, getKernelRow, type Kernel } from '../kernels/kernels'
 import type { FieldType } from '../kernels/kernel-fields'
 import { layouts } from '../kernels/layout'
-import { sectionNames, tileAxes, type Address, type Instruction, type Offset, type Program, type Section } from './program'
+import type { Address, Offset } from './address'
+import { sectionNames, tileAxes, type Instruction, type Program, type Section } from './program'
 import type { ProgramBuffer } from './program-buffer'
 
 const bytesText = (bytes: number): string => `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
@@ -80,6 +81,10 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
         ...instruction.sends.map(({ rank, bytes, at }) => `    sent     ${bytesText(bytes)} to rank ${rank}: ${offsetText(buffers, at)}`),
         ...instruction.receives.map(({ rank, bytes, at }) => `    received ${bytesText(bytes)} of rank ${rank}: ${offsetText(buffers, at)}`)
       ]
+    case 'ownSlice': {
+      const { ranks, bytes, from, to } = instruction
+      return [`this rank's of ${ranks} slices of ${bytesText(bytes)} from ${offsetText(buffers, from)} to ${offsetText(buffers, to)}`]
+    }
     case 'record':
       return [`${instruction.engine} records event ${instruction.event}`]
     case 'wait':

@@ -1,11 +1,22 @@
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { Precision } from '../kernels/precision'
-import type { ProgramBuffer, RowShare } from './program-buffer'
+import type { ProgramBuffer } from './program-buffer'
+import type { ProgramShard } from './program-shard'
+import type { Address, Offset } from './address'
+import type { AllToAll, Exchange, OwnSlice } from './rank-instructions'
 
 /**
- * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder
- * checks again.
+ * The axes along which tiles are cut: batch, height and width. The position of a name is its code
+ * in a Program.
+ */
+export const tileAxes = ['B', 'H', 'W'] as const
+/** The name of an axis along which tiles are cut. */
+export type TileAxis = (typeof tileAxes)[number]
+
+/**
+ * The first number of each kind of instruction. A Program runs instructions over byte addresses in
+ * fixed spaces, which go as numbers to the native decoder, which checks them again.
  *
  * - launch [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for
  *   each operand]
@@ -22,6 +33,7 @@ import type { ProgramBuffer, RowShare } from './program-buffer'
  * - allToAll [9, ranks, bytes, sendStride, receiveStride, then (base, three strides) of what is
  *   sent and of what is received]
  * - exchange [10, ranks, sends, receives, then (rank, bytes, base) of each]
+ * - ownSlice [11, ranks, bytes, then (base, three strides) of the slices and of the place]
  *
  * An `allToAll` runs on the engine `network`: `bytes` from sent + j * sendStride go to rank j, and
  * as many come from it to received + j * receiveStride, for each of the `ranks`, this one included.
@@ -32,6 +44,10 @@ import type { ProgramBuffer, RowShare } from './program-buffer'
  *
  * An `exchange` too, with those ranks that it names, each once on either side: what one sends to
  * another in its n-th, that one receives in its own.
+ *
+ * An `ownSlice` runs on the engine `compute`, and nothing travels: of slices of so many `bytes`,
+ * one after the other by rank, it copies the one of this rank. So all ranks run the same Program,
+ * though each has a slice of its own.
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
  * its instructions in program order, and beside the others. `wait` holds its engine until the
@@ -46,22 +62,19 @@ import type { ProgramBuffer, RowShare } from './program-buffer'
  * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current
  * index; an axis has index 0 outside its loop. Loops nest, each axis at most once.
  */
-export const spaces = ['none', 'arena', 'stepIo', 'index'] as const
-/**
- * `stepIo` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out.
- */
-export type Space = (typeof spaces)[number]
-
-/**
- * The axes along which tiles are cut: batch, height and width. The position of a name is its code
- * in a Program.
- */
-export const tileAxes = ['B', 'H', 'W'] as const
-/** The name of an axis along which tiles are cut. */
-export type TileAxis = (typeof tileAxes)[number]
-
-/** The first number of each kind of instruction. */
-export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8, allToAll: 9, exchange: 10 } as const
+export const opcodes = {
+  launch: 1,
+  loop: 2,
+  copy: 3,
+  record: 4,
+  wait: 5,
+  load: 6,
+  map: 7,
+  unmap: 8,
+  allToAll: 9,
+  exchange: 10,
+  ownSlice: 11
+} as const
 
 /** The position of a name is its code in a Program. */
 export const engines = ['compute', 'to-device', 'to-host', 'network'] as const
@@ -71,24 +84,6 @@ export type Engine = (typeof engines)[number]
 /** The engines of a Program: `network` is of those that ranks share. */
 export const programEngines = ({ reduce }: Pick<Program, 'reduce'>): readonly Engine[] =>
   reduce === undefined ? engines.filter((engine) => engine !== 'network') : engines
-
-/** The byte at base + strides . tile index. */
-export interface Address {
-  readonly space: Space
-  readonly base: number
-  readonly strides: readonly [number, number, number]
-  /**
-   * Index of the Program's buffer that is meant, in the arena and on the host. The verifier asks
-   * for it, and how large it is goes with a kernel's scratch.
-   */
-  readonly buffer?: number
-}
-
-/**
- * A byte offset into the arena or the host pool, of one of whose buffers it is: base + strides .
- * tile index.
- */
-export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
 
 /** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
 export interface Copy {
@@ -107,40 +102,9 @@ export interface Copy {
   readonly seed?: true
 }
 
-/** Bytes between this rank and all ranks, in the arena; strides are those from rank to rank. */
-export interface AllToAll {
-  readonly kind: 'allToAll'
-  readonly engine: 'network'
-  readonly ranks: number
-  /** Bytes that go to each rank, and come from it. */
-  readonly bytes: number
-  readonly sendStride: number
-  readonly receiveStride: number
-  readonly send: Offset
-  readonly receive: Offset
-}
-
-/** Bytes that go to a rank, or come from it, in the arena. */
-export interface Message {
-  readonly rank: number
-  readonly bytes: number
-  readonly at: Offset
-}
-
-/** Bytes between this rank and others, each of which has as many of them as it says. */
-export interface Exchange {
-  readonly kind: 'exchange'
-  readonly engine: 'network'
-  /** In all, of which it need not name each. */
-  readonly ranks: number
-  /** By rank. */
-  readonly sends: readonly Message[]
-  readonly receives: readonly Message[]
-}
-
 /**
- * One instruction of a Program: a launch, a loop, a copy, an exchange among ranks, an event that
- * one engine records and another waits for, or pages that are mapped.
+ * One instruction of a Program: a launch, a loop, a copy, an exchange among ranks, the slice of
+ * one, an event that one engine records and another waits for, or pages that are mapped.
  */
 export type Instruction =
   | {
@@ -159,25 +123,10 @@ export type Instruction =
   | Copy
   | AllToAll
   | Exchange
+  | OwnSlice
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
   | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
-
-/** One of the processes that share the rows of each image. */
-export interface ProgramShard {
-  /** Processes in all. */
-  readonly count: number
-  /** Which of them, from 0. */
-  readonly index: number
-  /** Groups of as many processes, each of which runs micro-batches of its own by these Programs. */
-  readonly groups: number
-  /** What it compares of the target; absent where it compares all, as every rank does. */
-  readonly target?: RowShare
-  /** Parameters whose gradients every rank computes whole: the first rank's are taken. */
-  readonly replicated: readonly string[]
-  /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */
-  readonly merged: readonly string[]
-}
 
 /**
  * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient

@@ -11,6 +11,7 @@ import { proveMerged } from './merged'
 import { proveNoOverlaps } from './overlaps'
 import { proveNoRaces } from './races'
 import { proveReduced } from './reduced'
+import { proveShardsOfOptimizer } from './shards-of-optimizer'
 import { proveSeeds } from './seeds'
 import { proveAllRead } from './unread'
 
@@ -65,6 +66,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
   const { stores, sections } = events
   provePersistentTensors(program)
   proveReduced(program)
+  proveShardsOfOptimizer(program)
   let restored: Initialised = new Map()
   for (const section of sections) {
     proveMapped(program, events, section)

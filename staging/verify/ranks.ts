@@ -1,7 +1,9 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { getKernelRow } from '../kernels/kernels'
-import type { AllToAll, Exchange, Instruction, Program, ProgramShard } from '../program/program'
+import type { Instruction, Program } from '../program/program'
+import type { AllToAll, Exchange } from '../program/rank-instructions'
+import type { ProgramShard } from '../program/program-shard'
 import type { RowShare } from '../program/program-buffer'
 import { catchFault, fail, type VerifierFault } from './fault'
 import { listSections } from './sections'
@@ -28,7 +30,7 @@ const listShards = (programs: readonly Program[]): readonly ProgramShard[] => {
 }
 
 /** The sections in which each rank exchanges with all; in others with its group. */
-const ofAllGroups = ['reduce', 'update']
+const ofAllGroups = ['reduce', 'update', 'save']
 
 /** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
 const proveMatching = (section: string, programs: readonly Program[], codes: readonly (readonly Instruction[])[]): void => {
@@ -117,6 +119,8 @@ const writtenBuffers = ({ kernels }: Program, one: Instruction): readonly (numbe
       return [one.receive.buffer]
     case 'exchange':
       return one.receives.map(({ at }) => at.buffer)
+    case 'ownSlice':
+      return [one.to.buffer]
     default:
       return []
   }

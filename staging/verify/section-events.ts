@@ -1,14 +1,7 @@
 import { isOptional } from '../kernels/kernels'
-import {
-  tileAxes,
-  type AllToAll,
-  type Copy,
-  type Exchange,
-  type Instruction,
-  type Message,
-  type Offset,
-  type Program
-} from '../program/program'
+import type { Offset } from '../program/address'
+import { tileAxes, type Copy, type Instruction, type Program } from '../program/program'
+import type { AllToAll, Exchange, Message, OwnSlice } from '../program/rank-instructions'
 import { arenaBytes, isCount, locateAccess, movement, type SectionStores } from './accesses'
 import type { Access, Event, OpenLoop } from './events'
 import { fail, instructionFault, operandFault, rangeText, type InstructionPlace } from './fault'
@@ -113,6 +106,16 @@ const readExchange = (section: ReadSection, one: Exchange, path: readonly number
   }
 }
 
+const readOwnSlice = (section: ReadSection, one: OwnSlice, path: readonly number[], loops: readonly OpenLoop[]): Event => {
+  const place: InstructionPlace = { section: section.name, path, kernel: one.kind }
+  const { ranks, bytes, engine } = one
+  if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
+  if (!isCount(ranks) || !isCount(bytes)) fail(instructionFault('form', place, `takes one of ${ranks} slices of ${bytes} bytes`))
+  const side = (offset: Offset, run: number, name: string, use: 'read' | 'write'): Access =>
+    locateAccess(section, place, loops, 'arena', offset, { name, use, region: { kind: 'bytes', repeats: [], run } })
+  return { kind: 'access', place, engine, accesses: [side(one.from, ranks * bytes, 'from', 'read'), side(one.to, bytes, 'to', 'write')] }
+}
+
 /** Fails unless a map or unmap stands outside of loops and names whole pages. */
 const checkMapping = (
   { pages }: Program,
@@ -151,6 +154,8 @@ export const readInstructions = (
         return readAllToAll(section, one, here, loops)
       case 'exchange':
         return readExchange(section, one, here, loops)
+      case 'ownSlice':
+        return readOwnSlice(section, one, here, loops)
       case 'record':
       case 'wait':
         return { ...one, place: { section: name, path: here, kernel: one.kind } }

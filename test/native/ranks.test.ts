@@ -5,7 +5,8 @@ import * as assert from 'uvu/assert'
 import { localNetworks, openSession, type Network } from '../../native'
 import { encodeProgram } from '../../native/session/encode'
 import { openEncoded } from '../../native/session/session'
-import type { AllToAll, Exchange, Instruction, Program } from '../../staging/program/program'
+import type { Instruction, Program } from '../../staging/program/program'
+import type { AllToAll, Exchange, OwnSlice } from '../../staging/program/rank-instructions'
 import { must } from '../must'
 import { arena, at, copy, stepIo, launch, left, loop, parameters, programOf, record, wait } from './program'
 
@@ -32,8 +33,18 @@ const some = (more: Partial<Exchange> = {}): Exchange => ({
   ...more
 })
 
+const slice = (more: Partial<OwnSlice> = {}): OwnSlice => ({
+  kind: 'ownSlice',
+  engine: 'compute',
+  ranks: 3,
+  bytes: 8,
+  from: at(0),
+  to: at(64),
+  ...more
+})
+
 /** Brings three numbers in, exchanges, and hands three out. */
-const around = (exchanged: AllToAll | Exchange): readonly Instruction[] => [
+const around = (exchanged: AllToAll | Exchange | OwnSlice): readonly Instruction[] => [
   launch(0, stepIo(0), arena(0)),
   record('compute', 0),
   wait('network', 0),
@@ -71,6 +82,20 @@ test('slices go to their ranks, and what all have to all', async () => {
     await Promise.all(gathered),
     Array.from({ length: 3 }, () => [5, 6, 7])
   )
+})
+
+test('each rank takes its own slice, which is that of its number in its group', async () => {
+  const taken = async (network: Network, ranks: number) => {
+    const code = [launch(0, stepIo(0), arena(0)), slice({ ranks }), launch(1, arena(64), stepIo(0))]
+    const program = { ...inGroupsOf(network.size, { kernels: [copy(network.size), copy(1)], code, stepIoBytes: 8 * network.size }) }
+    const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+    const buffer = Float64Array.from({ length: network.size }, (_, index) => 10 + index).buffer
+    must(await session.run('step', buffer, parameters, [])())
+    session.close()
+    return new Float64Array(buffer)[0]
+  }
+  assert.equal(await Promise.all(must(localNetworks(3)).map((network) => taken(network, 3))), [10, 11, 12])
+  assert.equal(await Promise.all(must(localNetworks(4)).map((network) => taken(network, 2))), [10, 11, 10, 11])
 })
 
 test('messages go to the ranks that they name, of other bytes each', async () => {
@@ -218,7 +243,17 @@ for (const [what, code, sentence] of [
   ['two messages to one place', [some({ receives: [message(0, 16, 64), message(1, 16, 72)] })], 'receives from two ranks in one place'],
   ['a message over what is sent', [some({ receives: [message(0, 16, 0)] })], 'receives where it sends from'],
   ['messages among other ranks', [all(), some({ ranks: 4 })], 'exchanges with 4 ranks where others do with 3'],
-  ['no network', [all()], 'section step is of 3 ranks, but runs on 1']
+  ['no network', [all()], 'section step is of 3 ranks, but runs on 1'],
+  ['no network for itself', [all({ ranks: 1 })], 'the program is of ranks, but runs without a network'],
+  ['a slice of no rank', [slice({ ranks: 0 })], 'takes one of 0 slices of 8 bytes'],
+  ['a slice of nothing', [slice({ bytes: 0 })], 'takes one of 3 slices of 0 bytes'],
+  ['slices beyond the arena', [slice({ from: at(4080) })], "takes one of the slices in bytes 4080 .. 4104 of the arena's 4096"],
+  ['a slice to beyond the arena', [slice({ to: at(4090) })], "takes a slice to bytes 4090 .. 4098 of the arena's 4096"],
+  ['a slice to before the arena', [slice({ to: at(-8) })], "takes a slice to bytes -8 .. 0 of the arena's 4096"],
+  ['slices that overflow', [slice({ ranks: 2 ** 20, bytes: 2 ** 53 })], 'a size overflows 64 bits'],
+  ['a slice to where slices are', [slice({ to: at(16) })], 'takes a slice to where slices are'],
+  ['a slice in a loop', [loop('H', 2, slice())], 'takes the slice of a rank inside a loop'],
+  ['slices of other ranks', [all(), slice({ ranks: 4 })], 'exchanges with 4 ranks where others do with 3']
 ] as const)
   test(`an exchange is refused with ${what}`, () => assert.ok(refusal(code).includes(sentence), refusal(code)))
 

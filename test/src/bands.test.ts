@@ -9,6 +9,7 @@ import type { PixelType } from '../../native'
 import { type TrainOptions, predict, train } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
 import { openImage } from '../../src/images/image-source'
+import { inspectMask } from '../../src/images/masks'
 import { asBytes, asElements, newElements } from '../../src/images/samples'
 import { writeColours } from './example-images'
 import { writePng } from './image-files'
@@ -234,22 +235,24 @@ test('kernels of 3 channels start a network of n: their planes in turn, scaled b
 })
 
 /** A big-endian TIFF of one band of uint16, whose list of strips is too long to stand by itself. */
-const writeBigEndian = (name: string, rows: number, columns: number): void => {
+const writeBigEndian = (name: string, rows: number, columns: number, predictor = 1): void => {
   const [short, long] = [3, 4]
   const bytes = 2 * columns
+  const lists = 146
   const tags: readonly (readonly [tag: number, type: number, count: number, value: number])[] = [
     [256, long, 1, columns],
     [257, long, 1, rows],
     [258, short, 1, 16],
     [259, short, 1, 1],
     [262, short, 1, 1],
-    [273, long, rows, 134],
+    [273, long, rows, lists],
     [277, short, 1, 1],
     [278, short, 1, 1],
-    [279, long, rows, 134 + 4 * rows],
+    [279, long, rows, lists + 4 * rows],
+    [317, short, 1, predictor],
     [339, short, 1, 1]
   ]
-  const file = Buffer.alloc(134 + 8 * rows + rows * bytes)
+  const file = Buffer.alloc(lists + 8 * rows + rows * bytes)
   file.write('MM', 'latin1')
   file.writeUInt16BE(42, 2)
   file.writeUInt32BE(8, 4)
@@ -263,9 +266,9 @@ const writeBigEndian = (name: string, rows: number, columns: number): void => {
     else file.writeUInt32BE(value, entry + 8)
   })
   for (let row = 0; row < rows; row += 1) {
-    const strip = 134 + 8 * rows + row * bytes
-    file.writeUInt32BE(strip, 134 + 4 * row)
-    file.writeUInt32BE(bytes, 134 + 4 * (rows + row))
+    const strip = lists + 8 * rows + row * bytes
+    file.writeUInt32BE(strip, lists + 4 * row)
+    file.writeUInt32BE(bytes, lists + 4 * (rows + row))
     for (let column = 0; column < columns; column += 1) file.writeUInt16BE((row * columns + column) % 65536, strip + 2 * column)
   }
   writeFileSync(at(name), file)
@@ -288,8 +291,8 @@ test('a file that ends before its pixels, or before their places, is no black on
   const window = { top: rows - 1, left: 0, height: 1, width: columns }
   for (const [name, bytes] of [
     ['values.tif', -1],
-    ['counts.tif', 134 + 8 * rows - 2],
-    ['places.tif', 134 + 2 * rows]
+    ['counts.tif', 146 + 8 * rows - 2],
+    ['places.tif', 146 + 2 * rows]
   ] as const) {
     writeBigEndian(name, rows, columns)
     truncateSync(at(name), bytes < 0 ? statSync(at(name)).size + bytes : bytes)
@@ -300,6 +303,56 @@ test('a file that ends before its pixels, or before their places, is no black on
       /cannot be read at rows 2999 to 2999, columns 0 to 39: it ends before all of its values; it is cut or damaged there/
     )
   }
+})
+
+test('values that would be read as other ones, or by no decoder, are refused by name', async () => {
+  const bands = [1] as const
+  const refusal = async (name: string): Promise<string> => (await failureOf(openImage(at(name), { level: 0, bands }))).message
+  writeBigEndian('predicted.tif', 4, 8, 2)
+  assert.match(
+    await refusal('predicted.tif'),
+    /predicted\.tif is big-endian and compressed with a predictor, which is not read: store it little-endian, or without a predictor$/
+  )
+  for (const [compression, method] of [
+    [34925, 'LZMA'],
+    [50001, 'WebP'],
+    [50002, 'JPEG XL'],
+    [32946, undefined],
+    [12345, 'method 12345']
+  ] as const) {
+    write('method.tif', 'uint8', 4, { compression })
+    if (method === undefined) await valueOf(openImage(at('method.tif'), { level: 0, bands }))
+    else
+      assert.match(
+        await refusal('method.tif'),
+        new RegExp(`method\\.tif is compressed by ${method}, of which no bands are read: store it with deflate, LZW or zstd$`)
+      )
+  }
+  for (const [compression, remedy] of [
+    [50000, 'give --bands 1,2,3, or store it with deflate, LZW or JPEG, colours together'],
+    [34925, 'store it with deflate, LZW or JPEG']
+  ] as const) {
+    write('method.tif', 'uint8', 3, { compression })
+    assert.match(
+      (await failureOf(openImage(at('method.tif')))).message,
+      new RegExp(`method\\.tif is compressed by (zstd|LZMA), of which 8-bit grey and colours are not read: ${remedy}$`)
+    )
+  }
+  write('planar.tif', 'uint8', 3, { tags: [[284, 3, [2]]] })
+  assert.match(
+    (await failureOf(openImage(at('planar.tif')))).message,
+    /planar\.tif has tiles of its own for each colour, which are not read as colours: give --bands 1,2,3, or store it with .*$/
+  )
+  write('mask.tif', 'uint8', 1, { compression: 50000 })
+  assert.match(
+    (await failureOf(inspectMask(at('mask.tif')))).message,
+    /^the mask .*mask\.tif is compressed by zstd, of which 8-bit grey and colours are not read: store it with deflate or LZW$/
+  )
+  await sharp(new Uint8Array(64 * 64 * 3), { raw: { height: 64, width: 64, channels: 3 } })
+    .tiff({ compression: 'jpeg', tile: true, tileWidth: 32, tileHeight: 32 })
+    .toFile(at('luma.tif'))
+  assert.match(await refusal('luma.tif'), /luma\.tif has YCbCr colours, of which no bands are read: leave out --bands, or store it as RGB$/)
+  assert.is((await valueOf(openImage(at('luma.tif')))).channels, 3)
 })
 
 test('the measure of mean and deviation goes on without what cannot be read, where --skip-bad says so', async () => {

@@ -194,7 +194,7 @@ test('masks of which no pixel counts, or all are of one class, are told', async 
   assert.is(unmeasured.code, 'input')
   assert.is(unmeasured.message, 'all pixels of the 1 validation masks are 255, which does not count: label some, or leave out --validation')
   assert.equal(await noticesOf({ ...masks, data: csv('one'), validation: csv('one') }), [
-    'all pixels of the 1 training masks that count are of class 1: nothing can be told apart'
+    'all pixels of the 1 training masks that count are of class 1 (255 does not count): nothing can be told apart'
   ])
   assert.equal(await noticesOf({ ...masks, data: csv('both') }), [])
 })

@@ -72,10 +72,19 @@ test('links to folders are folders', async () => {
 })
 
 const rejected: readonly (readonly [name: string, text: string, sentence: RegExp])[] = [
-  ['a label that is no integer', 'tree/cats/a.png,cat\n', /line 1: the label "cat" is not an integer from 0 upwards$/],
+  [
+    'a label that is no integer',
+    'tree/cats/a.png,cat\n',
+    /line 1: the label "cat" is not an integer from 0 upwards: give --class-names with the names of classes; if these are names of columns, one of them must be path$/
+  ],
   ['a negative label', 'tree/cats/a.png,0\ntree/cats/a.png,-1\n', /line 2: the label "-1"/],
-  ['a row of one column', 'tree/cats/a.png\n', /line 1: "tree\/cats\/a.png" is not path,label$/],
-  ['a row of three columns', 'tree/cats/a.png,1,2\n', /line 1: ".*" is not path,label$/],
+  ['a row of one column', 'tree/cats/a.png\n', /line 1: "tree\/cats\/a.png" is not path,label; if these/],
+  ['a row of three columns', 'tree/cats/a.png,1,2\n', /line 1: ".*" is not path,label; if these/],
+  [
+    'columns by semicolons',
+    'path;label\ntree/cats/a.png;1\n',
+    /line 1: "path;label" is not path,label: separate columns by commas; if these/
+  ],
   ['an image that is absent', 'path,label\ntree/cats/z.png,0\n', /line 2: the image .*z\.png does not exist/],
   ['no rows', 'path,label\n', /names no images/],
   ['a broken quotation', '"tree,0\n', /cannot be read: /]

@@ -9,7 +9,7 @@ import { asElements } from '../../src/images/samples'
 import { decodeImage } from '../../src/images/decode-image'
 import { readHeader } from '../../src/images/image-header'
 import { imageNotices } from '../../src/images/image-notices'
-import { decodeMask } from '../../src/images/masks'
+import { decodeMask, inspectMask, openMask } from '../../src/images/masks'
 import type { Extent2 } from '../../src/images/resolution'
 import { noise } from './example-images'
 import { type PngOptions, type TiffOptions, chunk, greyProfile, profileChunk, writePng, writeTiff } from './image-files'
@@ -335,6 +335,22 @@ test('the classes of a mask are the stored values, whatever else the file says',
           assert.equal([height, width], [9, 11])
           assert.equal([...pixels], values, what)
         }
+})
+
+test('a mask in tiles of one bit has the classes 0 and 1; of 4 bits it is refused', async () => {
+  const values = Uint8Array.from({ length: 96 * 80 }, (_, index) => ((index >> 3) % 3 === 0 ? 255 : 0))
+  for (const bitdepth of [1, 4] as const)
+    await sharp(values, { raw: { height: 96, width: 80, channels: 1 } })
+      .toColourspace('b-w')
+      .tiff({ bitdepth, tile: true, tileWidth: 32, tileHeight: 32, compression: 'none' })
+      .toFile(at(`bits-${bitdepth}.tif`))
+  const mask = await valueOf(openMask(at('bits-1.tif')))
+  const read = await valueOf(mask!.read({ top: 3, left: 5, height: 40, width: 50 }))
+  const expected = Array.from({ length: 40 * 50 }, (_, at) => values[(3 + Math.floor(at / 50)) * 80 + 5 + (at % 50)]! & 1)
+  assert.equal([...read], expected)
+  const { counts } = await valueOf(inspectMask(at('bits-1.tif')))
+  assert.is(counts[1], values.filter((value) => value === 255).length)
+  assert.match((await failureOf(openMask(at('bits-4.tif')))).message, /^the mask .*bits-4\.tif is a TIFF with .*other than 1 or 8 bits/)
 })
 
 test('a mask whose header is damaged is refused', async () => {

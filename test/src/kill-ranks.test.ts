@@ -11,7 +11,6 @@ import { launch, newestStep, ranksWith, withLauncher } from './open-mpi'
 import { temporaryFolder } from './temporary-folder'
 
 const kills = inSystems ? 25 : 1
-const ranks = 2
 
 /** Milliseconds within which a rank is killed: after its start, and after the first new state. */
 const mostMilliseconds = [3000, 300]
@@ -29,12 +28,20 @@ const reachesNew = async (place: string, step: number): Promise<void> => {
   for (let tries = 0; tries < 400 && newestStep(join(place, 'state')) <= step; tries += 1) await wait(25)
 }
 
-const ways = {
-  'micro-batches': ['--accumulate', '2'],
-  rows: ['--shard-rows', '--device', 'reference', '--network', '1000GB/s,1ns']
-} as const
+const inRows = ['--device', 'reference', '--network', '1000GB/s,1ns']
+const ways: readonly (readonly [what: string, ranks: number, more: readonly string[]])[] = [
+  ['micro-batches', 2, ['--accumulate', '2']],
+  ['rows', 2, ['--shard-rows', ...inRows]],
+  // The longest ones.
+  ...(inSystems
+    ? ([
+        ['rows and micro-batches', 4, ['--shard-rows', '2', '--accumulate', '2', ...inRows]],
+        ['slices of the optimizer state', 2, ['--accumulate', '2', '--optimizer', 'adam', '--shard-optimizer']]
+      ] as const)
+    : [])
+]
 
-for (const [what, more] of Object.entries(ways)) {
+for (const [what, ranks, more] of ways) {
   const training = (place: string): readonly string[] => {
     const files = ['--state', join(place, 'state'), '--state-every', '3', '--resume', '--save', join(place, 'weights.safetensors')]
     const steps = ['--data', at('images'), '--steps', '400', '--threads', '1', '--quiet', '--json']

@@ -180,9 +180,22 @@ test('the command says how ranks share a step, what they exchange and what they 
   assert.match(told.stdout, /of ranks that exchange nothing and compute nothing twice; most time goes to /)
 })
 
+test('ranks that share micro-batches swap to the host as one process does', async () => {
+  const host = { hostBudget: '1GB', strategy: 'sft-offload', device: 'devices/v100-16gb.json', budget: '60%', accumulate: 2 } as const
+  const { ranks, peakHostBytes, peakDeviceBytes } = await onRanks(host)
+  assert.equal(ranks!.mesh, { microBatches: 2, rows: 1 })
+  assert.ok(peakHostBytes > 0)
+  const one = await onRanks({ ...host, ranks: 1 })
+  assert.equal([one.peakHostBytes, one.peakDeviceBytes], [peakHostBytes, peakDeviceBytes])
+})
+
 for (const [what, more, sentence] of [
   ['a forward pass', { evaluate: true }, '--ranks is for training steps: leave --evaluate out'],
-  ['a host budget', { hostBudget: '1GB' }, '--host-budget is not for --ranks yet: leave it out'],
+  [
+    'rows and a host budget',
+    { hostBudget: '1GB' },
+    '--host-budget is not for ranks that share rows: give --accumulate 2, or a multiple of it, or leave it out'
+  ],
   ['more ranks than rows', { ranks: 65 }, 'normalising: 65 ranks cannot share the 64 rows of an image; start fewer.']
 ] as const)
   test(`ranks and ${what} are refused in a sentence`, async () => {

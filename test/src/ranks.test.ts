@@ -9,6 +9,7 @@ import { localNetworks } from '../../native'
 import { trainOn } from '../../src/commands/train'
 import type { TrainReport } from '../../src'
 import type { TrainOptions } from '../../src/option-tables/train-options'
+import type { Planned } from '../../src/plans/plan-network'
 import { findLauncher } from '../../src/ranks/launcher'
 import { createRanks } from '../../src/ranks/ranks'
 import { must } from '../must'
@@ -54,12 +55,14 @@ test('ranks wait for one another longer while whole images are validated, of whi
 
 for (const [name, more] of [
   ['images', { validation: 0.34, clipNorm: 0.5, flip: true, rotate: true }],
-  ['masks', { model: segmenter, data: at('masks/masks.csv'), validation: at('masks/masks.csv') }]
+  ['masks', { model: segmenter, data: at('masks/masks.csv'), validation: at('masks/masks.csv') }],
+  ['a host budget', { budget: '70%', hostBudget: '1GB', strategy: 'sft-offload' }]
 ] as const)
   test(`the weights' file has the same bytes on one, two and four ranks: ${name}`, async () => {
     const run = async (size: number): Promise<readonly [TrainReport, Buffer]> => {
       const save = at(`${name}-${size}.safetensors`)
-      const reports = (await trainOnRanks(size, () => options({ ...more, save }))).map(must)
+      const onPlan = ({ staged: { program } }: Planned): void => assert.is(program.hostBytes > 0, 'hostBudget' in more)
+      const reports = (await trainOnRanks(size, () => options({ ...more, save, onPlan }))).map(must)
       for (const { loss, validations } of reports) {
         assert.equal(loss, reports[0]!.loss)
         assert.equal(validations, reports[0]!.validations)

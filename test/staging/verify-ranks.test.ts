@@ -5,7 +5,8 @@ import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model } from '../../dsl'
 import { type Training, stage, verify } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
-import type { AllToAll, Instruction, Program } from '../../staging/program/program'
+import type { Instruction, Program } from '../../staging/program/program'
+import type { AllToAll } from '../../staging/program/rank-instructions'
 import { must } from '../must'
 
 const network = model({
@@ -25,7 +26,7 @@ const programFor = (ranks: number, more: Partial<Training> = {}): Program =>
     })
   ).program
 
-type SectionOfRanks = 'reduce' | 'update'
+type SectionOfRanks = 'reduce' | 'update' | 'restore' | 'save'
 type Change = (one: Instruction, index: number) => readonly Instruction[]
 
 const edited = (program: Program, section: SectionOfRanks, change: Change): Program => ({
@@ -103,5 +104,104 @@ for (const [what, wrong, sentence] of [
   ['no section reduce', { ...sound, reduce: undefined } as unknown as Program, /^ranks exchange without a section reduce\.$/]
 ] as const)
   test(`a Program is refused with ${what}`, () => assert.match(sentenceOf(wrong), sentence))
+
+const sharded = programFor(2, { shardOptimizer: true })
+
+for (const ranks of [1, 2, 4])
+  for (const more of [{}, { clipNorm: 1 }])
+    test(`Programs of ${ranks} ranks that shard the optimizer are sound as they come${'clipNorm' in more ? ', with clipping' : ''}`, () => {
+      const program = programFor(ranks, { ...more, shardOptimizer: true })
+      assert.is(sentenceOf(program), 'nothing is wrong')
+      const states = program.persistentTensors.filter(({ role }) => role === 'velocity')
+      for (const { name, bytes } of states) {
+        const gradient = program.persistentTensors.find((tensor) => tensor.name === name.replace('velocity', 'gradient'))!
+        assert.is(bytes * ranks, gradient.bytes, name)
+      }
+    })
+
+/** Changes the n-th instruction of a kind in a section. */
+const changed = <K extends Instruction['kind']>(
+  section: SectionOfRanks,
+  kind: K,
+  n: number,
+  change: (one: Extract<Instruction, { readonly kind: K }>) => readonly Instruction[]
+): Program => {
+  let seen = -1
+  return edited(sharded, section, (one) =>
+    one.kind === kind && ++seen === n ? change(one as Extract<Instruction, { readonly kind: K }>) : [one]
+  )
+}
+
+/** Where a tensor of the first layer's weights lies. */
+const placeOf = (name: string): { readonly base: number; readonly buffer: number } => {
+  const buffer = sharded.buffers.findIndex((one) => one.name === name)
+  return { base: sharded.buffers[buffer]!.offset, buffer }
+}
+
+const elsewhere = <A extends { readonly base: number }>(offset: A, bytes: number): A => ({ ...offset, base: offset.base + bytes })
+
+const isUpdate = (one: Instruction): boolean => one.kind === 'launch' && sharded.kernels[one.kernel]!.kind === 'sgd'
+
+/** Changes the first update of a slice. */
+const updated = (change: (one: Extract<Instruction, { readonly kind: 'launch' }>) => readonly Instruction[]): Program => {
+  let seen = -1
+  return edited(sharded, 'update', (one) => (one.kind === 'launch' && isUpdate(one) && ++seen === 0 ? change(one) : [one]))
+}
+
+for (const [what, wrong, sentence] of [
+  ['a slice that is not gathered', changed('update', 'allToAll', 0, () => []), /^update: byte 0 of "0\.weight" is not received once\.$/],
+  [
+    'a slice that is gathered twice',
+    changed('update', 'allToAll', 0, (one) => [one, one]),
+    /^update: byte 0 of "0\.weight" is not received once\.$/
+  ],
+  [
+    'a slice that is gathered to another place',
+    changed('update', 'allToAll', 0, (one) => [{ ...one, receive: elsewhere(one.receive, 8) }]),
+    /of "0\.weight"/
+  ],
+  ['a slice that is not updated', updated(() => []), /^update: byte 0 of "0\.weight" is updated 0 times\.$/],
+  ['a slice that is updated twice', updated((one) => [one, one]), /^update: byte 0 of "0\.weight" is updated 2 times\.$/],
+  [
+    'a slice that is updated by something else than the sum',
+    updated((one) => [
+      { ...one, operands: one.operands.map((operand, place) => (place === 1 ? { ...operand, ...placeOf('gradient.0.weight') } : operand)) }
+    ]),
+    /^update: byte 0 of "0\.weight" is updated by the sum or the state of other bytes\.$/
+  ],
+  [
+    'the slice of other weights',
+    changed('update', 'ownSlice', 0, (one) => [{ ...one, from: { ...one.from, ...placeOf('gradient.0.weight') } }]),
+    /^update: byte 0 of "0\.weight" is not of the slice that a rank has taken\.$/
+  ],
+  ['no slice', changed('update', 'ownSlice', 0, () => []), /^update: byte 0 of "0\.weight" is not of the slice that a rank has taken\.$/],
+  [
+    'a state that is not restored',
+    changed('restore', 'ownSlice', 0, () => []),
+    /^restore: byte 0 of "velocity\.0\.weight" is not taken once\.$/
+  ],
+  [
+    'a state that is restored from another slice',
+    changed('restore', 'ownSlice', 0, (one) => [{ ...one, from: { ...one.from, ...placeOf('0.weight') } }]),
+    /^restore: byte 0 of "velocity\.0\.weight" is of another slice\.$/
+  ],
+  ['a state that is not saved', changed('save', 'allToAll', 0, () => []), /^save: byte 0 of "velocity\.0\.weight" is not sent once\.$/],
+  [
+    'a state that nobody waits for',
+    edited(sharded, 'save', (one) => (one.kind === 'wait' && one.engine === 'compute' ? [] : [one])),
+    /nothing has waited for the network engine/
+  ],
+  [
+    'weights that are sent before they are updated',
+    edited(sharded, 'update', (one) => (one.kind === 'wait' && one.engine === 'network' ? [] : [one])),
+    /nothing has waited for the compute engine/
+  ],
+  [
+    'a slice in a loop',
+    changed('update', 'ownSlice', 0, (one) => [{ kind: 'loop', axis: 'H', count: 2, body: [one] }]),
+    /stands in a loop|has taken/
+  ]
+] as const)
+  test(`a Program that shards the optimizer is refused with ${what}`, () => assert.match(sentenceOf(wrong), sentence))
 
 test.run()

@@ -59,6 +59,11 @@ test('four micro-batches train to the same bits on one, two and four groups of r
         if (one.staged[0]!.program.shard!.merged.length > 0) merging++
         if (clips) clipping++
         assertTensorsClose(one.outcomes[0]!.tensors, alone.tensors, device === 'cpu' ? 1e-3 : 1e-12)
+        const sharded = stageShards(running, { ...objective, ranks: 2, shardOptimizer: true }, count)
+        sharded.forEach(({ program }) => must(verify(program)))
+        must(verifyRanks(sharded.map(({ program }) => program)))
+        for (const { tensors } of await runShards(running, sharded, updates, 2))
+          assertSameBits(tensors, one.outcomes[0]!.tensors, `on 2 groups of ${count} ranks with slices of the optimizer's state`)
         for (const groups of [2, 4]) {
           const several = await on(groups)
           assert.equal(

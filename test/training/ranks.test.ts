@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { verify, type Training } from '../../staging'
+import { verify, type Staged, type Training } from '../../staging'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
 import { propertyRuns } from '../property-runs'
@@ -27,6 +27,16 @@ test('four micro-batches train to the same bits on one, two and four ranks, by o
       for (const decisions of [{ strategy: 'plain' as const }, { segments: randomSegments(draw, graph) }]) {
         const running = { ...micro, ...decisions, device }
         const one = await runRanks(running, objective, 1, updates)
+        for (const ranks of [1, 2, 4]) {
+          const sharded = await runRanks(running, { ...objective, shardOptimizer: true }, ranks, updates)
+          must(verify(sharded.staged.program))
+          const bytes = (one: Staged) => one.program.persistentTensors.reduce((sum, tensor) => sum + tensor.bytes, 0)
+          if (ranks === 4) assert.ok(bytes(sharded.staged) < bytes(one.staged))
+          for (const { tensors, measuredPeakBytes } of sharded.outcomes) {
+            assertSameBits(tensors, one.outcomes[0]!.tensors, `on ${ranks} ranks with slices of the optimizer's state`)
+            assert.ok(measuredPeakBytes <= sharded.staged.program.peakBytes)
+          }
+        }
         for (const ranks of [2, 4]) {
           const several = await runRanks(running, objective, ranks, updates)
           assert.equal(several.staged.plan, one.staged.plan)

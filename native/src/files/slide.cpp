@@ -41,8 +41,8 @@ void* openLibrary() {
   for (const char* name : {"libopenslide.so.1", "libopenslide.so.0"})
     if (void* library = dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   throw Failure(
-      "is of a format that OpenSlide reads, which is not installed: install it (Debian, Ubuntu: apt install libopenslide0), or set "
-      "TILEFOLD_OPENSLIDE_PATH to its folder");
+      "is of a format that OpenSlide reads, which is not installed: install it (Debian, Ubuntu: apt install libopenslide0, or "
+      "libopenslide1), or set TILEFOLD_OPENSLIDE_PATH to its folder");
 }
 
 const Library& library() {

@@ -35,6 +35,7 @@ void checkRanks(const Program& program, const Engines& engines, const Network* n
   for (const Section& section : program.sections)
     if (section.ranks > 0 && (size % section.ranks != 0 || (section.ranks == most && most != size)))
       throw Failure("section " + section.name + " is of " + std::to_string(section.ranks) + " ranks, but runs on " + std::to_string(size));
+  if (network == nullptr) throw Failure("the program is of ranks, but runs without a network");
   if (engines.queue()) throw Failure("ranks train on processors alone: give --device cpu");
 }
 

@@ -1,6 +1,7 @@
 #include "walk.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tilefold {
 
@@ -139,6 +140,15 @@ bool Interpreter::Walk::execute(const Exchange& exchange) {
     throw Failure("rank " + std::to_string(interpreter_.network_->rank()) + " sends itself " + std::to_string(own.sendBytes) +
                   " bytes, but receives " + std::to_string(own.receiveBytes));
   return exchangeInGroup(parts);
+}
+
+bool Interpreter::Walk::execute(const OwnSlice& own) {
+  const std::int64_t rank = interpreter_.network_->rank() % own.ranks;
+  const std::byte* slice = engines_.arena() + resolve(own.from) + rank * own.bytes;
+  return traced(Engine::compute, [&] {
+    std::memcpy(engines_.arena() + resolve(own.to), slice, static_cast<std::size_t>(own.bytes));
+    return true;
+  });
 }
 
 bool Interpreter::Walk::exchangeInGroup(const std::vector<RankBuffers>& parts) {

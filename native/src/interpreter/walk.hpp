@@ -42,6 +42,7 @@ class Interpreter::Walk {
   bool execute(const Copy& copy);
   bool execute(const AllToAll& all);
   bool execute(const Exchange& exchange);
+  bool execute(const OwnSlice& own);
   bool execute(const Record& record);
   bool execute(const Wait& wait);
   bool execute(const Map& map);

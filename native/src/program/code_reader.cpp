@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "code_cursor.hpp"
+#include "instruction_lists.hpp"
 #include "mappings.hpp"
 #include "open_loops.hpp"
 #include "operand_check.hpp"
@@ -15,7 +16,7 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
-                       allToAllCode = 9, exchangeCode = 10;
+                       allToAllCode = 9, exchangeCode = 10, ownSliceCode = 11;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
 // Instructions of a section, each as often as loops run it.
 constexpr std::int64_t maxSteps = std::int64_t{1} << 32;
@@ -25,7 +26,7 @@ class Reader : CodeCursor {
   Reader(const std::vector<double>& numbers, const CodeLimits& limits) : CodeCursor(numbers), limits_(limits), mappings_(limits.pages) {}
 
   void read(Section& section) {
-    Lists lists = instructions(size());
+    InstructionLists lists = instructions(size());
     for (const Engine engine : otherEngines)
       if (!of(used_, engine)) of(lists.parts, engine).clear();
     mappings_.end();
@@ -37,19 +38,9 @@ class Reader : CodeCursor {
   }
 
  private:
-  // The same instructions as they come, and by the engine that runs them.
-  struct Lists {
-    Code all;
-    PerEngine<Code> parts;
-    void add(Engine engine, const Instruction& instruction) {
-      all.push_back(instruction);
-      of(parts, engine).push_back(instruction);
-    }
-  };
-
   // Everything up to `end`; loops set and restore it.
-  Lists instructions(std::size_t end) {
-    Lists lists;
+  InstructionLists instructions(std::size_t end) {
+    InstructionLists lists;
     stopAt(end);
     while (position() < end) {
       const std::int64_t code = beginInstruction();
@@ -77,6 +68,8 @@ class Reader : CodeCursor {
         lists.add(Engine::network, allToAll());
       } else if (code == exchangeCode) {
         lists.add(Engine::network, exchange());
+      } else if (code == ownSliceCode) {
+        lists.add(Engine::compute, ownSlice());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
       if (code != loopCode) countSteps();
@@ -89,7 +82,7 @@ class Reader : CodeCursor {
     if (steps_ > maxSteps) throw Failure(place() + " is run until more than 2^32 instructions are");
   }
 
-  void loop(std::size_t end, Lists& lists) {
+  void loop(std::size_t end, InstructionLists& lists) {
     const std::int64_t axis = next();
     if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
     if (loops_.has(static_cast<std::size_t>(axis))) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
@@ -101,7 +94,7 @@ class Reader : CodeCursor {
     loops_.enter(static_cast<std::size_t>(axis), iterations);
     const std::int64_t enclosing = iterations_;
     iterations_ = iterations > maxSteps / enclosing ? maxSteps + 1 : iterations * enclosing;
-    Lists bodies = instructions(position() + static_cast<std::size_t>(length));
+    InstructionLists bodies = instructions(position() + static_cast<std::size_t>(length));
     iterations_ = enclosing;
     const std::size_t repeated = iterations > 1 ? repeatedLaunches(bodies.all, limits_, loops_) : 0;
     loops_.leave(static_cast<std::size_t>(axis));
@@ -175,6 +168,20 @@ class Reader : CodeCursor {
     exchange.receives = messages(exchange.ranks, receives, "receives");
     placed([&] { checkApart(exchange); });
     return exchange;
+  }
+
+  OwnSlice ownSlice() {
+    OwnSlice own;
+    own.ranks = next();
+    own.bytes = next();
+    own.from = nextOffset();
+    own.to = nextOffset();
+    checkOutsideLoops("takes the slice of a rank");
+    std::array<ArenaRange, 2> ranges;
+    placed([&] { ranges = checkOwnSlice(own, limits_.arenaBytes); });
+    checkRanks(own.ranks);
+    for (const ArenaRange& range : ranges) touch(Engine::compute, range);
+    return own;
   }
 
   std::vector<Message> messages(std::int64_t ranks, std::int64_t count, const char* what) {

@@ -121,8 +121,15 @@ struct Unmap {
   std::size_t address = 0, bytes = 0;
 };
 
+// Of slices that lie one after the other, as many as there are ranks, this rank's to another place
+// of the arena. On the compute engine: nothing travels.
+struct OwnSlice {
+  std::int64_t ranks = 1, bytes = 0;
+  Offset from, to;
+};
+
 struct Loop;
-using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap, AllToAll, Exchange>;
+using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap, AllToAll, Exchange, OwnSlice>;
 using Code = std::vector<Instruction>;
 
 struct Loop {

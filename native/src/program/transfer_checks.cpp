@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::int64_t mostRanks = std::int64_t{1} << 20;
 
+// As many runs of bytes as there are ranks, so far apart.
+ArenaRange checkReach(const char* what, const Offset& offset, std::int64_t ranks, std::int64_t stride, std::int64_t bytes, std::int64_t arenaBytes) {
+  const std::int64_t end = checkedAdd(checkedAdd(offset.base, checkedMultiply(ranks - 1, stride)), bytes);
+  if (offset.base < 0 || end > arenaBytes)
+    throw Failure(std::string(what) + " bytes " + text(offset.base) + " .. " + text(end) + " of the arena's " + text(arenaBytes));
+  return {offset.base, end};
+}
+
 }  // namespace
 
 ArenaRange checkCopy(const Copy& copy, const OpenLoops& loops, std::int64_t arenaBytes, std::int64_t hostBytes) {
@@ -37,15 +45,19 @@ std::array<ArenaRange, 2> checkAllToAll(const AllToAll& all, std::int64_t arenaB
     throw Failure("exchanges " + text(all.bytes) + " bytes with each of " + text(all.ranks) + " ranks");
   if (all.sendStride < 0 || all.receiveStride < 0 || (all.ranks > 1 && all.receiveStride < all.bytes))
     throw Failure("receives " + text(all.bytes) + " bytes of each rank at places " + text(all.receiveStride) + " bytes apart");
-  const auto reach = [&](const char* what, const Offset& offset, std::int64_t stride) -> ArenaRange {
-    const std::int64_t end = checkedAdd(checkedAdd(offset.base, checkedMultiply(all.ranks - 1, stride)), all.bytes);
-    if (offset.base < 0 || end > arenaBytes)
-      throw Failure(std::string(what) + " bytes " + text(offset.base) + " .. " + text(end) + " of the arena's " + text(arenaBytes));
-    return {offset.base, end};
-  };
-  const ArenaRange sent = reach("sends", all.send, all.sendStride), received = reach("receives", all.receive, all.receiveStride);
+  const ArenaRange sent = checkReach("sends", all.send, all.ranks, all.sendStride, all.bytes, arenaBytes);
+  const ArenaRange received = checkReach("receives", all.receive, all.ranks, all.receiveStride, all.bytes, arenaBytes);
   if (sent.from < received.to && received.from < sent.to) throw Failure("receives where it sends from");
   return {sent, received};
+}
+
+std::array<ArenaRange, 2> checkOwnSlice(const OwnSlice& own, std::int64_t arenaBytes) {
+  if (own.ranks < 1 || own.ranks > mostRanks || own.bytes < 1)
+    throw Failure("takes one of " + text(own.ranks) + " slices of " + text(own.bytes) + " bytes");
+  const ArenaRange slices = checkReach("takes one of the slices in", own.from, own.ranks, own.bytes, own.bytes, arenaBytes);
+  const ArenaRange taken = checkReach("takes a slice to", own.to, 1, 0, own.bytes, arenaBytes);
+  if (slices.from < taken.to && taken.from < slices.to) throw Failure("takes a slice to where slices are");
+  return {slices, taken};
 }
 
 void checkMessageCounts(std::int64_t ranks, std::int64_t sends, std::int64_t receives) {

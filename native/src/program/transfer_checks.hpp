@@ -15,6 +15,9 @@ ArenaRange checkCopy(const Copy& copy, const OpenLoops& loops, std::int64_t aren
 // What is sent, and what is received.
 std::array<ArenaRange, 2> checkAllToAll(const AllToAll& all, std::int64_t arenaBytes);
 
+// The slices of all ranks, and where this rank's goes.
+std::array<ArenaRange, 2> checkOwnSlice(const OwnSlice& own, std::int64_t arenaBytes);
+
 // Of an exchange, before its messages are read.
 void checkMessageCounts(std::int64_t ranks, std::int64_t sends, std::int64_t receives);
 

@@ -106,6 +106,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     copy: ({ device }) => advance(device.buffer),
     allToAll: () => undefined,
     exchange: () => undefined,
+    ownSlice: () => undefined,
     freshEvent: () => events++,
     record: (_, __, device) => advance(device),
     wait: (_, __, device) => advance(device),

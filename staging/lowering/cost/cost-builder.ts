@@ -28,6 +28,7 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     copy: () => undefined,
     allToAll: (one) => void (exchanged += networkNanoseconds(device, { kind: 'allToAll', ...one })),
     exchange: (one) => void (exchanged += networkNanoseconds(device, { kind: 'exchange', ...one })),
+    ownSlice: () => undefined,
     freshEvent: () => 0,
     record: () => undefined,
     wait: () => undefined,

@@ -36,6 +36,7 @@ const ofTiles = {
   'gradient-norm': 'the sum of squares of all gradients',
   'received-gradients': 'gradients of all ranks',
   'received-moments': 'moments of all ranks',
+  'own-weights': 'the weights of a rank',
   'received-statistics': 'statistics of all ranks',
   'rows-of-others': 'rows of other ranks',
   'sent-rows': 'rows for a rank',

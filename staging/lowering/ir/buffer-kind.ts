@@ -36,6 +36,7 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   'gradient-norm': 'workspace',
   'received-gradients': 'workspace',
   'received-moments': 'workspace',
+  'own-weights': 'workspace',
   'received-statistics': 'workspace',
   'rows-of-others': 'workspace',
   'sent-rows': 'workspace',

@@ -2,7 +2,8 @@ import { map } from 'fp-ts/Record'
 import type { BufferIdentity } from './buffer-identity'
 import type { KernelRow, Use } from '../../kernels/kernel-row'
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
-import { tileAxes, type AllToAll, type Copy, type Engine, type Exchange, type Message, type TileAxis } from '../../program/program'
+import { tileAxes, type Copy, type Engine, type TileAxis } from '../../program/program'
+import type { AllToAll, Exchange, Message, OwnSlice } from '../../program/rank-instructions'
 import type { BufferRole, RowShare } from '../../program/program-buffer'
 
 /** A range of the arena that placement has yet to give an address. */
@@ -52,6 +53,12 @@ interface UnplacedAllToAll extends Omit<AllToAll, 'send' | 'receive'> {
   readonly receive: InBuffer
 }
 
+/** A slice that is this rank's, before placement. */
+interface UnplacedOwnSlice extends Omit<OwnSlice, 'from' | 'to'> {
+  readonly from: InBuffer
+  readonly to: InBuffer
+}
+
 /** An instruction whose operands name buffers, which have no addresses yet. */
 export type UnplacedInstruction =
   | {
@@ -65,6 +72,7 @@ export type UnplacedInstruction =
   | UnplacedCopy
   | UnplacedAllToAll
   | UnplacedExchange
+  | UnplacedOwnSlice
   /**
    * A wait may end a transfer: what that read, on the device or on the host, must stay until here.
    */
@@ -137,6 +145,8 @@ export interface Builder {
   readonly allToAll: (exchanged: Omit<UnplacedAllToAll, 'kind' | 'engine'>) => void
   /** Outside of loops. */
   readonly exchange: (exchanged: Omit<UnplacedExchange, 'kind' | 'engine'>) => void
+  /** Outside of loops. */
+  readonly ownSlice: (slice: Omit<UnplacedOwnSlice, 'kind' | 'engine'>) => void
   readonly freshEvent: () => number
   readonly record: (engine: Engine, event: number, device?: Buffer) => void
   readonly wait: (engine: Engine, event: number, device?: Buffer) => void
@@ -224,6 +234,7 @@ export const createBuilder = (pool: Pool): Builder => {
     },
     allToAll: (exchanged) => void current.push({ kind: 'allToAll', engine: 'network', ...exchanged }),
     exchange: (exchanged) => void current.push({ kind: 'exchange', engine: 'network', ...exchanged }),
+    ownSlice: (slice) => void current.push({ kind: 'ownSlice', engine: 'compute', ...slice }),
     freshEvent: pool.freshEvent,
     record: synchronise('record'),
     wait: synchronise('wait'),

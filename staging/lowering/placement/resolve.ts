@@ -1,4 +1,6 @@
-import type { Address, Instruction, Message, Offset } from '../../program/program'
+import type { Address, Offset } from '../../program/address'
+import type { Instruction } from '../../program/program'
+import type { Message } from '../../program/rank-instructions'
 import type { InBuffer, UnplacedInstruction, UnplacedMessage, UnplacedOperand } from '../ir/builder'
 
 /** The offset of each unplaced buffer, and its index in the Program's list, by its id. */
@@ -30,6 +32,8 @@ export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): r
         const message = ({ at, ...one }: UnplacedMessage): Message => ({ ...one, at: side(at) })
         return { ...instruction, sends: instruction.sends.map(message), receives: instruction.receives.map(message) }
       }
+      case 'ownSlice':
+        return { ...instruction, from: side(instruction.from), to: side(instruction.to) }
       default: {
         const { kind, engine, event } = instruction
         return { kind, engine, event }

@@ -2,7 +2,10 @@ import type { TrainingParameters } from '../../graph/objective'
 import type { Layout } from '../../kernels/layout'
 import type { Buffer } from '../ir/builder'
 
-/** A parameter in the arena; its gradient and optimizer state have the same layout and bytes. */
+/**
+ * A parameter in the arena; its gradient has the same layout, and so has its optimizer state, or
+ * slices of it.
+ */
 export interface ParameterTensor {
   readonly name: string
   readonly buffer: Buffer
@@ -14,6 +17,11 @@ export interface ParameterTensor {
   readonly backwardLayout: Layout
   readonly groups: number
   readonly elements: number
+  /**
+   * Elements that this rank updates, and has optimizer state of: all, or those of its slices, with
+   * what fills them up to one size.
+   */
+  readonly updatedElements: number
   /** True if they are the weights of a convolution that the device also has by Winograd. */
   readonly transformable: boolean
   /** How the parameter is trained; undefined where it is frozen. */
@@ -25,7 +33,8 @@ export interface ParameterTensor {
   readonly gradient: Buffer | undefined
   /**
    * The sum of gradients over the micro-batches of all ranks, where ranks share them: of each piece
-   * of it a rank keeps a slice, at the piece's beginning.
+   * of it a rank keeps a slice, at the piece's beginning, or, where it updates slices alone, one
+   * after the other.
    */
   readonly sum: Buffer | undefined
 }

@@ -1,7 +1,15 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
 import { isTransformed, layoutCode, weightElements, type Layout } from '../../kernels/layout'
-import { findTrainingParameters, gradientSlices, hasSeparateUpdate, reducingRanks, type Optimizer } from '../../graph/objective'
+import {
+  findTrainingParameters,
+  gradientSlices,
+  hasSeparateUpdate,
+  ranksOfOptimizer,
+  reducingRanks,
+  type Optimizer,
+  type TrainingParameters
+} from '../../graph/objective'
 import { type Segment } from '../../plans/plan'
 import { tileCount } from '../../graph/span'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
@@ -38,11 +46,12 @@ export const parameterTensors = (
     const learning = isTrainable(parameter) ? findTrainingParameters(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(stored, [out, inPerGroup, height, width], groups) : out
-    const resident = (identity: BufferIdentity, count = elements) => builder.buffer(identity, count * parameterBytes, 'persistent')
+    const resident = (identity: BufferIdentity, count: number) => builder.buffer(identity, count * parameterBytes, 'persistent')
     const isReduced = reducingRanks(objective) !== undefined
     // So that ranks have slices of one size, however many there are.
     const kept = isReduced ? roundUp(elements, gradientSlices(objective)) : elements
-    const collected = (state: 'gradient' | 'sum') => resident({ kind: 'state', parameter: name, state }, kept)
+    const sliced = learning === undefined ? undefined : ranksOfOptimizer(objective)
+    const updatedElements = sliced === undefined ? elements : kept / sliced
     return {
       name,
       shape,
@@ -51,11 +60,19 @@ export const parameterTensors = (
       backwardLayout: isWeight ? backwardData : 'plain',
       groups,
       elements,
+      updatedElements,
       transformable: isWeight && transformable,
       learning,
-      buffer: resident({ kind: 'parameter', parameter: name }),
-      gradient: learning !== undefined && hasSeparateUpdate(objective) ? collected('gradient') : undefined,
-      sum: learning !== undefined && isReduced ? collected('sum') : undefined
+      // Slices of weights are gathered as those of gradients are.
+      buffer: resident({ kind: 'parameter', parameter: name }, sliced === undefined ? elements : kept),
+      gradient:
+        learning !== undefined && hasSeparateUpdate(objective)
+          ? resident({ kind: 'state', parameter: name, state: 'gradient' }, kept)
+          : undefined,
+      sum:
+        learning !== undefined && isReduced
+          ? resident({ kind: 'state', parameter: name, state: 'sum' }, sliced === undefined ? kept : updatedElements)
+          : undefined
     }
   }
   return { weight: tensor('weight'), bias: tensor('bias'), mean: tensor('runningMean'), variance: tensor('runningVariance') }
@@ -160,17 +177,22 @@ export const castSharedWeights = (
 export const stateNames = (optimizer: Optimizer): readonly string[] =>
   optimizer.kind === 'sgd' ? (optimizer.momentum === 0 ? [] : ['velocity']) : ['firstMoment', 'secondMoment']
 
-/** One optimizer update of a parameter that learns from its complete gradient. */
-export const updateParameter = (
-  builder: Builder,
-  optimizer: Optimizer,
-  { buffer, elements, learning }: ParameterTensor,
-  gradient: Buffer,
-  state: readonly Buffer[]
-): void => {
-  const operands = { weights: arenaOperand(buffer), gradient: arenaOperand(gradient) }
-  const fields = { count: elements, ...learning! }
-  const [first = noOperand, second = noOperand] = state.map((part) => arenaOperand(part))
+/** What of a parameter an optimizer updates: all of it, or a slice. */
+export interface Updated {
+  readonly learning: TrainingParameters
+  readonly count: number
+  readonly weights: UnplacedOperand
+  /** Complete. */
+  readonly gradient: UnplacedOperand
+  /** The optimizer's buffers, in the order of `stateNames`. */
+  readonly state: readonly UnplacedOperand[]
+}
+
+/** One optimizer update of a parameter that learns, or of a slice of it. */
+export const updateElements = (builder: Builder, optimizer: Optimizer, { learning, count, weights, gradient, state }: Updated): void => {
+  const operands = { weights, gradient }
+  const fields = { count, ...learning }
+  const [first = noOperand, second = noOperand] = state
   if (optimizer.kind === 'sgd')
     builder.launch<'sgd'>({ kind: 'sgd', ...fields, momentum: optimizer.momentum }, { ...operands, velocity: first })
   else
@@ -186,3 +208,19 @@ export const updateParameter = (
       { ...operands, firstMoment: first, secondMoment: second }
     )
 }
+
+/** One optimizer update of all of a parameter that learns from its complete gradient. */
+export const updateParameter = (
+  builder: Builder,
+  optimizer: Optimizer,
+  { buffer, elements, learning }: ParameterTensor,
+  gradient: Buffer,
+  state: readonly Buffer[]
+): void =>
+  updateElements(builder, optimizer, {
+    learning: learning!,
+    count: elements,
+    weights: arenaOperand(buffer),
+    gradient: arenaOperand(gradient),
+    state: state.map((part) => arenaOperand(part))
+  })

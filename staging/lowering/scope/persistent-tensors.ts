@@ -45,7 +45,7 @@ export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPer
           parameter,
           buffer: builder.buffer(
             { kind: 'state', parameter: parameter.name, state: role },
-            parameter.elements * parameterBytes,
+            parameter.updatedElements * parameterBytes,
             'persistent'
           )
         }
@@ -68,6 +68,10 @@ export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPer
   ]
 }
 
+/** Tells whether a persistent tensor is a state of the optimizer. */
+export const isOptimizerState = ({ role, parameter, buffer }: UnplacedPersistentTensor): boolean =>
+  buffer !== parameter.buffer && !isZeroBetweenUpdates(role)
+
 /** Bytes of persistent tensors in the arena, each aligned. */
 export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTensor[]): number =>
   persistentTensors.reduce((sum, { buffer }) => sum + alignUp(buffer.bytes), 0)
@@ -77,7 +81,7 @@ export const groupOptimizerStates = (
   persistentTensors: readonly UnplacedPersistentTensor[]
 ): ((parameter: ParameterTensor) => readonly Buffer[]) => {
   const states = new Map<ParameterTensor, Buffer[]>()
-  for (const { parameter, buffer, role } of persistentTensors)
-    if (buffer !== parameter.buffer && !isZeroBetweenUpdates(role)) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
+  for (const tensor of persistentTensors)
+    if (isOptimizerState(tensor)) states.set(tensor.parameter, [...(states.get(tensor.parameter) ?? []), tensor.buffer])
   return (parameter) => states.get(parameter) ?? []
 }

@@ -5,48 +5,12 @@ import { trainableTensors } from '../scope/parameters'
 import { runningMoments } from '../scope/running-moments'
 import type { ModelScope } from '../scope/scope'
 import { mostRanks, sharesMicroBatches } from '../../graph/objective'
+import { mostPieceBytes, splitPieces, type Reduction } from './pieces'
 import { momentBytes } from '../../ops/moment-addresses'
 import { launchUpdateRunning } from '../tile/moments'
 
-/**
- * The most bytes that ranks exchange at once: larger messages are slower, and take memory of MPI's
- * own that no budget knows of.
- */
-const mostPieceBytes = 4 * 2 ** 20
-
-/** A part of a gradient, which is cut into one slice a rank. */
-interface Piece {
-  /** Bytes from the gradient's beginning. */
-  readonly offset: number
-  /** Bytes of a slice. */
-  readonly sliceBytes: number
-}
-
-/** What of an objective decides how gradients are cut. */
-export interface Reduction {
-  readonly ranks: number
-  /** Ranks that share the rows of an image, one after the other: they have the same moments. */
-  readonly ranksOfImage: number
-  /** Equal slices into which every gradient can be cut: a multiple of the ranks. */
-  readonly slices: number
-  /** Bytes of a gradient's element. */
-  readonly parameterBytes: number
-}
-
-/**
- * The pieces of a gradient, of which any number of ranks that shares the micro-batches takes equal
- * slices.
- */
-const splitPieces = ({ bytes }: Buffer, { ranks, slices, parameterBytes }: Reduction): readonly Piece[] => {
-  const unit = slices * parameterBytes
-  const whole = Math.max(unit, Math.floor(mostPieceBytes / unit) * unit)
-  return Array.from({ length: Math.ceil(bytes / whole) }, (_, index) => ({
-    offset: index * whole,
-    sliceBytes: Math.min(whole, bytes - index * whole) / ranks
-  }))
-}
-
-const zero = (builder: Builder, buffer: Buffer): void =>
+/** Zeroes all of a buffer. */
+export const zero = (builder: Builder, buffer: Buffer): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
 
 /** Adds the gradients of all ranks to the slices that this one keeps of their sums. */
@@ -76,13 +40,19 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
     return () => builder.wait('compute', arrived)
   }
   let wait = receive(0)
-  pieces.forEach(({ offset, sliceBytes, parameter, isLast }, index) => {
+  pieces.forEach(({ sumOffset, sliceBytes, parameter, isLast }, index) => {
     const next = index + 1 < pieces.length ? receive(index + 1) : () => undefined
     wait()
     wait = next
     const received = bufferOf(index)
     for (let rank = 0; rank < ranks; rank++)
-      copyElements(builder, sliceBytes / parameterBytes, arenaOperand(received, rank * sliceBytes), arenaOperand(parameter.sum!, offset), 1)
+      copyElements(
+        builder,
+        sliceBytes / parameterBytes,
+        arenaOperand(received, rank * sliceBytes),
+        arenaOperand(parameter.sum!, sumOffset),
+        1
+      )
     if (isLast) zero(builder, parameter.gradient!)
   })
 }
@@ -122,21 +92,17 @@ export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduc
 }
 
 /**
- * Before an update: the gradient of a parameter is gathered from the slices of all ranks, beside
- * what computes; returns what waits for it.
+ * Gathers what all ranks have slices of, beside what computes; returns what waits for it.
  */
-export const gatherGradient = (builder: Builder, { gradient, sum }: ParameterTensor, reduction: Reduction): (() => void) => {
+export const gatherPieces = (builder: Builder, slices: Buffer, whole: Buffer, reduction: Reduction): (() => void) => {
   const { ranks } = reduction
-  for (const { offset, sliceBytes } of splitPieces(gradient!, reduction))
+  for (const { offset, sumOffset, sliceBytes } of splitPieces(whole, reduction))
     builder.allToAll({
       ...{ ranks, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
-      send: arenaOperand(sum!, offset),
-      receive: arenaOperand(gradient!, offset)
+      send: arenaOperand(slices, sumOffset),
+      receive: arenaOperand(whole, offset)
     })
   const gathered = builder.freshEvent()
   builder.record('network', gathered)
-  return () => {
-    builder.wait('compute', gathered)
-    zero(builder, sum!)
-  }
+  return () => builder.wait('compute', gathered)
 }

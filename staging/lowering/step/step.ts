@@ -1,6 +1,6 @@
 import type { DeviceModel } from '../../devices/device-model'
 import { elementCount } from '../../graph/extents'
-import { gradientSlices, hasSeparateUpdate, ranksOfImage, reducingRanks } from '../../graph/objective'
+import { hasSeparateUpdate } from '../../graph/objective'
 import type { StepGraph } from '../../graph/step-graph'
 import type { SwapSchedule, Segment } from '../../plans/plan'
 import type { StepIoEntry } from '../../program/program'
@@ -19,7 +19,8 @@ import { createPersistentTensors, groupOptimizerStates, type UnplacedPersistentT
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
-import { emitReduce, type Reduction } from './reduce'
+import { createReduction } from './pieces'
+import { emitReduce } from './reduce'
 import { withSwaps } from './swap'
 import { emitUpdate, updateStepIo } from './update'
 
@@ -119,9 +120,7 @@ export const emitSections = (
   const step = emitStep(scope, bound, persistentTensors)
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), stepIo: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
-  const ranks = reducingRanks(objective)
-  const reduction: Reduction | undefined =
-    ranks === undefined ? undefined : { ...scope, ranks, ranksOfImage: ranksOfImage(objective), slices: gradientSlices(objective) }
+  const reduction = createReduction(scope)
   if (reduction !== undefined) {
     const reduce = createBuilder(pool)
     emitReduce(scope, reduce, reduction)

@@ -1,33 +1,51 @@
 import { type StepIoEntry, type Section } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import type { ModelScope } from '../scope/scope'
-import { arenaOperand, createBuilder, stepIoOperand, type Builder, type Pool } from '../ir/builder'
+import { arenaOperand, createBuilder, stepIoOperand, type Builder, type Pool, type UnplacedOperand } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'
-import { isZeroBetweenUpdates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
+import { isOptimizerState, isZeroBetweenUpdates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
+import { createReduction } from './pieces'
+import { zero } from './reduce'
+import { gatherSlices, restoreSlices } from './shard-optimizer'
 
 /**
  * Weights and optimizer state between the arena and plain tensors, one after the other in the
  * I/O buffer.
  */
 export const transferSection = (
-  { parameterBytes, device }: ModelScope,
+  scope: ModelScope,
   pool: Pool,
   persistentTensors: readonly UnplacedPersistentTensor[],
   placed: Placed,
   direction: 'restore' | 'save'
 ): Section => {
   const builder: Builder = createBuilder(pool)
+  const { parameterBytes, device } = scope
+  const reduction = createReduction(scope)
   const entries: StepIoEntry[] = []
   let offset = 0
-  for (const { name, role, parameter, buffer } of persistentTensors) {
+  for (const tensor of persistentTensors) {
+    const { name, role, parameter, buffer } = tensor
     if (isZeroBetweenUpdates(role)) {
-      if (direction === 'restore') builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
+      if (direction === 'restore') zero(builder, buffer)
       continue
     }
-    const [inside, outside] = [[arenaOperand(buffer), parameter.layout] as const, [stepIoOperand(offset), 'plain'] as const]
-    if (direction === 'restore') reorderParameter(builder, parameter, outside, inside)
-    else reorderParameter(builder, parameter, inside, outside)
+    const outside = [stepIoOperand(offset), 'plain'] as const
+    const restoreTo = (whole: UnplacedOperand): void => reorderParameter(builder, parameter, outside, [whole, parameter.layout])
+    const saveFrom = (whole: UnplacedOperand): void => reorderParameter(builder, parameter, [whole, parameter.layout], outside)
+    const slices = reduction?.shardsOptimizer === true && isOptimizerState(tensor) ? reduction : undefined
+    if (slices !== undefined)
+      if (direction === 'restore') restoreSlices(builder, parameter, buffer, slices, restoreTo)
+      else gatherSlices(builder, parameter, buffer, slices, saveFrom)
+    else if (direction === 'save') saveFrom(arenaOperand(buffer))
+    else {
+      // What fills the weights up to slices of one size.
+      const bytes = parameter.elements * parameterBytes
+      if (buffer.bytes > bytes)
+        builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes - bytes }, { destination: arenaOperand(buffer, bytes) })
+      restoreTo(arenaOperand(buffer))
+    }
     entries.push({ name, type: parameterType(device.precision), shape: parameter.shape, offset })
     offset += parameter.shape.reduce((product, extent) => product * extent, parameterBytes)
   }

@@ -1,9 +1,11 @@
 import type { StepIoEntry } from '../../program/program'
 import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { arenaOperand, stepIoOperand, type Buffer, type Builder } from '../ir/builder'
+import { arenaOperand, stepIoOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'
-import { gatherGradient, type Reduction } from './reduce'
+import type { Reduction } from './pieces'
+import { gatherPieces, zero } from './reduce'
+import { updateSlices } from './shard-optimizer'
 
 const normBytes = 8
 
@@ -14,9 +16,24 @@ export const updateStepIo = ({ clipNorm }: Training): { readonly bytes: number; 
     : { bytes: normBytes, entries: [{ name: 'gradientNorm', type: 'float64', shape: [1], offset: 0 }] }
 
 /**
+ * The norm of all gradients before they are clipped, which ranks gather first; leaves their sum of
+ * squares.
+ */
+const emitNorm = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction | undefined): UnplacedOperand => {
+  const sumSquares = arenaOperand(builder.buffer({ kind: 'gradient-norm' }, normBytes))
+  builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
+  for (const { elements, gradient, sum } of parameters) {
+    if (reduction !== undefined) gatherPieces(builder, sum!, gradient!, reduction)()
+    builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: arenaOperand(gradient!), sum: sumSquares })
+  }
+  builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: stepIoOperand(0) })
+  return sumSquares
+}
+
+/**
  * Emits one update of the trained parameters from the gradients that the steps before it left in
- * the arena, which start at zero again; with a reduction they are gathered from all ranks first,
- * each while the one before it is used.
+ * the arena, which start at zero again; with a reduction they are gathered from all ranks first, or
+ * each rank updates its slices of the parameters by its sums, and weights are gathered.
  */
 export const emitUpdate = (
   builder: Builder,
@@ -25,26 +42,25 @@ export const emitUpdate = (
   stateOf: (parameter: ParameterTensor) => readonly Buffer[],
   reduction?: Reduction
 ): void => {
-  const gather = (parameter: ParameterTensor) => (reduction === undefined ? () => undefined : gatherGradient(builder, parameter, reduction))
-  const sumSquares = arenaOperand(builder.buffer({ kind: 'gradient-norm' }, normBytes))
-  if (clipNorm !== undefined) {
-    builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
-    for (const parameter of parameters) {
-      gather(parameter)()
-      const { elements, gradient } = parameter
-      builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: arenaOperand(gradient!), sum: sumSquares })
+  const sumSquares = clipNorm === undefined ? undefined : emitNorm(builder, parameters, reduction)
+  const clip = (gradient: Buffer, count: number): void => {
+    if (sumSquares !== undefined)
+      builder.launch<'clipGradient'>({ kind: 'clipGradient', count, maxNorm: clipNorm! }, { sumSquares, gradient: arenaOperand(gradient) })
+  }
+  if (reduction?.shardsOptimizer === true) {
+    for (const { sum, updatedElements } of parameters) clip(sum!, updatedElements)
+    updateSlices(builder, optimizer, parameters, stateOf, reduction)
+    for (const { gradient, sum } of parameters) {
+      if (clipNorm !== undefined) zero(builder, gradient!)
+      zero(builder, sum!)
     }
-    builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: stepIoOperand(0) })
+    return
   }
   for (const parameter of parameters) {
-    const { elements, gradient } = parameter
-    if (clipNorm === undefined) gather(parameter)()
-    else
-      builder.launch<'clipGradient'>(
-        { kind: 'clipGradient', count: elements, maxNorm: clipNorm },
-        { sumSquares, gradient: arenaOperand(gradient!) }
-      )
+    const { elements, gradient, sum } = parameter
+    if (reduction !== undefined && clipNorm === undefined) gatherPieces(builder, sum!, gradient!, reduction)()
+    clip(gradient!, elements)
     updateParameter(builder, optimizer, parameter, gradient!, stateOf(parameter))
-    builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: arenaOperand(gradient!) })
+    for (const used of sum === undefined ? [gradient!] : [gradient!, sum]) zero(builder, used)
   }
 }

@@ -1,0 +1,102 @@
+import type { Optimizer } from '../../graph/objective'
+import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { updateElements } from '../scope/parameters'
+import { splitPieces, type Reduction } from './pieces'
+import { gatherPieces, zero } from './reduce'
+
+/** A piece of a parameter, and the rank's slice of it, which is updated in a place of its own. */
+interface OwnPiece {
+  readonly parameter: ParameterTensor
+  readonly state: readonly Buffer[]
+  readonly offset: number
+  readonly sumOffset: number
+  readonly sliceBytes: number
+}
+
+/**
+ * One update of all parameters by their sums of gradients: each rank takes its slice of a piece of
+ * the weights, updates it, and sends it to all, while the next one is updated.
+ */
+export const updateSlices = (
+  builder: Builder,
+  optimizer: Optimizer,
+  parameters: readonly ParameterTensor[],
+  stateOf: (parameter: ParameterTensor) => readonly Buffer[],
+  reduction: Reduction
+): void => {
+  const { ranks, parameterBytes } = reduction
+  const pieces = parameters.flatMap((parameter) =>
+    splitPieces(parameter.buffer, reduction).map((piece): OwnPiece => ({ ...piece, parameter, state: stateOf(parameter) }))
+  )
+  const buffers = pieces.slice(0, 2).map((_, parity) => {
+    const slices = pieces.filter((_, index) => index % 2 === parity).map(({ sliceBytes }) => sliceBytes)
+    return builder.buffer({ kind: 'own-weights' }, Math.max(...slices))
+  })
+  /** What each slice's own place waits for: the slice before it has been sent. */
+  const sent: number[] = []
+  pieces.forEach(({ parameter, state, offset, sumOffset, sliceBytes }, index) => {
+    const own = arenaOperand(buffers[index % 2]!)
+    const before = sent[index - 2]
+    if (before !== undefined) builder.wait('compute', before)
+    builder.ownSlice({ ranks, bytes: sliceBytes, from: arenaOperand(parameter.buffer, offset), to: own })
+    updateElements(builder, optimizer, {
+      learning: parameter.learning!,
+      count: sliceBytes / parameterBytes,
+      weights: own,
+      gradient: arenaOperand(parameter.sum!, sumOffset),
+      state: state.map((part) => arenaOperand(part, sumOffset))
+    })
+    const [updated, gathered] = [builder.freshEvent(), builder.freshEvent()]
+    builder.record('compute', updated)
+    builder.wait('network', updated)
+    builder.allToAll({
+      ...{ ranks, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
+      send: own,
+      receive: arenaOperand(parameter.buffer, offset)
+    })
+    builder.record('network', gathered)
+    sent.push(gathered)
+  })
+}
+
+/**
+ * Fills a rank's slices of an optimizer state: `fill` leaves all of it where the gradient is, which
+ * is not kept.
+ */
+export const restoreSlices = (
+  builder: Builder,
+  { gradient }: ParameterTensor,
+  state: Buffer,
+  reduction: Reduction,
+  fill: (whole: UnplacedOperand) => void
+): void => {
+  // What fills slices up is zero.
+  zero(builder, gradient!)
+  fill(arenaOperand(gradient!))
+  for (const { offset, sumOffset, sliceBytes } of splitPieces(gradient!, reduction))
+    builder.ownSlice({
+      ...{ ranks: reduction.ranks, bytes: sliceBytes },
+      from: arenaOperand(gradient!, offset),
+      to: arenaOperand(state, sumOffset)
+    })
+}
+
+/**
+ * Gathers an optimizer state from the slices of all ranks for `use`, in the place of the gradient,
+ * which is zero before and after.
+ */
+export const gatherSlices = (
+  builder: Builder,
+  { gradient }: ParameterTensor,
+  state: Buffer,
+  reduction: Reduction,
+  use: (whole: UnplacedOperand) => void
+): void => {
+  const begun = builder.freshEvent()
+  builder.record('compute', begun)
+  builder.wait('network', begun)
+  gatherPieces(builder, state, gradient!, reduction)()
+  use(arenaOperand(gradient!))
+  zero(builder, gradient!)
+}

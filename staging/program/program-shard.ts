@@ -1,0 +1,17 @@
+import type { RowShare } from './program-buffer'
+
+/** One of the processes that share the rows of each image. */
+export interface ProgramShard {
+  /** Processes in all. */
+  readonly count: number
+  /** Which of them, from 0. */
+  readonly index: number
+  /** Groups of as many processes, each of which runs micro-batches of its own by these Programs. */
+  readonly groups: number
+  /** What it compares of the target; absent where it compares all, as every rank does. */
+  readonly target?: RowShare
+  /** Parameters whose gradients every rank computes whole: the first rank's are taken. */
+  readonly replicated: readonly string[]
+  /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */
+  readonly merged: readonly string[]
+}
