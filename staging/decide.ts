@@ -31,7 +31,7 @@ export interface Decision {
   /** Bytes; undefined where there is no limit. */
   readonly budget: number | undefined
   /** What the strategy answers to other budgets; absent where the plan was given. */
-  readonly answers: PlanSearch | undefined
+  readonly search: PlanSearch | undefined
   /** Milliseconds of a step that no plan undercuts. */
   readonly leastMilliseconds: () => number
 }
@@ -102,17 +102,17 @@ const chooseGiven = (
 
 /** The fastest plan of a strategy's. */
 const chooseBest = (
-  answers: PlanSearch,
+  search: PlanSearch,
   planner: string,
   { graph, device, budget = unlimitedBytes, hostBudget }: Limited
 ): E.Either<StagingError, Lowered> => {
-  const chosen = answers.within(budget)
+  const chosen = search.within(budget)
   if (chosen !== undefined) return E.right(chosen)
-  const needed = hostBudget === undefined ? undefined : answers.leastHost(budget)
+  const needed = hostBudget === undefined ? undefined : search.leastHost(budget)
   if (needed !== undefined) return E.left(hostBudgetError(graph, planner, hostBudget!, needed))
-  const least = answers.least()
+  const least = search.least()
   return E.left(
-    least === undefined && answers.refusedKernel() !== undefined
+    least === undefined && search.refusedKernel() !== undefined
       ? makeRefusalError(graph, device, planner)
       : budgetError(graph, planner, budget, least)
   )
@@ -125,13 +125,13 @@ const decidePrepared = (request: PlanRequest, prepared: Prepared): E.Either<Stag
       const { strategy, given, exactKernels } = request
       const { sourceGraph, graph, device, plain, budget, searches } = limited
       const { leastMilliseconds } = searches
-      const decision = (answers: PlanSearch | undefined) => (chosen: Lowered) => ({
-        ...{ sourceGraph, graph, device, plain, chosen, budget, answers, leastMilliseconds }
+      const decision = (search: PlanSearch | undefined) => (chosen: Lowered) => ({
+        ...{ sourceGraph, graph, device, plain, chosen, budget, search, leastMilliseconds }
       })
       if (given !== undefined) return E.map(decision(undefined))(chooseGiven(given, exactKernels, limited))
       if (strategy === 'by hand') return E.left(inputError('what is planned by hand must be given as a plan; name a strategy.'))
-      const answers = searches.by(strategy)
-      return E.map(decision(answers))(chooseBest(answers, `strategy ${strategy}`, limited))
+      const search = searches.by(strategy)
+      return E.map(decision(search))(chooseBest(search, `strategy ${strategy}`, limited))
     })
   )
 

@@ -187,13 +187,13 @@ const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds 
 })
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
-const largerThan = (present: Lowered, budget: number, answers: PlanSearch): readonly RecommendedBudget[] => {
-  const fastest = answers.within(unlimitedBytes)
+const largerThan = (present: Lowered, budget: number, search: PlanSearch): readonly RecommendedBudget[] => {
+  const fastest = search.within(unlimitedBytes)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
   let before = present
   return [...steps.slice(0, -1), fastest.peakBytes()].flatMap((bytes) => {
-    const candidate = answers.within(bytes)
+    const candidate = search.within(bytes)
     if (candidate === undefined || candidate.milliseconds() >= before.milliseconds()) return []
     before = candidate
     return [{ ...other(present, bytes, candidate), program: candidate.program }]
@@ -206,8 +206,8 @@ const steepest = (larger: readonly RecommendedBudget[], budget: number): Recomme
   return larger.reduce<RecommendedBudget | undefined>((best, one) => (best && saving(best) >= saving(one) ? best : one), undefined)
 }
 
-const smallerThan = (present: Lowered, answers: PlanSearch): OtherBudget | undefined => {
-  const candidate = answers.within(present.peakBytes() - 1)
+const smallerThan = (present: Lowered, search: PlanSearch): OtherBudget | undefined => {
+  const candidate = search.within(present.peakBytes() - 1)
   return candidate && other(present, present.peakBytes() - 1, candidate)
 }
 
@@ -219,22 +219,22 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
   pipe(
     decideGraph(graph, request),
     E.map((decision): Explanation => {
-      const { graph, device, chosen, answers } = decision
+      const { graph, device, chosen, search } = decision
       const { segments, swapSchedule = [] } = chosen.plan
       const live = listLive(chosen.graph, chosen.liveAtPeak())
       const times = makeSegmentTimer(decision)
       const budget = decision.budget ?? Infinity
-      const larger = answers === undefined ? [] : largerThan(chosen, budget, answers)
+      const larger = search === undefined ? [] : largerThan(chosen, budget, search)
       return {
         ...predictPlan(request, decision),
         program: chosen.program,
-        isGiven: answers === undefined,
+        isGiven: search === undefined,
         bindingLayer: findBindingLayer(live),
         live,
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
         larger,
         recommended: steepest(larger, budget),
-        smaller: answers && smallerThan(chosen, answers),
+        smaller: search && smallerThan(chosen, search),
         segments: segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
           swapSchedule.length === 0 ? 0 : chosen.milliseconds() - lower(graph, { ...chosen.plan, swapSchedule: [] }, device).milliseconds()

@@ -15,10 +15,10 @@ import { keptBytesEstimator } from './strategies/least-kept'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
-import { ladderAnswers } from './ladder-answers'
+import { searchTargets } from './search-targets'
 import type { PlanSearch } from './plan-search'
 import type { Searched } from './request'
-import { prospectAnswers, rememberUpTo, type Lowerable, type LowerableFamily } from './prospect-answers'
+import { searchCandidates, rememberUpTo, type Candidate, type CandidateFamily } from './search-candidates'
 
 export type { PlanSearch } from './plan-search'
 
@@ -109,7 +109,7 @@ const createStrategySearch = (
       // What every plan does beside its segments.
       const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))
       const bytesOf = leastBytesEstimator(graph, device, persistentBytes)
-      const prospects = lazy(() =>
+      const candidates = lazy(() =>
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
           hostBytes: 0,
@@ -119,26 +119,26 @@ const createStrategySearch = (
           lowered: () => onDevice(segments)
         }))
       )
-      return prospectAnswers(hostBudget, wholeBytes(), () => [
-        { target: undefined, families: () => [{ aboutMilliseconds: () => 0, leastMilliseconds: () => 0, prospects }] }
+      return searchCandidates(hostBudget, wholeBytes(), () => [
+        { target: undefined, families: () => [{ aboutMilliseconds: () => 0, leastMilliseconds: () => 0, candidates }] }
       ])
     }
     case 'swapping': {
-      const lowerable = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Lowerable => ({
+      const toCandidate = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Candidate => ({
         ...bytes,
         leastMilliseconds: milliseconds(leastNanoseconds),
         milliseconds: () => milliseconds(nanoseconds()),
         lowered: lazy(() => lowered(plan()))
       })
-      const familyOf = ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): LowerableFamily => ({
+      const toFamily = ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): CandidateFamily => ({
         aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)),
         leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
-        prospects: lazy(() => estimates().map(lowerable))
+        candidates: lazy(() => estimates().map(toCandidate))
       })
-      return prospectAnswers(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), () =>
+      return searchCandidates(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), () =>
         strategy.groups(search).map(({ target, scheduled }) => ({
           target,
-          families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(familyOf))
+          families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(toFamily))
         }))
       )
     }
@@ -148,7 +148,7 @@ const createStrategySearch = (
       const { refusedKernel, liveBytes } = onDevice(segments!)
       const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
       const { mayFit, within } = strategy.within(search)
-      return ladderAnswers(
+      return searchTargets(
         { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin * inNanoseconds(slowest)) },
         onDevice,
         maxBytes,

@@ -4,6 +4,7 @@ import type { CheckPrecision } from './check-options'
 import { type Refusal, refusal } from './refusal'
 import type { Part, Report } from './report'
 
+/** What was measured, in words, and whether it is within its limit. */
 export interface Figure {
   readonly text: string
   readonly holds: boolean

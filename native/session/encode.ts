@@ -1,5 +1,6 @@
 import { encodeKernel, kernelTable, type Kernel } from '../../staging/kernels/kernels'
-import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../../staging/program/program'
+import { spaces } from '../../staging/program/address'
+import { engines, opcodes, sectionNames, tileAxes, type Instruction, type Program } from '../../staging/program/program'
 
 /** Numbers that one instruction takes; see staging/program/program.ts. */
 const encodedLength = (instruction: Instruction): number =>

@@ -32,6 +32,12 @@ const qualityText = (quality: Quality): string => {
   return [`loss ${quality.loss.toFixed(4)}`, ...known].join(', ')
 }
 
+const mostNamed = 10
+
+/** The first of several files, and how many there are more; --json has all. */
+const namesText = (files: readonly string[]): string =>
+  `${files.slice(0, mostNamed).join(', ')}${files.length > mostNamed ? ` and ${files.length - mostNamed} more` : ''}`
+
 const reportText = (report: TrainReport): string => {
   const {
     steps,
@@ -60,10 +66,10 @@ const reportText = (report: TrainReport): string => {
     ...(skippedCrops === undefined
       ? []
       : [
-          `${skippedCrops} ${skippedCrops === 1 ? 'crop could not be read and was' : 'crops could not be read and were'} drawn anew${skippedCropsOf.length === 0 ? '' : ` (of ${skippedCropsOf.join(', ')})`}`
+          `${skippedCrops} ${skippedCrops === 1 ? 'crop could not be read and was' : 'crops could not be read and were'} drawn anew${skippedCropsOf.length === 0 ? '' : ` (of ${namesText(skippedCropsOf)})`}`
         ]),
-    ...(skippedImages.length === 0 ? [] : [`left out of validation, since they cannot be read: ${skippedImages.join(', ')}`]),
-    ...(skippedFiles.length === 0 ? [] : [`left out of the data, since they cannot be read: ${skippedFiles.join(', ')}`])
+    ...(skippedImages.length === 0 ? [] : [`left out of validation, since they cannot be read: ${namesText(skippedImages)}`]),
+    ...(skippedFiles.length === 0 ? [] : [`left out of the data, since they cannot be read: ${namesText(skippedFiles)}`])
   ].join(', ')
 }
 

@@ -23,7 +23,8 @@ const polygonCodec = t.readonlyArray(lineCodec)
 const geometryCodec = t.type({ type: t.string })
 const areaCodec = t.type({ coordinates: polygonCodec })
 const areasCodec = t.type({ coordinates: t.readonlyArray(polygonCodec) })
-const classification = t.union([t.type({ name: t.string }), t.string, t.null, t.undefined])
+/** QuPath 0.4 and later lists the names of a class that is derived of others. */
+const classification = t.union([t.type({ name: t.string }), t.type({ names: t.readonlyArray(t.string) }), t.string, t.null, t.undefined])
 const featureCodec = t.type({
   geometry: geometryCodec,
   properties: t.union([t.type({ classification }), t.null, t.undefined])
@@ -45,7 +46,8 @@ const decodeAreas = (geometry: { readonly type: string }): E.Either<string, read
 
 const findClassName = ({ properties }: t.TypeOf<typeof featureCodec>): string | undefined => {
   const found = properties?.classification
-  return typeof found === 'object' ? found?.name : found
+  if (typeof found !== 'object' || found === null) return found ?? undefined
+  return 'names' in found ? found.names.join(': ') : found.name
 }
 
 const decodePolygons = (value: unknown, place: string): E.Either<string, readonly DrawnPolygon[]> =>
@@ -78,7 +80,8 @@ const decodeFeatures = (value: unknown): E.Either<string, readonly unknown[]> =>
 
 /**
  * The polygons of GeoJSON (RFC 7946) in pixels, as QuPath exports: a class is
- * `properties.classification.name`. Points and lines mark nothing. Left is what is wrong with which
+ * `properties.classification.name`, or its `names` as QuPath shows them, `Tumor: Positive`. Points
+ * and lines mark nothing. Left is what is wrong with which
  * feature.
  */
 export const decodeGeoJson = (text: string): E.Either<string, readonly DrawnPolygon[]> =>

@@ -15,17 +15,23 @@ const { prebuilts } = require('../../native/addon/prebuilt.ts')
 const root = join(__dirname, '..', '..')
 const { version, license, engines } = require('../../package.json')
 
-const { values } = parseArgs({
-  options: { build: { type: 'string', default: join(root, 'native', 'build') }, out: { type: 'string', default: root } }
-})
-const build = resolve(values.build)
-const release = join(build, 'Release')
-const addon = join(release, 'tilefold.node')
-
 const stop = (sentence) => {
   console.error(sentence)
   process.exit(1)
 }
+
+const { values } = (() => {
+  try {
+    return parseArgs({
+      options: { build: { type: 'string', default: join(root, 'native', 'build') }, out: { type: 'string', default: root } }
+    })
+  } catch (error) {
+    return stop(`${error.message}; usage: npm run pack:addon [-- --build FOLDER] [--out FOLDER]`)
+  }
+})()
+const build = resolve(values.build)
+const release = join(build, 'Release')
+const addon = join(release, 'tilefold.node')
 
 // What CMake was told says for which machines the addon is.
 for (const path of [addon, join(build, 'CMakeCache.txt')])

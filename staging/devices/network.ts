@@ -1,4 +1,4 @@
-import type { AllToAll, Exchange } from '../program/program'
+import type { AllToAll, Exchange } from '../program/rank-instructions'
 
 /** How fast the network between ranks is, each way. */
 export interface NetworkRates {

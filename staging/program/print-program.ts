@@ -1,7 +1,8 @@
 import { kernelTable, getKernelRow, type Kernel } from '../kernels/kernels'
 import type { FieldType } from '../kernels/kernel-fields'
 import { layouts } from '../kernels/layout'
-import { sectionNames, tileAxes, type Address, type Instruction, type Offset, type Program, type Section } from './program'
+import type { Address, Offset } from './address'
+import { sectionNames, tileAxes, type Instruction, type Program, type Section } from './program'
 import type { ProgramBuffer } from './program-buffer'
 
 const bytesText = (bytes: number): string => `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`

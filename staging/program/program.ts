@@ -3,10 +3,20 @@ import type { Layout } from '../kernels/layout'
 import type { Precision } from '../kernels/precision'
 import type { ProgramBuffer } from './program-buffer'
 import type { ProgramShard } from './program-shard'
+import type { Address, Offset } from './address'
+import type { AllToAll, Exchange, OwnSlice } from './rank-instructions'
 
 /**
- * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder
- * checks again.
+ * The axes along which tiles are cut: batch, height and width. The position of a name is its code
+ * in a Program.
+ */
+export const tileAxes = ['B', 'H', 'W'] as const
+/** The name of an axis along which tiles are cut. */
+export type TileAxis = (typeof tileAxes)[number]
+
+/**
+ * The first number of each kind of instruction. A Program runs instructions over byte addresses in
+ * fixed spaces, which go as numbers to the native decoder, which checks them again.
  *
  * - launch [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for
  *   each operand]
@@ -52,21 +62,6 @@ import type { ProgramShard } from './program-shard'
  * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current
  * index; an axis has index 0 outside its loop. Loops nest, each axis at most once.
  */
-export const spaces = ['none', 'arena', 'stepIo', 'index'] as const
-/**
- * `stepIo` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out.
- */
-export type Space = (typeof spaces)[number]
-
-/**
- * The axes along which tiles are cut: batch, height and width. The position of a name is its code
- * in a Program.
- */
-export const tileAxes = ['B', 'H', 'W'] as const
-/** The name of an axis along which tiles are cut. */
-export type TileAxis = (typeof tileAxes)[number]
-
-/** The first number of each kind of instruction. */
 export const opcodes = {
   launch: 1,
   loop: 2,
@@ -90,24 +85,6 @@ export type Engine = (typeof engines)[number]
 export const programEngines = ({ reduce }: Pick<Program, 'reduce'>): readonly Engine[] =>
   reduce === undefined ? engines.filter((engine) => engine !== 'network') : engines
 
-/** The byte at base + strides . tile index. */
-export interface Address {
-  readonly space: Space
-  readonly base: number
-  readonly strides: readonly [number, number, number]
-  /**
-   * Index of the Program's buffer that is meant, in the arena and on the host. The verifier asks
-   * for it, and how large it is goes with a kernel's scratch.
-   */
-  readonly buffer?: number
-}
-
-/**
- * A byte offset into the arena or the host pool, of one of whose buffers it is: base + strides .
- * tile index.
- */
-export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
-
 /** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
 export interface Copy {
   readonly kind: 'copy'
@@ -123,49 +100,6 @@ export interface Copy {
    * the host.
    */
   readonly seed?: true
-}
-
-/** Bytes between this rank and all ranks, in the arena; strides are those from rank to rank. */
-export interface AllToAll {
-  readonly kind: 'allToAll'
-  readonly engine: 'network'
-  readonly ranks: number
-  /** Bytes that go to each rank, and come from it. */
-  readonly bytes: number
-  readonly sendStride: number
-  readonly receiveStride: number
-  readonly send: Offset
-  readonly receive: Offset
-}
-
-/** This rank's of as many slices as there are ranks, which is copied elsewhere in the arena. */
-export interface OwnSlice {
-  readonly kind: 'ownSlice'
-  readonly engine: 'compute'
-  readonly ranks: number
-  /** Bytes of a slice. */
-  readonly bytes: number
-  /** Where the slices begin: one after the other, by rank. */
-  readonly from: Offset
-  readonly to: Offset
-}
-
-/** Bytes that go to a rank, or come from it, in the arena. */
-export interface Message {
-  readonly rank: number
-  readonly bytes: number
-  readonly at: Offset
-}
-
-/** Bytes between this rank and others, each of which has as many of them as it says. */
-export interface Exchange {
-  readonly kind: 'exchange'
-  readonly engine: 'network'
-  /** In all, of which it need not name each. */
-  readonly ranks: number
-  /** By rank. */
-  readonly sends: readonly Message[]
-  readonly receives: readonly Message[]
 }
 
 /**

@@ -12,13 +12,7 @@ import type { Segment } from '../plans/plan'
 import { outputBytes } from './find-segments'
 import { readBytesEstimator } from './least-bytes'
 import { nanosecondsAt, untaken } from './least-transfers'
-import type { Search, Segmentation } from './strategy'
-
-/** What is kept from forward to backward, at least. */
-export interface KeptBytes {
-  readonly bytes: number
-  readonly tensors: number
-}
+import type { KeptBytes, Search, Segmentation } from './strategy'
 
 /**
  * Estimates what a segmentation keeps when backward begins, at least, but for what is `onHost`

@@ -8,7 +8,6 @@ import type { Timeline } from '../lowering/cost/timeline'
 import type { Plan, Segment } from '../plans/plan'
 import type { Span } from '../graph/span'
 import type { StrategyName } from '../../dsl'
-import type { KeptBytes } from './least-kept'
 
 /** How the convolutions of a segment are computed. */
 export type Variant = Pick<Segment, 'winograd' | 'workspace'>
@@ -18,6 +17,12 @@ export type Variant = Pick<Segment, 'winograd' | 'workspace'>
  * time than the one before it.
  */
 export type Variants = (span: Span) => readonly Variant[]
+
+/** What is kept from forward to backward, at least. */
+export interface KeptBytes {
+  readonly bytes: number
+  readonly tensors: number
+}
 
 /** The questions that a strategy may ask while it decides. */
 export interface Search {

@@ -1,4 +1,5 @@
-import { tileAxes, type Offset, type Program } from '../program/program'
+import type { Offset } from '../program/address'
+import { tileAxes, type Program } from '../program/program'
 import type { Access, OpenLoop, Store } from './events'
 import { fail, operandFault, rangeText, type InstructionPlace, type VerifierFault } from './fault'
 import type { OperandRegion } from './operand-regions'

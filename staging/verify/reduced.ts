@@ -1,4 +1,5 @@
-import type { AllToAll, Program, Section } from '../program/program'
+import type { Program, Section } from '../program/program'
+import type { AllToAll } from '../program/rank-instructions'
 import { fail } from './fault'
 import { firstNotOnce, type Range } from './once'
 import { shardsOptimizer } from './shards-of-optimizer'

@@ -1,15 +1,7 @@
 import { isOptional } from '../kernels/kernels'
-import {
-  tileAxes,
-  type AllToAll,
-  type Copy,
-  type Exchange,
-  type Instruction,
-  type Message,
-  type Offset,
-  type OwnSlice,
-  type Program
-} from '../program/program'
+import type { Offset } from '../program/address'
+import { tileAxes, type Copy, type Instruction, type Program } from '../program/program'
+import type { AllToAll, Exchange, Message, OwnSlice } from '../program/rank-instructions'
 import { arenaBytes, isCount, locateAccess, movement, type SectionStores } from './accesses'
 import type { Access, Event, OpenLoop } from './events'
 import { fail, instructionFault, operandFault, rangeText, type InstructionPlace } from './fault'

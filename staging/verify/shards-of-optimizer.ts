@@ -1,6 +1,7 @@
 import { kernelTable } from '../kernels/kernels'
 import { elementSizes } from '../kernels/precision'
-import type { AllToAll, Instruction, OwnSlice, PersistentTensor, Program } from '../program/program'
+import type { Instruction, PersistentTensor, Program } from '../program/program'
+import type { AllToAll, OwnSlice } from '../program/rank-instructions'
 import { fail } from './fault'
 import { firstNotOnce, type Range } from './once'
 

@@ -80,6 +80,12 @@ test('package.json names the packages that may be beside it, and asks no registr
 const folder = temporaryFolder()
 const built = readFileSync(join(root, 'native', 'build', 'Release', 'tilefold.node'))
 
+test('packing an addon refuses options that it does not know in a sentence', () => {
+  const packed = spawnSync(process.execPath, [join(root, 'src', 'packaging', 'pack-addon.js'), '--help'], { encoding: 'utf8' })
+  assert.is(packed.stderr, "Unknown option '--help'; usage: npm run pack:addon [-- --build FOLDER] [--out FOLDER]\n")
+  assert.is(packed.status, 1)
+})
+
 test('what was not built is not packed, which is a sentence', () => {
   const packed = spawnSync(process.execPath, [join(root, 'src', 'packaging', 'pack-addon.js'), '--build', folder], { encoding: 'utf8' })
   assert.is(

@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TrainOptions, type TrainReport, train } from '../../src'
 import { loadDataset } from '../../src/images/load-dataset'
+import { tilefold } from './command-line'
 import { noise, writeColours } from './example-images'
 import { box, collection, feature } from './geojson'
 import { writePng } from './image-files'
@@ -108,6 +109,27 @@ test('where all rows are left out, the first failures are those of the training'
   const { code, message } = await failureOf(train({ ...options, data: csv('all.csv', 'path,label', ...bad), skipBad: true }))
   assert.is(code, 'input')
   assert.match(message, /^.*all\.csv line 2: the image .*absent\.png does not exist .*; the image .*header\.png .*none\.tif /)
+})
+
+test('the command names the first of them, and says how many more there are', async () => {
+  const absent = Array.from({ length: 12 }, (_, index) => `absent-${index}.png,1`)
+  const data = csv('many.csv', 'path,label', '0.png,0', ...absent, '1.png,1')
+  const model = join(__dirname, 'small-model.ts')
+  const { status, stdout, stderr } = await tilefold([
+    'train',
+    model,
+    '--data',
+    data,
+    '--steps',
+    '1',
+    '--skip-bad',
+    '--device',
+    'reference',
+    '--threads',
+    '1'
+  ])
+  assert.is(status, 0, stderr)
+  assert.match(stdout, /left out of the data, since they cannot be read: \S*absent-0\.png, .*absent-9\.png and 2 more$/m)
 })
 
 test.run()

@@ -199,6 +199,9 @@ test('the same polygons from GeoJSON, ASAP and ImageScope', () => {
     [undefined, box(0, 0, 2, 2).flat(), []],
     [undefined, box(4, 4, 6, 6).flat(), []]
   ])
+  // As QuPath writes a class that is derived of another, from 0.4 on (its pull request 1099).
+  const derived = { ...drawn[0]!, properties: { classification: { names: ['Tumor', 'Positive'], color: [200, 0, 0] } } }
+  assert.equal(cornersOf(decodeGeoJson(collection(derived))), [['Tumor: Positive', ...wanted[0]!.slice(1)]])
   assert.equal(
     cornersOf(decodeGeoJson(collection({ type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: {} }))),
     []

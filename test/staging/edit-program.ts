@@ -1,6 +1,7 @@
 // Changes to Programs, for tests that break sound ones.
 import type { Kernel } from '../../staging'
-import type { Address, Instruction, Program, Section } from '../../staging/program/program'
+import type { Address } from '../../staging/program/address'
+import type { Instruction, Program, Section } from '../../staging/program/program'
 
 type Path = readonly number[]
 type Launch = Extract<Instruction, { readonly kind: 'launch' }>

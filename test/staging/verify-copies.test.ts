@@ -2,7 +2,8 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify, type Kernel } from '../../staging'
-import type { Address, Copy, Engine, Instruction, Offset, Program } from '../../staging/program/program'
+import type { Address, Offset } from '../../staging/program/address'
+import type { Copy, Engine, Instruction, Program } from '../../staging/program/program'
 import { copy, stepIo, launch, loop, programOf } from '../native/program'
 
 /**

@@ -5,7 +5,8 @@ import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model } from '../../dsl'
 import { type Training, stage, verify } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
-import type { AllToAll, Instruction, Program } from '../../staging/program/program'
+import type { Instruction, Program } from '../../staging/program/program'
+import type { AllToAll } from '../../staging/program/rank-instructions'
 import { must } from '../must'
 
 const network = model({

@@ -5,7 +5,9 @@ import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, overlapLoss, relu, type Layers } from '../../dsl'
 import { stage, verify, verifyRanks, type Segment, type Training } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
-import type { Address, Exchange, Instruction, Program } from '../../staging/program/program'
+import type { Address } from '../../staging/program/address'
+import type { Instruction, Program } from '../../staging/program/program'
+import type { Exchange } from '../../staging/program/rank-instructions'
 import { must } from '../must'
 
 const layers = [

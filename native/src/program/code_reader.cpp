@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "code_cursor.hpp"
+#include "instruction_lists.hpp"
 #include "mappings.hpp"
 #include "open_loops.hpp"
 #include "operand_check.hpp"
@@ -25,7 +26,7 @@ class Reader : CodeCursor {
   Reader(const std::vector<double>& numbers, const CodeLimits& limits) : CodeCursor(numbers), limits_(limits), mappings_(limits.pages) {}
 
   void read(Section& section) {
-    Lists lists = instructions(size());
+    InstructionLists lists = instructions(size());
     for (const Engine engine : otherEngines)
       if (!of(used_, engine)) of(lists.parts, engine).clear();
     mappings_.end();
@@ -37,19 +38,9 @@ class Reader : CodeCursor {
   }
 
  private:
-  // The same instructions as they come, and by the engine that runs them.
-  struct Lists {
-    Code all;
-    PerEngine<Code> parts;
-    void add(Engine engine, const Instruction& instruction) {
-      all.push_back(instruction);
-      of(parts, engine).push_back(instruction);
-    }
-  };
-
   // Everything up to `end`; loops set and restore it.
-  Lists instructions(std::size_t end) {
-    Lists lists;
+  InstructionLists instructions(std::size_t end) {
+    InstructionLists lists;
     stopAt(end);
     while (position() < end) {
       const std::int64_t code = beginInstruction();
@@ -91,7 +82,7 @@ class Reader : CodeCursor {
     if (steps_ > maxSteps) throw Failure(place() + " is run until more than 2^32 instructions are");
   }
 
-  void loop(std::size_t end, Lists& lists) {
+  void loop(std::size_t end, InstructionLists& lists) {
     const std::int64_t axis = next();
     if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
     if (loops_.has(static_cast<std::size_t>(axis))) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
@@ -103,7 +94,7 @@ class Reader : CodeCursor {
     loops_.enter(static_cast<std::size_t>(axis), iterations);
     const std::int64_t enclosing = iterations_;
     iterations_ = iterations > maxSteps / enclosing ? maxSteps + 1 : iterations * enclosing;
-    Lists bodies = instructions(position() + static_cast<std::size_t>(length));
+    InstructionLists bodies = instructions(position() + static_cast<std::size_t>(length));
     iterations_ = enclosing;
     const std::size_t repeated = iterations > 1 ? repeatedLaunches(bodies.all, limits_, loops_) : 0;
     loops_.leave(static_cast<std::size_t>(axis));

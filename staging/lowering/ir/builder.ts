@@ -2,16 +2,8 @@ import { map } from 'fp-ts/Record'
 import type { BufferIdentity } from './buffer-identity'
 import type { KernelRow, Use } from '../../kernels/kernel-row'
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
-import {
-  tileAxes,
-  type AllToAll,
-  type Copy,
-  type Engine,
-  type Exchange,
-  type Message,
-  type OwnSlice,
-  type TileAxis
-} from '../../program/program'
+import { tileAxes, type Copy, type Engine, type TileAxis } from '../../program/program'
+import type { AllToAll, Exchange, Message, OwnSlice } from '../../program/rank-instructions'
 import type { BufferRole, RowShare } from '../../program/program-buffer'
 
 /** A range of the arena that placement has yet to give an address. */

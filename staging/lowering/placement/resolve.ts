@@ -1,4 +1,6 @@
-import type { Address, Instruction, Message, Offset } from '../../program/program'
+import type { Address, Offset } from '../../program/address'
+import type { Instruction } from '../../program/program'
+import type { Message } from '../../program/rank-instructions'
 import type { InBuffer, UnplacedInstruction, UnplacedMessage, UnplacedOperand } from '../ir/builder'
 
 /** The offset of each unplaced buffer, and its index in the Program's list, by its id. */

@@ -27,7 +27,7 @@ const firstWhere = (first: number, last: number, does: (number: number) => boole
 }
 
 /** What a strategy finds for targets in bytes, as `SegmentationSearch` has it. */
-interface LadderSearch extends Pick<SegmentationSearch, 'mayFit'> {
+interface TargetSearch extends Pick<SegmentationSearch, 'mayFit'> {
   readonly persistentBytes: number
   readonly segmentations: (target: number, slowest: number) => readonly Segmentation[]
 }
@@ -38,8 +38,8 @@ interface LadderSearch extends Pick<SegmentationSearch, 'mayFit'> {
  * larger budget starts higher and accepts more: so it never gets a slower answer, though exact
  * peaks rise and fall along the ladder. `slowest` is in milliseconds of a step.
  */
-export const ladderAnswers = (
-  { persistentBytes, segmentations, mayFit }: LadderSearch,
+export const searchTargets = (
+  { persistentBytes, segmentations, mayFit }: TargetSearch,
   lowered: (segments: Segmentation) => Lowered,
   maxBytes: number,
   refusedKernel: () => KernelKind | undefined

@@ -4,8 +4,8 @@ import { alignment } from './placement/placement'
 import { mayLieIn, type PlanSearch } from './plan-search'
 import type { PlanEstimate } from './strategies/strategy'
 
-/** A prospect that is lowered when it comes into question. */
-export interface Lowerable extends Omit<PlanEstimate, 'plan' | 'nanoseconds' | 'leastNanoseconds'> {
+/** A candidate that is lowered when it comes into question. */
+export interface Candidate extends Omit<PlanEstimate, 'plan' | 'nanoseconds' | 'leastNanoseconds'> {
   /** No more than `milliseconds`, which take longer to find out. */
   readonly leastMilliseconds: number
   /** What it takes at least. */
@@ -13,26 +13,26 @@ export interface Lowerable extends Omit<PlanEstimate, 'plan' | 'nanoseconds' | '
   readonly lowered: () => Lowered
 }
 
-/** Prospects that are alike, and none of which need be made to know what they take at least. */
-export interface LowerableFamily {
+/** Candidates that are alike, and none of which need be made to know what they take at least. */
+export interface CandidateFamily {
   /** No more than `leastMilliseconds`, which take longer to find out. */
   readonly aboutMilliseconds: (deviceBytes: number) => number
   /** None that lives in so many bytes on the device takes fewer milliseconds. */
   readonly leastMilliseconds: (deviceBytes: number) => number
-  readonly prospects: () => readonly Lowerable[]
+  readonly candidates: () => readonly Candidate[]
 }
 
-/** Prospects that are found together. */
-export interface LowerableGroup {
+/** Candidates that are found together. */
+export interface CandidateGroup {
   /** Bytes of the device that they are made for; undefined where they are for any. */
   readonly target: number | undefined
   /** All of them; beyond `slowest` milliseconds perhaps none. */
-  readonly families: (slowest: number) => readonly LowerableFamily[]
+  readonly families: (slowest: number) => readonly CandidateFamily[]
 }
 
 /** Families by how slow they may be: those known serve for all that are as fast or faster. */
-export const rememberUpTo = (find: (slowest: number) => readonly LowerableFamily[]): LowerableGroup['families'] => {
-  let known: { readonly slowest: number; readonly found: readonly LowerableFamily[] } | undefined
+export const rememberUpTo = (find: (slowest: number) => readonly CandidateFamily[]): CandidateGroup['families'] => {
+  let known: { readonly slowest: number; readonly found: readonly CandidateFamily[] } | undefined
   return (slowest) => {
     if (known === undefined || slowest > known.slowest) known = { slowest, found: find(slowest) }
     return known.found
@@ -43,8 +43,8 @@ export const rememberUpTo = (find: (slowest: number) => readonly LowerableFamily
  * Groups from the one made for just above a budget downwards, then those above it: the best is
  * likely to be among the first, and then the others need not look at what is slower.
  */
-const likelyFirst = (groups: readonly LowerableGroup[], budget: number): readonly LowerableGroup[] => {
-  const targetOf = ({ target = 0 }: LowerableGroup): number => target
+const likelyFirst = (groups: readonly CandidateGroup[], budget: number): readonly CandidateGroup[] => {
+  const targetOf = ({ target = 0 }: CandidateGroup): number => target
   const nearest = Math.min(...groups.map(targetOf).filter((target) => target >= budget))
   return [
     ...groups.filter((group) => targetOf(group) <= nearest).sort((a, b) => targetOf(b) - targetOf(a)),
@@ -56,8 +56,8 @@ const likelyFirst = (groups: readonly LowerableGroup[], budget: number): readonl
  * Groups from the smallest target upwards, to the first one that is no smaller than the budget is
  * then: what is made for more seldom does with less.
  */
-function* upTo(groups: readonly LowerableGroup[], budget: () => number): Generator<LowerableGroup> {
-  const targetOf = ({ target = 0 }: LowerableGroup): number => target
+function* upTo(groups: readonly CandidateGroup[], budget: () => number): Generator<CandidateGroup> {
+  const targetOf = ({ target = 0 }: CandidateGroup): number => target
   let last = 0
   for (const group of [...groups].sort((a, b) => targetOf(a) - targetOf(b))) {
     if (targetOf(group) > last && last >= budget()) return
@@ -66,7 +66,7 @@ function* upTo(groups: readonly LowerableGroup[], budget: () => number): Generat
   }
 }
 
-const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
+const fewestFirst = (bytes: (one: Candidate) => number, among: readonly Candidate[]): readonly Candidate[] =>
   [...among].sort((a, b) => bytes(a) - bytes(b))
 
 /**
@@ -103,11 +103,11 @@ function* fastestFirst<A>(
  * What a strategy answers whose plans are the same for any budget: the best of all that there are.
  * None does with fewer bytes than `leastBytes`.
  */
-export const prospectAnswers = (hostBudget: number, leastBytes: number, groups: () => readonly LowerableGroup[]): PlanSearch => {
+export const searchCandidates = (hostBudget: number, leastBytes: number, groups: () => readonly CandidateGroup[]): PlanSearch => {
   const known = lazy(groups)
-  const all = lazy(() => known().flatMap(({ families }) => families(Infinity).flatMap(({ prospects }) => prospects())))
-  const mayRun = ({ refusedKernel }: Lowerable): boolean => refusedKernel === undefined
-  const mayFit = ({ hostBytes }: Lowerable): boolean => mayLieIn(hostBudget, hostBytes)
+  const all = lazy(() => known().flatMap(({ families }) => families(Infinity).flatMap(({ candidates }) => candidates())))
+  const mayRun = ({ refusedKernel }: Candidate): boolean => refusedKernel === undefined
+  const mayFit = ({ hostBytes }: Candidate): boolean => mayLieIn(hostBudget, hostBytes)
   const isOnHost = ({ liveHostBytes, hostBytes }: Lowered): boolean => mayLieIn(hostBudget, liveHostBytes()) && hostBytes() <= hostBudget
   const isOnDevice = (budget: number, { refusedKernel, liveBytes, peakBytes }: Lowered): boolean =>
     refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
@@ -128,12 +128,12 @@ export const prospectAnswers = (hostBudget: number, leastBytes: number, groups: 
       for (const { families: familiesOf } of likelyFirst(known(), budget)) {
         const families = familiesOf(best?.milliseconds() ?? slowest)
         const [about, least] = [
-          (one: LowerableFamily) => one.aboutMilliseconds(bytes),
-          (one: LowerableFamily) => one.leastMilliseconds(bytes)
+          (one: CandidateFamily) => one.aboutMilliseconds(bytes),
+          (one: CandidateFamily) => one.leastMilliseconds(bytes)
         ]
-        for (const { prospects } of fastestFirst(families, about, least, mayBeBest)) {
-          const small = prospects().filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes) && fitsHost(mayFit(one)))
-          const [atLeast, exactly] = [(one: Lowerable) => one.leastMilliseconds, (one: Lowerable) => one.milliseconds()]
+        for (const { candidates } of fastestFirst(families, about, least, mayBeBest)) {
+          const small = candidates().filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes) && fitsHost(mayFit(one)))
+          const [atLeast, exactly] = [(one: Candidate) => one.leastMilliseconds, (one: Candidate) => one.milliseconds()]
           for (const { lowered } of fastestFirst(small, atLeast, exactly, mayBeBest))
             if (mayBeBest(lowered().milliseconds()) && isOnDevice(budget, lowered()) && fitsHost(isOnHost(lowered()))) best = lowered()
         }
@@ -146,10 +146,10 @@ export const prospectAnswers = (hostBudget: number, leastBytes: number, groups: 
       let least: Lowered | undefined
       const budget = (): number => (least?.peakBytes() ?? below) - 1
       for (const { families } of upTo(known(), budget)) {
-        const prospects = families(Infinity).flatMap(({ leastMilliseconds, prospects }) =>
-          leastMilliseconds(budget() + alignment) === Infinity ? [] : prospects()
+        const candidates = families(Infinity).flatMap(({ leastMilliseconds, candidates }) =>
+          leastMilliseconds(budget() + alignment) === Infinity ? [] : candidates()
         )
-        const fitting = prospects.filter((one) => mayRun(one) && mayFit(one))
+        const fitting = candidates.filter((one) => mayRun(one) && mayFit(one))
         for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {
           if (!mayLieIn(budget(), deviceBytes)) break
           if (isOnDevice(budget(), lowered()) && isOnHost(lowered())) least = lowered()

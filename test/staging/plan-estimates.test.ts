@@ -30,27 +30,27 @@ const graphOf = (seed: number): StepGraph => {
   return createStepGraph(must(buildGraph(model, input)), objective, source)
 }
 
-/** Of many prospects a few are looked at. */
+/** Of many estimates a few are looked at. */
 const some = <A>(all: readonly A[], most: number): readonly A[] => all.filter((_, index) => index % Math.ceil(all.length / most) === 0)
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
 const swapping = Object.values(strategies).flatMap((strategy) => (strategy.kind === 'swapping' ? [strategy] : []))
 const fixed = Object.values(strategies).flatMap((strategy) => (strategy.kind === 'fixed' ? [strategy] : []))
 
-test('no prospect of a strategy that swaps takes less, in time or in memory, than it says', () => {
+test('no estimate of a strategy that swaps takes less, in time or in memory, than it says', () => {
   fc.assert(
     fc.property(seeds, fc.constantFrom(...swapping), fc.constantFrom(...devices), (seed, { order, groups }, device) => {
       const written = graphOf(seed)
       const search = searchIn(written, device, order(written))
       const families = groups(search).flatMap(({ scheduled }) => scheduled(Infinity))
-      const prospects = families.flatMap(({ aboutNanoseconds, leastNanoseconds, estimates }) =>
+      const found = families.flatMap(({ aboutNanoseconds, leastNanoseconds, estimates }) =>
         estimates().map((one) => ({ ...one, aboutAll: aboutNanoseconds, ofAll: leastNanoseconds }))
       )
-      for (const { deviceBytes, nanoseconds, leastNanoseconds, aboutAll, ofAll } of prospects)
+      for (const { deviceBytes, nanoseconds, leastNanoseconds, aboutAll, ofAll } of found)
         for (const least of [leastNanoseconds, aboutAll(deviceBytes), ofAll(deviceBytes)])
           assert.ok(least <= nanoseconds(), `at least ${least} ns, but ${nanoseconds()}`)
       const layerBytes = search.persistentBytes + largestLayerBytes(search.graph, device)
-      for (const { plan, deviceBytes, hostBytes, nanoseconds } of some(prospects, 12)) {
+      for (const { plan, deviceBytes, hostBytes, nanoseconds } of some(found, 12)) {
         const lowered = lower(written, plan(), device)
         assert.ok(layerBytes <= lowered.liveBytes(), `a layer of ${layerBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
