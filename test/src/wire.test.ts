@@ -1,0 +1,51 @@
+/** Two ranks of Open MPI on two "machines", network namespaces with a wire of known rate. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { NetworkReport } from '../../src/commands/profile-network'
+import { inSystems } from '../in-systems'
+import { compiledCommand } from './compiled-command'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+const [first, second] = [`tilefold-${process.pid}-0`, `tilefold-${process.pid}-1`]
+const megabits = 100
+
+const shell = (script: string) =>
+  spawnSync('bash', ['-ec', script], { encoding: 'utf8', env: { ...process.env, XDG_CACHE_HOME: at('cache') } })
+
+const wire = (): boolean => {
+  const ends = [first, second].map(
+    (name, index) => `ip link set end${index} netns ${name}; ip -n ${name} addr add 10.77.0.${index + 1}/24 dev end${index}
+      ip -n ${name} link set lo up; ip -n ${name} link set end${index} up
+      tc -n ${name} qdisc add dev end${index} root tbf rate ${megabits}mbit burst 32kb limit 100kb`
+  )
+  return shell(`ip netns add ${first}; ip netns add ${second}; ip link add end0 type veth peer name end1\n${ends.join('\n')}`).status === 0
+}
+
+const isWired = inSystems && wire()
+if (!isWired) console.log('the test of two machines is skipped: it is one of the long tests, and asks for root, ip, tc and Open MPI')
+
+test.after(() => void shell(`ip netns del ${first} || true; ip netns del ${second} || true`))
+
+;(isWired ? test : test.skip)('what two machines exchange travels both ways at once, at nearly the rate of the wire', () => {
+  // In place of ssh: the host, and what runs there.
+  writeFileSync(at('agent'), `#!/bin/bash\nshift\nexec ip netns exec ${second} unshare -u bash -c "hostname second; $*"\n`)
+  chmodSync(at('agent'), 0o755)
+  const ranks = `--allow-run-as-root --bind-to none --mca plm_rsh_agent ${at('agent')} --mca btl tcp,self --mca pml ob1 -n 2
+    --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 -host 10.77.0.1:1,10.77.0.2:1 -x XDG_CACHE_HOME -x PATH`
+  const { script } = compiledCommand()
+  const command = `mpirun ${ranks.replace(/\s+/g, ' ')} ${process.execPath} ${script} profile --network --json`
+  const { status, stdout, stderr } = shell(`ip netns exec ${first} unshare -u bash -c 'hostname first; ${command}'`)
+  assert.is(status, 0, stderr)
+  const { messages } = JSON.parse(stdout) as NetworkReport
+  const { bytes, milliseconds } = messages.at(-1)!
+  const alone = (8 * bytes) / (1000 * megabits)
+  // One way after the other it takes twice as long.
+  assert.ok(milliseconds < 1.4 * alone, `${bytes} bytes both ways took ${milliseconds} ms, and one way take ${alone} ms`)
+})
+
+test.run()
