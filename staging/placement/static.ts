@@ -139,11 +139,12 @@ const tolerance = 0.001
 
 /**
  * Offline: first-fit, by size and by other preferences; then, unless that needs no more than what
- * is live at once, searches: for the large buffers alone, with the small ones between them by first-fit; for all in
- * the most that is live at once, and in the capacity if that is more; then for heights halfway
- * between what is found and what is not. Each is a branch-and-bound first (Moffitt 2023); with
- * steps left, restarts follow. It ends within the capacity, at a height that is proved to be the
- * lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
+ * is live at once, searches: for the large buffers alone, with the small ones between them by
+ * first-fit; for all in the most that is live at once, and in the capacity if that is more; then
+ * for heights halfway between what is found and what is not. Each is a branch-and-bound first
+ * (Moffitt 2023); with steps left, restarts follow. It ends within the capacity, at a height that
+ * is proved to be the lowest, or at the step limit; steps, not clocks, decide, so it is
+ * deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
   const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
