@@ -9,7 +9,7 @@ import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { type CommandResult, type Words, planNotes, withInterrupt, planningProgress, sayNotice } from './command-result'
-import { speakingRank } from './speaking-rank'
+import { findRankRole } from './rank-role'
 import type { Planned } from '../plans/plan-network'
 
 const shown = 5
@@ -83,7 +83,7 @@ const sayNotesOnce = (): ((planned: Planned) => void) => {
 /** The command `predict`: predicts one image or a list; of ranks the first one speaks. */
 export const predictCommand = (options: PredictOptions, words: Words): CommandResult =>
   withInterrupt((asked) => {
-    const { speaks, measuring, withSignals, named, silence } = speakingRank()
+    const { speaks, measuring, withSignals, named, silence } = findRankRole()
     const { signal, stop } = withSignals(asked)
     const predicting = predict({
       ...options,

@@ -7,7 +7,7 @@ import { networkText } from '../plans/rank-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { table } from '../text/table'
 import { type CommandResult, type Words, withInterrupt, planningProgress } from './command-result'
-import { speakingRank } from './speaking-rank'
+import { findRankRole } from './rank-role'
 
 const kernelsText = ({ measured, kernels, isComplete, linkBytesPerSecond, path }: ProfileReport): string => {
   const rest = isComplete ? '' : ' (the time was up before the last: run it again for the rest)'
@@ -21,7 +21,7 @@ const networkReportText = ({ ranks, machines, messages, path, ...rates }: Networ
 }
 
 const profileTheNetwork = (): CommandResult => {
-  const { named, silence } = speakingRank()
+  const { named, silence } = findRankRole()
   return pipe(
     profile({ network: true }),
     TE.bimap(named, (report) => ({ json: report, text: networkReportText(report), ...silence }))

@@ -6,7 +6,7 @@ import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../metrics/quality'
-import { speakingRank } from './speaking-rank'
+import { findRankRole } from './rank-role'
 import { weightsText } from './weights-text'
 import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, planningProgress, noticeText } from './command-result'
 
@@ -111,7 +111,7 @@ const saying = (words: Words, progress: ReturnType<typeof trainingProgress>): Pa
 /** The command `train`: trains a network; of ranks the first one speaks. */
 export const trainCommand = (options: TrainOptions, words: Words): CommandResult =>
   withInterrupt((asked, keep) => {
-    const { speaks, measuring, withSignals, named, silence } = speakingRank()
+    const { speaks, measuring, withSignals, named, silence } = findRankRole()
     const progress = trainingProgress({ quiet: words.quiet || !speaks })
     const { signal, stop } = withSignals(asked)
     const { onStep, ...others } = speaks ? saying(words, progress) : { onStep: undefined }

@@ -16,7 +16,7 @@ import type { Label } from './labels'
 import { readMaskFolders } from './mask-folders'
 import { type Mask, inspectMask } from './masks'
 import { extentText } from './resolution'
-import { type ReadRows, type UnreadRow, checkExists, foundAt, leaveOutUnread, orLeftOut, unlessBad } from './unread-rows'
+import { type ReadRows, type UnreadRow, checkExists, prependOrigin, leaveOutUnread, recoverUnread, skipIfBad } from './unread-rows'
 
 /** Masks are decoded, each in a thread of its own: more at once would only take more memory. */
 const masksAtOnce = 4
@@ -44,7 +44,7 @@ const annotatedClasses = (
 ): Outcome<ClassList> => {
   if (classes !== undefined) return TE.right(classes)
   const readNames = ({ label, origin }: MaskedRow): Outcome<readonly string[]> =>
-    pipe(readAnnotations(label.maskPath), TE.bimap(foundAt(origin), classNamesIn))
+    pipe(readAnnotations(label.maskPath), TE.bimap(prependOrigin(origin), classNamesIn))
   // Of a row that is left out there are none.
   const read = (row: MaskedRow): Outcome<readonly string[]> =>
     skipBad === true
@@ -96,14 +96,14 @@ const readMask = (
   annotated: Annotated | undefined,
   skipBad: boolean | undefined
 ): TE.TaskEither<Failure | UnreadRow, Mask> => {
-  const ofMask = unlessBad(skipBad, 'mask', maskPath)
+  const ofMask = skipIfBad(skipBad, 'mask', maskPath)
   const read: TE.TaskEither<Failure | UnreadRow, Mask> =
     annotated !== undefined && isAnnotationName(maskPath)
       ? pipe(
           skipBad === true ? ofMask(checkExists('mask', maskPath, origin)) : TE.right(undefined),
-          TE.chainW(() => TE.mapLeft(foundAt(origin))(inspectAnnotations(maskPath, header, annotated.annotation)))
+          TE.chainW(() => TE.mapLeft(prependOrigin(origin))(inspectAnnotations(maskPath, header, annotated.annotation)))
         )
-      : ofMask(TE.mapLeft(foundAt(origin))(inspectMask(maskPath)))
+      : ofMask(TE.mapLeft(prependOrigin(origin))(inspectMask(maskPath)))
   return TE.chainEitherKW(checkExtent(origin, header))(read)
 }
 
@@ -116,7 +116,7 @@ const readRow =
   (row: CsvExample): Outcome<Example | UnreadRow> => {
     const { path, origin, weight, tissue, label } = row
     const rest = { path, origin, ...(weight === undefined ? {} : { weight }), ...(tissue === undefined ? {} : { tissue }) }
-    const ofImage = unlessBad(skipBad, 'image', path)
+    const ofImage = skipIfBad(skipBad, 'image', path)
     const header = ofImage(
       pipe(
         checkExists('image', path, origin),
@@ -128,13 +128,13 @@ const readRow =
         header,
         TE.chain((found) => readMask({ origin, label }, found, annotated, skipBad)),
         TE.map((mask): Example => ({ ...rest, label: mask })),
-        orLeftOut
+        recoverUnread
       )
     const there: TE.TaskEither<Failure | UnreadRow, unknown> = skipBad === true ? header : checkExists('image', path, origin)
     return pipe(
       there,
       TE.map((): Example => ({ ...rest, label })),
-      orLeftOut
+      recoverUnread
     )
   }
 

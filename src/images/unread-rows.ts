@@ -18,7 +18,7 @@ export type ReadRows = Pick<Dataset, 'examples' | 'leftOut' | 'skippedFiles'>
 const isUnread = (row: Example | UnreadRow): row is UnreadRow => 'failure' in row
 
 /** A failure with the place in the data before it. */
-export const foundAt =
+export const prependOrigin =
   (origin: string) =>
   ({ code, message }: Failure): Failure => ({ code, message: `${origin}: ${message}` })
 
@@ -46,13 +46,13 @@ export const checkExists = (kind: UnreadRow['kind'], path: string, origin: strin
   )
 
 /** A step of reading a row, whose failure leaves the row out where that is asked for. */
-export const unlessBad =
+export const skipIfBad =
   (skipBad: boolean | undefined, kind: UnreadRow['kind'], file: string) =>
   <A>(read: Outcome<A>): TE.TaskEither<Failure | UnreadRow, A> =>
     TE.mapLeft((failure: Failure) => (skipBad === true && failure.code === 'input' ? { kind, file, failure } : failure))(read)
 
 /** The row, or what it is left out for; other failures stay failures. */
-export const orLeftOut = <A>(row: TE.TaskEither<Failure | UnreadRow, A>): Outcome<A | UnreadRow> =>
+export const recoverUnread = <A>(row: TE.TaskEither<Failure | UnreadRow, A>): Outcome<A | UnreadRow> =>
   TE.orElse((failed: Failure | UnreadRow): Outcome<A | UnreadRow> => ('failure' in failed ? TE.right(failed) : TE.left(failed)))(row)
 
 const unreadText = (unread: readonly UnreadRow[]): string => {

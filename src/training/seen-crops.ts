@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { type Image, freePixels, type StepIo } from '../../native'
 import type { Example } from '../images/dataset'
 import type { SeenCrop } from '../images/seen-crop'
-import type { Answer } from './seen-answers'
+import type { DescribePrediction } from './describe-prediction'
 
 /** Crops that are shown, and the longest side of each. */
 const [maxCrops, maxExtent] = [4, 192]
@@ -65,22 +65,22 @@ export const chooseShownPlaces = (places: readonly number[]): ReadonlySet<number
 /**
  * Takes small pictures of some rows of a batch, before it runs: its pixels may be freed then.
  * What comes back is told, once it has run, the I/O buffer with the network's scores, and how they
- * answer; that is absent where they are classes of pixels.
+ * `describe`, which is absent where they are classes of pixels.
  */
 export const pictureCrops = async (
   { images, target }: SeenBatch,
   examples: readonly Example[],
   rows: readonly number[],
   { height, width }: { readonly height: number; readonly width: number }
-): Promise<(io: Pick<StepIo, 'view'>, answer: Answer | undefined) => readonly SeenCrop[]> => {
+): Promise<(io: Pick<StepIo, 'view'>, describe: DescribePrediction | undefined) => readonly SeenCrop[]> => {
   const thumbnails: (Thumbnail | undefined)[] = []
   for (const row of rows) thumbnails.push(await makeThumbnail(images[row]!, height, width))
-  return (io, answer) =>
+  return (io, describe) =>
     rows.flatMap((row, place): readonly SeenCrop[] => {
       const thumbnail = thumbnails[place]
       if (thumbnail === undefined) return []
       const name = examples[row]!.path
-      if (answer !== undefined) return [{ name, ...thumbnail, ...answer(target, io.view('scores'), row) }]
+      if (describe !== undefined) return [{ name, ...thumbnail, ...describe(target, io.view('scores'), row) }]
       const small = (of: ArrayLike<number>): Uint8Array => smallClasses(of, row, height, width)
       return [{ name, ...thumbnail, target: small(target), predicted: small(io.view('classes')) }]
     })

@@ -11,7 +11,7 @@ import { type Batch, splitIntoBatches, centreBatch } from './batches'
 import { tallyFor } from './batch-tally'
 import type { ImageLoader } from './image-loader'
 import type { SeenCrop } from '../images/seen-crop'
-import { makeAnswer } from './seen-answers'
+import { chooseDescription } from './describe-prediction'
 import { pictureCrops, chooseShownPlaces } from './seen-crops'
 import type { Quality } from '../metrics/quality'
 
@@ -71,7 +71,7 @@ export const validate = ({
   return async () => {
     const { network, io, evaluate } = evaluating()
     const kind = labelKind(dataset) ?? 'class'
-    const answer = kind === 'mask' ? undefined : makeAnswer(kind, loss, classes)
+    const describe = kind === 'mask' ? undefined : chooseDescription(kind, loss, classes)
     const tally = tallyFor(kind, loss, classes, examples.length, batch)
     const own = examples.flatMap((_, place) => (Math.floor(place / batch) % size === rank ? [place] : []))
     const shown = chooseShownPlaces(onCrops === undefined ? [] : own)
@@ -90,7 +90,7 @@ export const validate = ({
       next = load(index + size)
       const ran = await running
       if (E.isLeft(ran)) return ran
-      seen.push(...pictured(io, answer))
+      seen.push(...pictured(io, describe))
       return E.right(tally.measure(io, loaded.right, rows))
     }
     for (let first = 0; first < batches.length; first += size) {

@@ -3,8 +3,8 @@ import type { Failure } from '../failure'
 import { findLauncher } from '../ranks/launcher'
 import { resolveMeasure, withRankSignals } from './command-result'
 
-/** What a command says, measures and hears on this process, of those that a launcher started. */
-export interface SpeakingRank {
+/** What a command writes, measures and listens to on this one of the processes of a launcher. */
+export interface RankRole {
   /** True of the first rank, which alone writes to the terminal. */
   readonly speaks: boolean
   /** What is measured first: ranks that measured at once would measure each other. */
@@ -17,8 +17,8 @@ export interface SpeakingRank {
   readonly silence: { readonly isSilent?: true }
 }
 
-/** What this process says, measures and hears, by its rank; all where no launcher started it. */
-export const speakingRank = (): SpeakingRank => {
+/** The role of this process, by its rank; all of it where no launcher started it. */
+export const findRankRole = (): RankRole => {
   const found = findLauncher(process.env)
   const launcher = E.isRight(found) ? found.right : undefined
   if (launcher === undefined)

@@ -3,15 +3,19 @@ import type { LabelKind } from '../images/labels'
 import type { SeenCrop } from '../images/seen-crop'
 import { getScoreKind } from '../running/score-kind'
 
-/** What a network says of an image of a batch, beside what is true of it. */
-export type Answer = (targets: ArrayLike<number>, scores: ArrayLike<number>, row: number) => Pick<SeenCrop, 'text' | 'predictedClass'>
+/** Describes what a network predicts of an image of a batch, beside what is true of it. */
+export type DescribePrediction = (
+  targets: ArrayLike<number>,
+  scores: ArrayLike<number>,
+  row: number
+) => Pick<SeenCrop, 'text' | 'predictedClass'>
 
 const rowAt = (numbers: ArrayLike<number>, row: number, length: number): readonly number[] =>
   Array.from({ length }, (_, index) => numbers[row * length + index]!)
 
 /** The class with the highest score, and in words beside the truth with its probability. */
-const answerOfClass =
-  (classes: number): Answer =>
+const describeClass =
+  (classes: number): DescribePrediction =>
   (labels, scores, row) => {
     const own = rowAt(scores, row, classes)
     const highest = Math.max(...own)
@@ -23,8 +27,8 @@ const answerOfClass =
 const listText = (items: readonly string[]): string => (items.length === 0 ? 'none' : items.join(', '))
 
 /** Classes whose probability is over 1/2, and in words beside those that are there. */
-const answerOfSet =
-  (classes: number, isLogit: boolean): Answer =>
+const describeClassSet =
+  (classes: number, isLogit: boolean): DescribePrediction =>
   (targets, scores, row) => {
     const probabilities = rowAt(scores, row, classes).map((score) => (isLogit ? 1 / (1 + Math.exp(-score)) : score))
     const labelled = rowAt(targets, row, classes).flatMap((target, one) => (target === 1 ? [`${one}`] : []))
@@ -32,8 +36,8 @@ const answerOfSet =
     return { text: `classes ${listText(labelled)}; predicted ${listText(predicted)}` }
   }
 
-const answerOfValues =
-  (count: number): Answer =>
+const describeValues =
+  (count: number): DescribePrediction =>
   (targets, scores, row) => {
     const text = (numbers: ArrayLike<number>): string =>
       rowAt(numbers, row, count)
@@ -43,12 +47,12 @@ const answerOfValues =
   }
 
 /**
- * How answers of a network that ends in this loss are told of images with labels of one kind: of
- * classes by softmax, of sets of them by sigmoid where the loss is a binary one.
+ * Chooses how predictions of a network that ends in this loss are described, of images with labels
+ * of one kind: classes by softmax, sets of them by sigmoid where the loss is a binary one.
  */
-export const makeAnswer = (kind: Exclude<LabelKind, 'mask'>, loss: Node, classes: number): Answer => {
-  if (kind === 'class') return answerOfClass(classes)
-  if (kind === 'class-set') return answerOfSet(classes, getScoreKind(loss) === 'sigmoid')
+export const chooseDescription = (kind: Exclude<LabelKind, 'mask'>, loss: Node, classes: number): DescribePrediction => {
+  if (kind === 'class') return describeClass(classes)
+  if (kind === 'class-set') return describeClassSet(classes, getScoreKind(loss) === 'sigmoid')
   const [, channels, height, width] = loss.input
-  return answerOfValues(channels * height * width)
+  return describeValues(channels * height * width)
 }
