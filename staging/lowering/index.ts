@@ -129,8 +129,9 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       ...(graph.shard && { shard: programShard(scope, segments) }),
       buffers: makeBuffers(graph, lifetimes, offsets),
       hostBuffers: makeBuffers(graph, onHost.lifetimes(), hostOffsets),
-      persistentTensors: persistentTensors.map(({ name, role, parameter: { shape, layout, groups }, buffer }): PersistentTensor => {
-        return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
+      persistentTensors: persistentTensors.map(({ name, role, parameter, buffer }): PersistentTensor => {
+        const { shape, layout, groups } = parameter
+        return { name, role, parameter: parameter.name, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
       ...(Object.fromEntries(resolved) as Pick<Program, UnplacedSection['name']>),
       restore: transferSection(scope, pool, persistentTensors, placed, 'restore'),

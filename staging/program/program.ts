@@ -140,6 +140,8 @@ export interface PersistentTensor {
    * 'gradient', 'sum' or 'moments', which are not saved.
    */
   readonly role: string
+  /** The name of the weight, bias or statistic whose it is; its own name where it is one. */
+  readonly parameter: string
   readonly shape: readonly number[]
   readonly layout: Layout
   readonly groups: number

@@ -150,11 +150,10 @@ const proveReplicated = (programs: readonly Program[], shards: readonly ProgramS
     const { replicated } = shards[rank]!
     if (replicated.join() !== shards[0]!.replicated.join())
       refuse(`rank ${rank} replicates ${replicated.join(', ')} where rank 0 does ${shards[0]!.replicated.join(', ')}`)
-    for (const { name, role, offset, bytes } of program.persistentTensors.filter((tensor) => tensor.role === 'gradient')) {
+    for (const { parameter, offset, bytes } of program.persistentTensors.filter((tensor) => tensor.role === 'gradient')) {
       const buffer = program.buffers.findIndex((one) => one.role === 'persistent' && one.offset === offset && one.bytes === bytes)
       const last = lastWriter(program, program.step.code, buffer)
       const isLeft = last?.kind === 'launch' && program.kernels[last.kernel]!.kind === 'zero'
-      const parameter = name.slice(role.length + 1)
       const isOther = rank > 0 && replicated.includes(parameter)
       if (isLeft !== isOther)
         refuse(

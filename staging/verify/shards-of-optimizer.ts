@@ -32,11 +32,10 @@ const refuse = (section: string, { name }: PersistentTensor, at: number, how: st
 const listSliced = ({ persistentTensors }: Program): readonly Sliced[] =>
   persistentTensors
     .filter(({ role }) => role === 'gradient')
-    .map(({ name, role }) => {
-      const parameter = name.slice(role.length + 1)
+    .map(({ parameter }) => {
       const weights = persistentTensors.find((tensor) => tensor.name === parameter)
       if (weights === undefined) return fail({ kind: 'form', message: `there is a gradient of "${parameter}", and no such parameter.` })
-      const others = persistentTensors.filter((tensor) => tensor !== weights && tensor.name === `${tensor.role}.${parameter}`)
+      const others = persistentTensors.filter((tensor) => tensor !== weights && tensor.parameter === parameter)
       return { weights, of: new Map(others.map((tensor) => [tensor.role, tensor])) }
     })
 
