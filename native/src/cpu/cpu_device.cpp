@@ -149,13 +149,10 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return {cpu::sumSquares(decode<Count>(kernel)), "tilefold"};
     case KernelKind::clipGradient:
       return {cpu::clipGradient(decode<ClipGradient>(kernel)), "tilefold"};
-    // In bf16 by the reference: softmaxes are formed where gradients are stored.
     case KernelKind::pixelCrossEntropyForward:
-      if (std::is_same_v<T, float>) return inBlocks<PixelCrossEntropy, float>(kernel, cpu::pixelCrossEntropyForward);
-      return referenceImplementation<T>(kernel);
+      return inBlocks<PixelCrossEntropy, T>(kernel, cpu::pixelCrossEntropyForward<T>);
     case KernelKind::pixelCrossEntropyBackward:
-      if (std::is_same_v<T, float>) return inBlocks<PixelCrossEntropy, float>(kernel, cpu::pixelCrossEntropyBackward);
-      return referenceImplementation<T>(kernel);
+      return inBlocks<PixelCrossEntropy, T>(kernel, cpu::pixelCrossEntropyBackward<T>);
     default:
       return referenceImplementation<T>(kernel);
   }

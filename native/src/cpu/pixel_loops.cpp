@@ -81,9 +81,11 @@ TILEFOLD_INLINE void addToPixelsBlock(const float* lanes, T* pixels, std::int64_
     for (int lane = 0; lane < Block; ++lane) pixels[p * Block + lane] += lanes[lane];
 }
 
-TILEFOLD_INLINE std::int64_t classOffset(const PixelScores& pixels, std::int64_t k) { return k / pixels.block * pixels.blockStride + k % pixels.block; }
+template <class T>
+TILEFOLD_INLINE std::int64_t classOffset(const PixelScores<T>& pixels, std::int64_t k) { return k / pixels.block * pixels.blockStride + k % pixels.block; }
 
-TILEFOLD_INLINE void findSoftmax(const PixelScores& pixels, PixelSoftmax& softmax, float* classes) {
+template <class T>
+TILEFOLD_INLINE void findSoftmax(const PixelScores<T>& pixels, PixelSoftmax& softmax, float* classes) {
   std::int64_t offsets[pixelRun];
   // Beyond `count` the last pixel again.
   for (std::int64_t x = 0; x < pixelRun; ++x) offsets[x] = std::min(x, pixels.count - 1) * pixels.block;
@@ -91,7 +93,7 @@ TILEFOLD_INLINE void findSoftmax(const PixelScores& pixels, PixelSoftmax& softma
   std::int32_t best[pixelRun] = {};
   for (std::int64_t x = 0; x < pixelRun; ++x) largest[x] = pixels.scores[offsets[x]];
   for (std::int64_t k = 0; k < pixels.classes; ++k) {
-    const float* scores = pixels.scores + classOffset(pixels, k);
+    const T* scores = pixels.scores + classOffset(pixels, k);
     float* row = classes + k * pixelRun;
     for (std::int64_t x = 0; x < pixelRun; ++x) row[x] = scores[offsets[x]];
 #pragma omp simd
@@ -114,17 +116,20 @@ TILEFOLD_INLINE void findSoftmax(const PixelScores& pixels, PixelSoftmax& softma
   std::copy_n(sum, pixelRun, softmax.sum);
 }
 
-TILEFOLD_INLINE void scaleRows(const PixelScores& pixels, const float* exponentials, const float* scales, float* result) {
+template <class T>
+TILEFOLD_INLINE void writeRows(const PixelScores<T>& pixels, const float* exponentials, const PixelGradients& gradients, T* result) {
   for (std::int64_t k = 0; k < pixels.classes; ++k) {
     float values[pixelRun];
-    for (std::int64_t x = 0; x < pixelRun; ++x) values[x] = exponentials[k * pixelRun + x] * scales[x];
-    float* results = result + classOffset(pixels, k);
-    for (std::int64_t x = 0; x < pixels.count; ++x) results[x * pixels.block] = values[x];
+#pragma omp simd
+    for (std::int64_t x = 0; x < pixelRun; ++x)
+      values[x] = exponentials[k * pixelRun + x] * gradients.scale[x] - (gradients.label[x] == static_cast<std::int32_t>(k) ? gradients.share[x] : 0.0F);
+    T* results = result + classOffset(pixels, k);
+    for (std::int64_t x = 0; x < pixels.count; ++x) results[x * pixels.block] = T(values[x]);
   }
   if (const std::int64_t lanes = pixels.classes % pixels.block; lanes != 0) {
-    float* padding = result + pixels.classes / pixels.block * pixels.blockStride;
+    T* padding = result + pixels.classes / pixels.block * pixels.blockStride;
     for (std::int64_t x = 0; x < pixels.count; ++x)
-      std::fill(padding + x * pixels.block + lanes, padding + (x + 1) * pixels.block, 0.0F);
+      std::fill(padding + x * pixels.block + lanes, padding + (x + 1) * pixels.block, T(0.0F));
   }
 }
 
@@ -150,17 +155,23 @@ void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t
   });
 }
 
-void softmaxOfPixels(const PixelScores& pixels, PixelSoftmax& softmax, float* exponentials) {
+template <class T>
+void softmaxOfPixels(const PixelScores<T>& pixels, PixelSoftmax& softmax, float* exponentials) {
   forProcessor([=, &pixels, &softmax]() TILEFOLD_INLINED { findSoftmax(pixels, softmax, exponentials); });
 }
 
-void writeScaled(const PixelScores& pixels, const float* exponentials, const float* scales, float* result) {
-  forProcessor([=, &pixels]() TILEFOLD_INLINED { scaleRows(pixels, exponentials, scales, result); });
+template <class T>
+void writeGradients(const PixelScores<T>& pixels, const float* exponentials, const PixelGradients& gradients, T* result) {
+  forProcessor([=, &pixels, &gradients]() TILEFOLD_INLINED { writeRows(pixels, exponentials, gradients, result); });
 }
 
 template void gatherRow(const GatherRow<float>&, float*, std::int64_t);
 template void gatherRow(const GatherRow<Bfloat16>&, Bfloat16*, std::int64_t);
 template void addToPixels(const float*, float*, std::int64_t, std::int64_t);
 template void addToPixels(const float*, Bfloat16*, std::int64_t, std::int64_t);
+template void softmaxOfPixels(const PixelScores<float>&, PixelSoftmax&, float*);
+template void softmaxOfPixels(const PixelScores<Bfloat16>&, PixelSoftmax&, float*);
+template void writeGradients(const PixelScores<float>&, const float*, const PixelGradients&, float*);
+template void writeGradients(const PixelScores<Bfloat16>&, const float*, const PixelGradients&, Bfloat16*);
 
 }  // namespace tilefold::cpu

@@ -31,10 +31,11 @@ template <class T>
 void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t block);
 
 // Pixels side by side in a row whose classes are scored: `count` of them, at most pixelRun. Channel
-// k lies in block k / block, and blocks lie `blockStride` apart.
+// k lies in block k / block, and blocks lie `blockStride` apart. T: float or Bfloat16.
 constexpr std::int64_t pixelRun = 16;
+template <class T>
 struct PixelScores {
-  const float* scores;
+  const T* scores;
   std::int64_t count, blockStride, classes, block;
 };
 // Of each pixel the largest score, the first class that has it, and the sum of
@@ -45,8 +46,16 @@ struct PixelSoftmax {
   double sum[pixelRun];
 };
 // Leaves exp(score - largest), [classes][pixelRun], in `exponentials`.
-void softmaxOfPixels(const PixelScores& pixels, PixelSoftmax& softmax, float* exponentials);
-// Writes scales[x] * exponentials[k][x], and 0 to channels that are padding.
-void writeScaled(const PixelScores& pixels, const float* exponentials, const float* scales, float* result);
+template <class T>
+void softmaxOfPixels(const PixelScores<T>& pixels, PixelSoftmax& softmax, float* exponentials);
+
+// What a pixel's gradient is made of: scale * exponential, less `share` for the class of its label.
+struct PixelGradients {
+  float scale[pixelRun], share[pixelRun];
+  std::int32_t label[pixelRun];
+};
+// Writes gradients of scores where `pixels` has them, and 0 to channels that are padding.
+template <class T>
+void writeGradients(const PixelScores<T>& pixels, const float* exponentials, const PixelGradients& gradients, T* result);
 
 }  // namespace tilefold::cpu

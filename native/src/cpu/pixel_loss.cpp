@@ -31,28 +31,29 @@ struct RowLoss {
 };
 
 // visit(first column, scores, softmax, exponentials) of each run of a row's pixels.
-template <class Visit>
-void forRuns(const Rows& rows, const float* scores, std::int64_t classes, const Visit& visit) {
+template <class T, class Visit>
+void forRuns(const Rows& rows, const T* scores, std::int64_t classes, const Visit& visit) {
   std::vector<float> exponentials(static_cast<std::size_t>(classes * pixelRun));
   PixelSoftmax softmax;
   for (std::int64_t x = 0; x < rows.width; x += pixelRun) {
     const std::int64_t block = rows.planes.block;
-    const PixelScores pixels{scores + x * block, std::min(pixelRun, rows.width - x), rows.blockStride(), classes, block};
+    const PixelScores<T> pixels{scores + x * block, std::min(pixelRun, rows.width - x), rows.blockStride(), classes, block};
     softmaxOfPixels(pixels, softmax, exponentials.data());
     visit(x, pixels, softmax, exponentials.data());
   }
 }
 
-RowLoss lossOf(PixelLabels::Row labels, const Rows& rows, const float* scores, std::int64_t classes, const float* classWeights) {
+template <class T>
+RowLoss lossOf(PixelLabels::Row labels, const Rows& rows, const T* scores, std::int64_t classes, const float* classWeights) {
   const std::int64_t block = rows.planes.block;
   RowLoss result;
-  forRuns(rows, scores, classes, [&](std::int64_t first, const PixelScores& pixels, const PixelSoftmax& softmax, const float*) {
+  forRuns(rows, scores, classes, [&](std::int64_t first, const PixelScores<T>& pixels, const PixelSoftmax& softmax, const float*) {
     for (std::int64_t x = 0; x < pixels.count; ++x) {
       const std::int32_t label = labels(first + x);
       if (label == ignoredPixel) continue;
       const auto largest = static_cast<double>(softmax.largest[x]);
-      const auto score = static_cast<double>(pixels.scores[label / block * pixels.blockStride + x * block + label % block]);
-      result.losses += weightOf(classWeights, label) * (std::log(softmax.sum[x]) + largest - score);
+      const float score = pixels.scores[label / block * pixels.blockStride + x * block + label % block];
+      result.losses += weightOf(classWeights, label) * (std::log(softmax.sum[x]) + largest - static_cast<double>(score));
       if (softmax.best[x] == label && !std::isnan(largest)) result.right += 1;
     }
   });
@@ -60,38 +61,34 @@ RowLoss lossOf(PixelLabels::Row labels, const Rows& rows, const float* scores, s
   return result;
 }
 
-void gradientOf(PixelLabels::Row& labels, const Rows& rows, const float* scores, std::int64_t classes, const float* classWeights,
-                double normaliser, float* gradient) {
+template <class T>
+void gradientOf(PixelLabels::Row& labels, const Rows& rows, const T* scores, std::int64_t classes, const float* classWeights,
+                double normaliser, T* gradient) {
   const std::int64_t block = rows.planes.block;
-  forRuns(rows, scores, classes,
-          [&](std::int64_t first, const PixelScores& pixels, const PixelSoftmax& softmax, const float* exponentials) {
-    std::int32_t label[pixelRun];
-    double weight[pixelRun];
-    float scales[pixelRun] = {};
+  forRuns(rows, scores, classes, [&](std::int64_t first, const PixelScores<T>& pixels, const PixelSoftmax& softmax, const float* exponentials) {
+    PixelGradients of = {};
     for (std::int64_t x = 0; x < pixels.count; ++x) {
-      label[x] = labels(first + x);
-      weight[x] = label[x] == ignoredPixel ? 0 : weightOf(classWeights, label[x]);
-      scales[x] = static_cast<float>(weight[x] / (softmax.sum[x] * normaliser));
+      of.label[x] = labels(first + x);
+      const double weight = of.label[x] == ignoredPixel ? 0 : weightOf(classWeights, of.label[x]);
+      of.scale[x] = static_cast<float>(weight / (softmax.sum[x] * normaliser));
+      of.share[x] = static_cast<float>(weight / normaliser);
     }
-    float* results = gradient + first * block;
-    writeScaled(pixels, exponentials, scales, results);
-    for (std::int64_t x = 0; x < pixels.count; ++x, results += block) {
-      if (weight[x] != 0) {
-        results[label[x] / block * pixels.blockStride + label[x] % block] -= static_cast<float>(weight[x] / normaliser);
-        continue;
-      }
-      // Whatever its scores are.
-      for (std::int64_t b = 0; b < rows.planes.blocks; ++b) std::fill_n(results + b * pixels.blockStride, block, 0.0F);
-    }
+    T* results = gradient + first * block;
+    writeGradients(pixels, exponentials, of, results);
+    // What does not count has no gradient, whatever its scores are.
+    for (std::int64_t x = 0; x < pixels.count; ++x)
+      for (std::int64_t b = 0; of.share[x] == 0 && b < rows.planes.blocks; ++b)
+        std::fill_n(results + b * pixels.blockStride + x * block, block, T(0.0F));
   });
 }
 
 }  // namespace
 
+template <class T>
 Launch pixelCrossEntropyForward(const PixelCrossEntropy& c) {
   const Rows rows(c);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
+    const T* source = elements<const T>(operands, 0);
     const PixelLabels labels(c, elements<const std::int32_t>(operands, 1));
     const float* classWeights = elements<const float>(operands, 2);
     double* loss = elements<double>(operands, 4);
@@ -111,14 +108,15 @@ Launch pixelCrossEntropyForward(const PixelCrossEntropy& c) {
   };
 }
 
+template <class T>
 Launch pixelCrossEntropyBackward(const PixelCrossEntropy& c) {
   const Rows rows(c);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* source = elements<const float>(operands, 0);
+    const T* source = elements<const T>(operands, 0);
     const PixelLabels labels(c, elements<const std::int32_t>(operands, 1));
     const float* classWeights = elements<const float>(operands, 2);
     const double normaliser = *elements<const double>(operands, 3);
-    float* sourceGradient = elements(operands, 4);
+    T* sourceGradient = elements<T>(operands, 4);
     std::vector<std::int64_t> wrong(static_cast<std::size_t>(rows.count));
     parallelFor(rows.count, [&](std::int64_t row) {
       PixelLabels::Row rowLabels = labels.row(row);
@@ -128,5 +126,10 @@ Launch pixelCrossEntropyBackward(const PixelCrossEntropy& c) {
     labels.require(*std::min_element(wrong.begin(), wrong.end()));
   };
 }
+
+template Launch pixelCrossEntropyForward<float>(const PixelCrossEntropy&);
+template Launch pixelCrossEntropyForward<Bfloat16>(const PixelCrossEntropy&);
+template Launch pixelCrossEntropyBackward<float>(const PixelCrossEntropy&);
+template Launch pixelCrossEntropyBackward<Bfloat16>(const PixelCrossEntropy&);
 
 }  // namespace tilefold::cpu

@@ -7,7 +7,9 @@
 namespace tilefold::cpu {
 
 // The same bits for any number of threads.
+template <class T>
 Launch pixelCrossEntropyForward(const PixelCrossEntropy& c);
+template <class T>
 Launch pixelCrossEntropyBackward(const PixelCrossEntropy& c);
 
 }  // namespace tilefold::cpu
