@@ -1,6 +1,7 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type NamedPath, checkPaths, namedPaths } from '../files/paths'
 import { removeLeftovers } from '../images/mapped-image-file'
 import type { Reading } from '../images/samples'
@@ -12,9 +13,11 @@ import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-s
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { resolveReading } from '../predicting/input-channels'
-import type { TrainedChannels } from '../weights/channel-metadata'
-import { readTrainedClasses } from '../weights/class-metadata'
-import { readTrainedLoss } from '../weights/loss-metadata'
+import { type TrainedChannels, decodeTrainedChannels } from '../weights/channel-metadata'
+import { decodeTrainedClasses } from '../weights/class-metadata'
+import { decodeTrainedLoss } from '../weights/loss-metadata'
+import { openWeightFile } from '../weights/open-weight-file'
+import type { WeightFile } from '../weights/weight-file'
 import type { WeightSource } from '../weights/weights'
 
 /** The options of `predict`, decoded, with defaults where there are any. */
@@ -40,15 +43,14 @@ const weightSource = ({ weights, onNotice }: DecodedPredictOptions): WeightSourc
 }
 
 /** The loss that weights were trained by, as is said, or else as they say. */
-const trainedLoss = ({ weights, loss }: DecodedPredictOptions, { model }: RunnableSetup): Outcome<string | undefined> => {
-  if (loss === undefined) return readTrainedLoss(weights)
-  return endsInLoss(model)
-    ? TE.left(inputFailure(`--loss: ${model.name} ends in a loss of its own; leave one of them out`))
-    : TE.right(loss)
+const trainedLoss = (
+  { loss }: DecodedPredictOptions,
+  { model }: RunnableSetup,
+  file: WeightFile
+): E.Either<Failure, string | undefined> => {
+  if (loss === undefined) return decodeTrainedLoss(file)
+  return endsInLoss(model) ? E.left(inputFailure(`--loss: ${model.name} ends in a loss of its own; leave one of them out`)) : E.right(loss)
 }
-
-const trainedClasses = ({ weights, classNames }: DecodedPredictOptions): Outcome<readonly string[] | undefined> =>
-  classNames === undefined ? readTrainedClasses(weights) : TE.right(classNames.names)
 
 /**
  * What comes before any prediction: no file is read and written at once, the device is there, what
@@ -78,9 +80,15 @@ export const preparePrediction = (
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkOut),
     TE.bind('asked', () => TE.fromEither(makeReading(options))),
-    TE.bind('read', ({ asked }) => resolveReading(weights, asked)),
-    TE.bind('loss', ({ setup }) => trainedLoss(options, setup)),
-    TE.bind('classNames', () => trainedClasses(options)),
-    TE.map(({ setup, read, loss, classNames }) => ({ setup, ...read, loss, classNames, weights: weightSource(options) }))
+    TE.bind('file', () => openWeightFile(weights)),
+    TE.bind('trained', ({ file }) => TE.fromEither(decodeTrainedChannels(file))),
+    TE.bind('loss', ({ setup, file }) => TE.fromEither(trainedLoss(options, setup, file))),
+    TE.bind('classNames', ({ file }) =>
+      TE.fromEither(options.classNames === undefined ? decodeTrainedClasses(file) : E.right(options.classNames.names))
+    ),
+    TE.map(({ setup, asked, trained, loss, classNames }) => ({
+      ...{ setup, reading: resolveReading(asked, trained), loss, classNames, weights: weightSource(options) },
+      ...(trained && { trained })
+    }))
   )
 }

@@ -1,13 +1,12 @@
 import * as E from 'fp-ts/Either'
-import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Source } from '../../staging'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, inputFailure } from '../failure'
 import type { ImageSource } from '../images/image-source'
 import { givenNormalisation } from '../images/normalisation'
 import type { Reading } from '../images/samples'
 import { imageSource } from '../plans/plan-network'
-import { type TrainedChannels, readTrainedChannels } from '../weights/channel-metadata'
+import type { TrainedChannels } from '../weights/channel-metadata'
 
 interface ChannelOptions {
   readonly mean?: readonly number[] | undefined
@@ -15,18 +14,11 @@ interface ChannelOptions {
 }
 
 /** How images are read: as is asked for, and else as the weights say that they were in training. */
-export const resolveReading = (
-  weights: string,
-  asked: Reading
-): Outcome<{ readonly reading: Reading; readonly trained?: TrainedChannels }> =>
-  pipe(
-    readTrainedChannels(weights),
-    TE.map((trained) => {
-      if (trained === undefined) return { reading: asked }
-      const bands = asked.bands ?? trained.bands
-      return { reading: { ...asked, ...(bands && { bands }), channels: trained.mean.length }, trained }
-    })
-  )
+export const resolveReading = (asked: Reading, trained: TrainedChannels | undefined): Reading => {
+  if (trained === undefined) return asked
+  const bands = asked.bands ?? trained.bands
+  return { ...asked, ...(bands && { bands }), channels: trained.mean.length }
+}
 
 /** What normalises an image: as is asked for, as in training, or ImageNet's for RGB of 8 bits. */
 export const sourceFor = (

@@ -1,10 +1,8 @@
 import * as E from 'fp-ts/Either'
-import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { PixelType } from '../../native'
-import { type Failure, type Outcome, inputFailure } from '../failure'
-import { openWeightFile } from './open-weight-file'
+import { decodeMetadata, jsonText } from './decode-metadata'
 import type { Metadata } from './safetensors'
 
 /** What the channels of a network's input were in training, where they were not RGB of 8 bits. */
@@ -28,22 +26,14 @@ export const channelMetadata = (channels: TrainedChannels | undefined): Metadata
   channels === undefined ? {} : { [key]: JSON.stringify(channels) }
 
 /** What a file of weights says of its channels; undefined where it says nothing. */
-export const readTrainedChannels = (path: string): Outcome<TrainedChannels | undefined> =>
+export const decodeTrainedChannels = decodeMetadata({ key, subject: 'channels', options: '--bands, --mean and --deviation' }, (text) =>
   pipe(
-    openWeightFile(path),
-    TE.chainEitherK(({ metadata }): E.Either<Failure, TrainedChannels | undefined> => {
-      const text = metadata[key]
-      if (text === undefined) return E.right(undefined)
-      return pipe(
-        E.tryCatch((): unknown => JSON.parse(text), String),
-        E.chainW(codec.decode),
-        E.map(({ mean, deviation, bands, elementType }) => ({
-          mean,
-          deviation,
-          ...(bands && { bands }),
-          ...(elementType && { elementType })
-        })),
-        E.mapLeft(() => inputFailure(`${path}: what it says of its channels (${key}) cannot be read: give --bands, --mean and --deviation`))
-      )
-    })
+    jsonText(codec)(text),
+    E.map(({ mean, deviation, bands, elementType }): TrainedChannels => ({
+      mean,
+      deviation,
+      ...(bands && { bands }),
+      ...(elementType && { elementType })
+    }))
   )
+)

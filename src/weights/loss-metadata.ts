@@ -1,9 +1,7 @@
 import * as E from 'fp-ts/Either'
-import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { parseLoss } from '../../dsl'
-import { type Failure, type Outcome, inputFailure } from '../failure'
-import { openWeightFile } from './open-weight-file'
+import { decodeMetadata } from './decode-metadata'
 import type { Metadata } from './safetensors'
 
 const key = 'tilefold.loss'
@@ -12,17 +10,9 @@ const key = 'tilefold.loss'
 export const lossMetadata = (formula: string | undefined): Metadata => (formula === undefined ? {} : { [key]: formula })
 
 /** The loss that a file of weights was trained by; undefined where it says nothing. */
-export const readTrainedLoss = (path: string): Outcome<string | undefined> =>
+export const decodeTrainedLoss = decodeMetadata({ key, subject: 'loss', options: '--loss' }, (formula) =>
   pipe(
-    openWeightFile(path),
-    TE.chainEitherK(({ metadata: { [key]: formula } }): E.Either<Failure, string | undefined> => {
-      if (formula === undefined) return E.right(undefined)
-      return pipe(
-        parseLoss(formula),
-        E.bimap(
-          (fault) => inputFailure(`${path}: what it says of its loss (${key}) cannot be read (${fault}): give --loss`),
-          () => formula
-        )
-      )
-    })
+    parseLoss(formula),
+    E.map(() => formula)
   )
+)
