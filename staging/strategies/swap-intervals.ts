@@ -4,7 +4,7 @@ import { lazy, memoizePerObject } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import type { SwapSchedule } from '../plans/plan'
 import { aboutNanoseconds } from './least-kept'
-import { leastMovingNanoseconds, leastTransferNanoseconds } from './least-transfers'
+import { leastMovingNanoseconds, leastTransferNanoseconds, nanosecondsAt } from './least-transfers'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 
@@ -167,10 +167,9 @@ export const estimateNanoseconds = (
   const freed = byStage(moved, (interval) => interval.freed)
   const entering = byStage(inBackward, ({ swapIn }) => swapIn)
   const wanted = byStage(inBackward, ({ tensor }) => tensor.backward)
-  const nanosecondsAt = ({ tensor: { movedBytes } }: StageInterval, rate: number): number => Math.round((1e9 * movedBytes) / rate)
-  const transfer = (interval: StageInterval, direction: keyof LinkRates): number => {
-    if (copies !== undefined) owed += nanosecondsAt(interval, copies[direction])
-    return nanosecondsAt(interval, link[direction])
+  const transfer = ({ tensor: { movedBytes } }: StageInterval, direction: keyof LinkRates): number => {
+    if (copies !== undefined) owed += Math.round(nanosecondsAt(movedBytes, copies[direction]))
+    return Math.round(nanosecondsAt(movedBytes, link[direction]))
   }
   const waitFor = (event: number): void => {
     compute = Math.max(compute + owed, event)

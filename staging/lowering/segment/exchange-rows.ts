@@ -3,6 +3,7 @@ import { intersect, type Interval } from '../../graph/interval'
 import { findShard } from '../../graph/shard'
 import { countedRows, type SharedTensor } from '../../graph/shared-tensor'
 import { arenaOperand, type Buffer } from '../ir/builder'
+import { waitForEngine } from '../ir/wait-for-engine'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile, wholeTensor } from '../scope/copies'
 import { wholePart, regionExtents } from '../scope/regions'
@@ -60,13 +61,10 @@ const exchange = (
   const sent = sends.map(createPacked(scope, 'sent-rows', elements))
   const received = receives.map(createPacked(scope, 'received-rows', elements))
   for (const { part, tile } of sent) copy(scope, elements, part, wholePart(tile), 0)
-  const [packed, arrived] = [builder.freshEvent(), builder.freshEvent()]
-  builder.record('compute', packed)
-  builder.wait('network', packed)
+  waitForEngine(builder, 'network', 'compute')
   const toMessage = ({ rank, buffer }: Packed) => ({ rank, bytes: buffer.bytes, at: arenaOperand(buffer) })
   builder.exchange({ ranks, sends: sent.map(toMessage), receives: received.map(toMessage) })
-  builder.record('network', arrived)
-  builder.wait('compute', arrived)
+  waitForEngine(builder, 'compute', 'network')
   return received
 }
 

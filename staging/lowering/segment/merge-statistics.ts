@@ -3,6 +3,7 @@ import { findShard } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
 import { doubleBytes, maximumBytes, momentBytes } from '../../ops/moment-addresses'
 import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
+import { waitForEngine } from '../ir/wait-for-engine'
 import type { TileTensor } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'
 import { reducesSpatially } from '../tile/accumulate'
@@ -12,16 +13,13 @@ import { findMomentAccumulators } from '../tile/moments'
 /** What all ranks have gathered in a buffer, in their order; waits until it is there. */
 const gatherParts = (builder: Builder, { bytes, ...buffer }: Buffer, parts: number): Buffer => {
   const received = builder.buffer({ kind: 'received-statistics' }, parts * bytes)
-  const [gathered, arrived] = [builder.freshEvent(), builder.freshEvent()]
-  builder.record('compute', gathered)
-  builder.wait('network', gathered)
+  waitForEngine(builder, 'network', 'compute')
   builder.allToAll({
     ...{ ranks: parts, bytes, sendStride: 0, receiveStride: bytes },
     send: arenaOperand({ bytes, ...buffer }),
     receive: arenaOperand(received)
   })
-  builder.record('network', arrived)
-  builder.wait('compute', arrived)
+  waitForEngine(builder, 'compute', 'network')
   return received
 }
 

@@ -1,4 +1,5 @@
 import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
+import { waitForEngine } from '../ir/wait-for-engine'
 import { copyElements } from '../scope/copies'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
@@ -28,14 +29,13 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
   const bufferOf = (index: number): Buffer => buffers[index % 2]!
   const receive = (index: number): (() => void) => {
     const { offset, sliceBytes, parameter } = pieces[index]!
-    const [free, arrived] = [builder.freshEvent(), builder.freshEvent()]
-    builder.record('compute', free)
-    builder.wait('network', free)
+    waitForEngine(builder, 'network', 'compute')
     builder.allToAll({
       ...{ ranks, bytes: sliceBytes, sendStride: sliceBytes, receiveStride: sliceBytes },
       send: arenaOperand(parameter.gradient!, offset),
       receive: arenaOperand(bufferOf(index))
     })
+    const arrived = builder.freshEvent()
     builder.record('network', arrived)
     return () => builder.wait('compute', arrived)
   }
@@ -69,16 +69,13 @@ const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, ranksOfImag
       const received = builder.buffer({ kind: 'received-moments' }, places * bytes)
       // All of it, so that the plan's bytes are those of any number of ranks.
       zero(builder, received)
-      const [begun, arrived] = [builder.freshEvent(), builder.freshEvent()]
-      builder.record('compute', begun)
-      builder.wait('network', begun)
+      waitForEngine(builder, 'network', 'compute')
       builder.allToAll({
         ...{ ranks, bytes, sendStride: 0, receiveStride: bytes },
         send: arenaOperand(moments, first * momentBytes),
         receive: arenaOperand(received)
       })
-      builder.record('network', arrived)
-      builder.wait('compute', arrived)
+      waitForEngine(builder, 'compute', 'network')
       for (let rank = 0; rank < ranks; rank += ranksOfImage)
         launchUpdateRunning({ ...scope, builder }, position, { first, count }, arenaOperand(received, rank * bytes))
     }

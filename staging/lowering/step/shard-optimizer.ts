@@ -1,5 +1,6 @@
 import type { Optimizer } from '../../graph/objective'
 import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { waitForEngine } from '../ir/wait-for-engine'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { updateElements } from '../scope/parameters'
 import { splitPieces, type Reduction } from './pieces'
@@ -47,14 +48,13 @@ export const updateSlices = (
       gradient: arenaOperand(parameter.sum!, sumOffset),
       state: state.map((part) => arenaOperand(part, sumOffset))
     })
-    const [updated, gathered] = [builder.freshEvent(), builder.freshEvent()]
-    builder.record('compute', updated)
-    builder.wait('network', updated)
+    waitForEngine(builder, 'network', 'compute')
     builder.allToAll({
       ...{ ranks, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
       send: own,
       receive: arenaOperand(parameter.buffer, offset)
     })
+    const gathered = builder.freshEvent()
     builder.record('network', gathered)
     sent.push(gathered)
   })
@@ -93,9 +93,7 @@ export const gatherSlices = (
   reduction: Reduction,
   use: (whole: UnplacedOperand) => void
 ): void => {
-  const begun = builder.freshEvent()
-  builder.record('compute', begun)
-  builder.wait('network', begun)
+  waitForEngine(builder, 'network', 'compute')
   gatherPieces(builder, state, gradient!, reduction)()
   use(arenaOperand(gradient!))
   zero(builder, gradient!)

@@ -12,6 +12,7 @@ import type { TileRun } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
 import type { ModelScope, TileScope } from '../scope/scope'
 import { arenaOperand, type InBuffer } from '../ir/builder'
+import { waitForEngine } from '../ir/wait-for-engine'
 import { sumBytes } from '../../ops/moment-addresses'
 import { regionAddress, wholePart, boxStrides, regionExtents } from '../scope/regions'
 import { wholeTensor } from '../scope/copies'
@@ -86,20 +87,6 @@ const copyBand = (
   })
 }
 
-/** Makes an engine wait until computing has come here. */
-const beginNow = ({ builder }: ModelScope, engine: Copy['engine']): void => {
-  const here = builder.freshEvent()
-  builder.record('compute', here)
-  builder.wait(engine, here)
-}
-
-/** Computing waits for all that an engine was told so far. */
-const awaitAll = ({ builder }: ModelScope, engine: Copy['engine']): void => {
-  const done = builder.freshEvent()
-  builder.record(engine, done)
-  builder.wait('compute', done)
-}
-
 /**
  * Copies a region of a tensor on the host to a tile: to what `allocate` gives or, while the tile
  * before it is computed, to the place that its slot has for it. A `seed` begins the tile's
@@ -116,10 +103,10 @@ export const copyRowsToDevice = (
   const extents = regionExtents(region, whole.extents[1])
   const place = slot?.places.get(whole)
   const tile = place === undefined ? allocate(extents) : { address: arenaOperand(place), extents, layout: whole.layout }
-  if (slot === undefined || place === undefined) beginNow(scope, 'to-device')
+  if (slot === undefined || place === undefined) waitForEngine(scope.builder, 'to-device', 'compute')
   else [slot.computed, slot.stored].forEach((event) => builder.wait('to-device', event))
   copyBand(scope, 'to-device', wholePart(tile), whole, region, seed)
-  awaitAll(scope, 'to-device')
+  waitForEngine(scope.builder, 'compute', 'to-device')
   return tile
 }
 
@@ -128,9 +115,9 @@ export const copyRowsToDevice = (
  * host.
  */
 export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor, region: Region): void => {
-  beginNow(scope, 'to-host')
+  waitForEngine(scope.builder, 'to-host', 'compute')
   copyBand(scope, 'to-host', tile, whole, region)
-  if (scope.slot === undefined) awaitAll(scope, 'to-host')
+  if (scope.slot === undefined) waitForEngine(scope.builder, 'compute', 'to-host')
   else scope.slot.storing.push((tile.tensor.address as InBuffer).buffer)
 }
 
