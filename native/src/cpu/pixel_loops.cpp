@@ -82,9 +82,6 @@ TILEFOLD_INLINE void addToPixelsBlock(const float* lanes, T* pixels, std::int64_
 }
 
 template <class T>
-TILEFOLD_INLINE std::int64_t classOffset(const PixelScores<T>& pixels, std::int64_t k) { return k / pixels.block * pixels.blockStride + k % pixels.block; }
-
-template <class T>
 TILEFOLD_INLINE void findSoftmax(const PixelScores<T>& pixels, PixelSoftmax& softmax, float* classes) {
   std::int64_t offsets[pixelRun];
   // Beyond `count` the last pixel again.
@@ -93,7 +90,7 @@ TILEFOLD_INLINE void findSoftmax(const PixelScores<T>& pixels, PixelSoftmax& sof
   std::int32_t best[pixelRun] = {};
   for (std::int64_t x = 0; x < pixelRun; ++x) largest[x] = pixels.scores[offsets[x]];
   for (std::int64_t k = 0; k < pixels.classes; ++k) {
-    const T* scores = pixels.scores + classOffset(pixels, k);
+    const T* scores = pixels.scores + pixels.offset(0, k);
     float* row = classes + k * pixelRun;
     for (std::int64_t x = 0; x < pixelRun; ++x) row[x] = scores[offsets[x]];
 #pragma omp simd
@@ -121,9 +118,12 @@ TILEFOLD_INLINE void writeRows(const PixelScores<T>& pixels, const float* expone
   for (std::int64_t k = 0; k < pixels.classes; ++k) {
     float values[pixelRun];
 #pragma omp simd
-    for (std::int64_t x = 0; x < pixelRun; ++x)
-      values[x] = exponentials[k * pixelRun + x] * gradients.scale[x] - (gradients.label[x] == static_cast<std::int32_t>(k) ? gradients.share[x] : 0.0F);
-    T* results = result + classOffset(pixels, k);
+    for (std::int64_t x = 0; x < pixelRun; ++x) {
+      const float scaled = exponentials[k * pixelRun + x] * gradients.scale[x];
+      const float counted = gradients.share[x] == 0 ? 0.0F : scaled;
+      values[x] = counted - (gradients.label[x] == static_cast<std::int32_t>(k) ? gradients.share[x] : 0.0F);
+    }
+    T* results = result + pixels.offset(0, k);
     for (std::int64_t x = 0; x < pixels.count; ++x) results[x * pixels.block] = T(values[x]);
   }
   if (const std::int64_t lanes = pixels.classes % pixels.block; lanes != 0) {

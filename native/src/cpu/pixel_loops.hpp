@@ -30,11 +30,13 @@ void gatherRow(const GatherRow<T>& row, T* result, std::int64_t block);
 template <class T>
 void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t block);
 
-// Pixels side by side in a row whose classes are scored: `count` of them, at most pixelRun. Channel
-// k lies in block k / block, and blocks lie `blockStride` apart. T: float or Bfloat16.
+// Pixels side by side in a row whose classes are scored: `count` of them, at most pixelRun, in
+// blocks of channels that lie `blockStride` apart. T: float or Bfloat16.
 constexpr std::int64_t pixelRun = 16;
 template <class T>
 struct PixelScores {
+  // From the first pixel's first channel to pixel x's channel k, of scores and of gradients.
+  std::int64_t offset(std::int64_t x, std::int64_t k) const { return k / block * blockStride + x * block + k % block; }
   const T* scores;
   std::int64_t count, blockStride, classes, block;
 };
@@ -49,7 +51,8 @@ struct PixelSoftmax {
 template <class T>
 void softmaxOfPixels(const PixelScores<T>& pixels, PixelSoftmax& softmax, float* exponentials);
 
-// What a pixel's gradient is made of: scale * exponential, less `share` for the class of its label.
+// What a pixel's gradient is made of: scale * exponential, less `share` for its label's class;
+// 0, whatever its scores are, where `share` is.
 struct PixelGradients {
   float scale[pixelRun], share[pixelRun];
   std::int32_t label[pixelRun];

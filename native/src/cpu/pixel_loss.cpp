@@ -45,14 +45,13 @@ void forRuns(const Rows& rows, const T* scores, std::int64_t classes, const Visi
 
 template <class T>
 RowLoss lossOf(PixelLabels::Row labels, const Rows& rows, const T* scores, std::int64_t classes, const float* classWeights) {
-  const std::int64_t block = rows.planes.block;
   RowLoss result;
   forRuns(rows, scores, classes, [&](std::int64_t first, const PixelScores<T>& pixels, const PixelSoftmax& softmax, const float*) {
     for (std::int64_t x = 0; x < pixels.count; ++x) {
       const std::int32_t label = labels(first + x);
       if (label == ignoredPixel) continue;
       const auto largest = static_cast<double>(softmax.largest[x]);
-      const float score = pixels.scores[label / block * pixels.blockStride + x * block + label % block];
+      const float score = pixels.scores[pixels.offset(x, label)];
       result.losses += weightOf(classWeights, label) * (std::log(softmax.sum[x]) + largest - static_cast<double>(score));
       if (softmax.best[x] == label && !std::isnan(largest)) result.right += 1;
     }
@@ -64,21 +63,15 @@ RowLoss lossOf(PixelLabels::Row labels, const Rows& rows, const T* scores, std::
 template <class T>
 void gradientOf(PixelLabels::Row& labels, const Rows& rows, const T* scores, std::int64_t classes, const float* classWeights,
                 double normaliser, T* gradient) {
-  const std::int64_t block = rows.planes.block;
   forRuns(rows, scores, classes, [&](std::int64_t first, const PixelScores<T>& pixels, const PixelSoftmax& softmax, const float* exponentials) {
-    PixelGradients of = {};
+    PixelGradients gradients = {};
     for (std::int64_t x = 0; x < pixels.count; ++x) {
-      of.label[x] = labels(first + x);
-      const double weight = of.label[x] == ignoredPixel ? 0 : weightOf(classWeights, of.label[x]);
-      of.scale[x] = static_cast<float>(weight / (softmax.sum[x] * normaliser));
-      of.share[x] = static_cast<float>(weight / normaliser);
+      gradients.label[x] = labels(first + x);
+      const double weight = gradients.label[x] == ignoredPixel ? 0 : weightOf(classWeights, gradients.label[x]);
+      gradients.scale[x] = static_cast<float>(weight / (softmax.sum[x] * normaliser));
+      gradients.share[x] = static_cast<float>(weight / normaliser);
     }
-    T* results = gradient + first * block;
-    writeGradients(pixels, exponentials, of, results);
-    // What does not count has no gradient, whatever its scores are.
-    for (std::int64_t x = 0; x < pixels.count; ++x)
-      for (std::int64_t b = 0; of.share[x] == 0 && b < rows.planes.blocks; ++b)
-        std::fill_n(results + b * pixels.blockStride + x * block, block, T(0.0F));
+    writeGradients(pixels, exponentials, gradients, gradient + first * pixels.block);
   });
 }
 
