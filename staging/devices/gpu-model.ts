@@ -135,7 +135,7 @@ export const gpuModel = (
     const place = all.findIndex(({ algorithm }) => algorithm === kernel.algorithm)
     return 1 + perPlace * (place === -1 ? all.length : place)
   }
-  /** Milliseconds of the copy that a convolution of a tile at the image's border makes of its source. */
+  /** Milliseconds of the copy that a convolution at the image's border makes of its source. */
   const copyMilliseconds = (kernel: ConvolutionKernel): number => {
     if (!isCopied(kernel)) return 0
     const { batch, inChannels, inHeight, inWidth } = kernel

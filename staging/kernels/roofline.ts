@@ -50,7 +50,7 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
  */
 const winogradGain = 2.8
 
-/** As implicit products of matrices (Chetlur 2014), whose rows are pixels, or a weight's outputs. */
+/** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
 const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
   convolutionForward: (k) => ({
     rows: k.batch * k.outHeight * k.outWidth,
@@ -268,7 +268,7 @@ export const productFlops = (kernel: Kernel): number => {
   }
 }
 
-/** Rows and columns of a product that a multiprocessor makes at a time, and its most shares of depth. */
+/** Rows and columns that a multiprocessor makes at a time; shares of a product's depth at most. */
 const blockSide = 128
 const mostShares = 8
 
