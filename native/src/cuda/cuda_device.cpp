@@ -113,6 +113,7 @@ class CudaDevice : public Device {
     properties.flopsPerSecond = 0.5 * 2 * lanesOf(device) * cycles * context_.multiprocessors * timesAsMuch();
     properties.bytesPerSecond = 0.8 * bytes;
     properties.launchSeconds = 3e-6;
+    properties.multiprocessors = context_.multiprocessors;
     properties.memoryBytes = static_cast<double>(device.totalGlobalMem);
     return properties;
   }
