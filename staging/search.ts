@@ -176,7 +176,7 @@ const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   const order = hoistPoolAboveRelu(written)
   const graph = inOrder(written, order)
   const [fastest] = withVariants(createVariants(graph, device), wholeGraph(graph))
-  return lower(written, { order, segments: fastest! }, device).milliseconds()
+  return lower(written, { order, segments: fastest!, overlapReduction: true }, device).milliseconds()
 }
 
 /** Milliseconds that no plan for one process undercuts, of a graph that ranks share. */

@@ -84,8 +84,9 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   const isOfMoments = (one: NetworkInstruction): boolean =>
     one.kind === 'allToAll' && program.buffers[one.send.buffer ?? -1]?.kind === 'activations'
   // Of a step some add gradients beside the backward pass.
+  const gradients = new Set(program.persistentTensors.flatMap(({ name, role }) => (role === 'gradient' ? [name] : [])))
   const isOfGradients = (one: NetworkInstruction): boolean =>
-    one.kind === 'allToAll' && program.buffers[one.send.buffer ?? -1]?.kind === 'gradients of parameters'
+    one.kind === 'allToAll' && gradients.has(program.buffers[one.send.buffer ?? -1]?.name ?? '')
   const exchanged = [
     addUp('rows', [[program.step, steps]], ({ kind }) => kind === 'exchange', device),
     addUp('statistics', [[program.step, steps]], (one) => one.kind === 'allToAll' && !isOfGradients(one), device),

@@ -6,7 +6,11 @@ import { fail, operandFault } from './fault'
  * Proves that what a step sends of a gradient is complete: nothing of the step writes these bytes
  * behind, so that nothing is left out of what other ranks add.
  */
-export const proveComplete = ({ persistentTensors }: Program, { stores }: ProgramEvents, { name: section, events }: SectionEvents): void => {
+export const proveComplete = (
+  { persistentTensors }: Program,
+  { stores }: ProgramEvents,
+  { name: section, events }: SectionEvents
+): void => {
   if (section !== 'step') return
   const gradients = new Set(persistentTensors.flatMap(({ name, role }) => (role === 'gradient' ? [name] : [])))
   const isGradient = ({ store }: Access): boolean => stores[store]!.role === 'persistent' && gradients.has(stores[store]!.name)

@@ -123,11 +123,7 @@ const zeroOfGradient = beside.reduce!.code.find(
 )!
 
 for (const [what, wrong, sentence] of [
-  [
-    'a gradient that is not sent',
-    exchanged(beside, 'step', 0, () => []),
-    /^step and reduce: byte 0 of "gradient\..*" is not sent once\.$/
-  ],
+  ['a gradient that is not sent', exchanged(beside, 'step', 0, () => []), /^step and reduce: byte 0 of "gradient\..*" is not sent once\.$/],
   [
     'a gradient that is sent in the step and behind it',
     edited(beside, 'reduce', (one, index) => (index === 0 ? [one, beside.step.code.find(({ kind }) => kind === 'allToAll')!] : [one])),

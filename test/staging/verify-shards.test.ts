@@ -134,9 +134,7 @@ const exchanged = (rank: number, n: number, change: (one: Exchange) => readonly 
 
 /** Whether an instruction zeroes a gradient of the head. */
 const zeroes = ({ kernels, buffers }: Program, one: Instruction): boolean =>
-  one.kind === 'launch' &&
-  kernels[one.kernel]!.kind === 'zero' &&
-  /^gradient\.7\./.test(buffers[one.operands[0]!.buffer ?? -1]?.name ?? '')
+  one.kind === 'launch' && kernels[one.kernel]!.kind === 'zero' && /^gradient\.7\./.test(buffers[one.operands[0]!.buffer ?? -1]?.name ?? '')
 
 test('zeros that are read again are zeros still', () => {
   const [first, second, third] = sound as readonly [Program, Program, Program]

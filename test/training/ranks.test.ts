@@ -29,7 +29,7 @@ test('four micro-batches train to the same bits on one, two and four ranks, by o
       }
       const updates = [batches(4, 2), batches(4, 2)]
       const segments = randomSegments(draw, graph)
-        for (const decisions of [{ strategy: 'plain' as const }, { segments }, { segments, overlapReduction: true as const }]) {
+      for (const decisions of [{ strategy: 'plain' as const }, { segments }, { segments, overlapReduction: true as const }]) {
         const running = { ...micro, ...decisions, device }
         const one = await runRanks(running, objective, 1, updates)
         assert.is(addsInStep(one.staged.program), !('segments' in decisions) || 'overlapReduction' in decisions)

@@ -69,19 +69,21 @@ const emitStep = (
   const { builder, stepIo, graph, parameterBytes } = scope
   const { objective } = graph
   const stateOf = groupOptimizerStates(persistentTensors)
-  const finishIn = (code: SegmentCode) => (parameter: ParameterTensor, gradient: Buffer): void => {
-    if (isLeftToFirstRank(scope, code)) zero(builder, gradient)
-    overlapped?.send(parameter)
-    if (objective.kind === 'gradients')
-      return reorderParameter(
-        builder,
-        parameter,
-        [arenaOperand(gradient), parameter.layout],
-        [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
-      )
-    if (objective.kind === 'train' && parameter.gradient === undefined)
-      updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
-  }
+  const finishIn =
+    (code: SegmentCode) =>
+    (parameter: ParameterTensor, gradient: Buffer): void => {
+      if (isLeftToFirstRank(scope, code)) zero(builder, gradient)
+      overlapped?.send(parameter)
+      if (objective.kind === 'gradients')
+        return reorderParameter(
+          builder,
+          parameter,
+          [arenaOperand(gradient), parameter.layout],
+          [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
+        )
+      if (objective.kind === 'train' && parameter.gradient === undefined)
+        updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
+    }
   builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
     builder.launch<'zero'>(
