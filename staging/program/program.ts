@@ -50,7 +50,9 @@ export type TileAxis = (typeof tileAxes)[number]
  * one after the other by rank, it copies the one of this rank. So all ranks run the same Program,
  * though each has a slice of its own.
  *
- * A `networkLaunch` adds what ranks have sent, outside of loops. Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
+ * A `networkLaunch` adds what ranks have sent, outside of loops, beside what computes.
+ *
+ * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
  * its instructions in program order, and beside the others. `wait` holds its engine until the
  * latest `record` of that event before it in program order has been reached by the engine that
  * records it; a wait for an event that nothing has recorded is an error.

@@ -14,7 +14,9 @@ import { launchUpdateRunning } from '../tile/moments'
 export const zero = (builder: Builder, buffer: Buffer): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
 
-/** Sends to each rank its slice of a piece of a gradient, and receives what all have of one's own. */
+/**
+ * Sends to each rank its slice of a piece of a gradient, and receives what all have of one's own.
+ */
 export const sendPiece = (
   builder: Builder,
   { gradient }: ParameterTensor,
