@@ -4,7 +4,7 @@
 
 namespace tilefold::cuda {
 
-// Whether an index is a byte, the winner's place in its window: 255 is left for a window of padding.
+// Whether an index is a byte, the winner's place in its window; 255 is left for one of padding.
 inline bool hasByteIndices(const Pool& p) {
   constexpr std::int64_t places = 255;
   return p.kernelHeight <= places && p.kernelHeight * p.kernelWidth <= places;
