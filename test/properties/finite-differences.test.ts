@@ -74,6 +74,12 @@ const layersOf: { readonly [P in Op]: readonly dsl.AnyLayer[] } = {
 
 /** Other forms of ops, and ops that meet. */
 const others: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  'sums that add a tensor again': [
+    dsl.residual([dsl.residual([dsl.conv2d({ out: 6, k: 3, p: 1 }), dsl.tanh])]),
+    dsl.residual([], []),
+    dsl.residual([dsl.tanh], [dsl.residual([dsl.silu])]),
+    dsl.meanSquaredError
+  ],
   'squeeze and excitation': [
     dsl.gated([dsl.tanh], [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.conv2d({ out: 6, k: 1 }), dsl.hardsigmoid]),
     dsl.meanSquaredError

@@ -46,6 +46,7 @@ const differentiate = (tile: BackwardTile, step: OpStep, destination: TileTensor
 /** Emits the backward of one op of a tile. */
 export const emitStepBackward = (tile: BackwardTile, step: OpStep): void => {
   const destination = outputGradient(tile, step.position + 1)
+  tile.received.delete(step.position + 1)
   const { backward } = getNodeLowering(step.node)
   if (backward === 'reduction') return emitReduction(tile, step, destination!)
   if (step.isDifferentiated || backward === 'identity') return passGradientOn(tile, step, destination!)

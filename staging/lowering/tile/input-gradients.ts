@@ -17,6 +17,7 @@ import {
 } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile } from './bound-gradients'
+import { forWriting, isShared } from './shared-gradients'
 
 /**
  * Whether a tile's gradient of an input can be written where it belongs: no other tile reads these
@@ -70,21 +71,26 @@ export const createInputGradient = (tile: BackwardTile, step: OpStep, operand: n
   const isFirstOperand = node.inputs.indexOf(tensor) === operand
   if (whole !== undefined && whole !== 'stepIo' && isFirstOperand && startsAt(tile, tensor, whole, region))
     return alignedSlice(scope, whole, region)!
-  if (operand === 0 && getNodeLowering(node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
+  const mayOverwrite = operand === 0 && getNodeLowering(node).inPlace && destination !== undefined
+  if (mayOverwrite && !isShared(tile, destination, step.position + 1)) return { address: destination.address, ...shape }
   return freshTile(scope, tileIdentity('input-gradient', node.name), shape.extents, shape.layout)
 }
 
 /**
  * Adds to the gradient of a tensor that the tile holds. `own`: nobody else needs what is added any
- * more.
+ * more. What only ops of the tile read is shared in any case, until one of them writes.
  */
 const contributeInside = (tile: BackwardTile, tensor: number, region: Region, gradient: TileTensor, own: boolean): void => {
-  const { scope, body, received } = tile
+  const { scope, bound, body, received } = tile
   const { builder, activationBytes } = scope
   const held = heldRegion(body, tensor)
   const before = received.get(tensor)
-  if (before === undefined && own && isSameRegion(held, region)) return void received.set(tensor, gradient)
-  const sum = before ?? freshTile(scope, { kind: 'gradient-sum' }, regionExtents(held, gradient.extents[1]), gradient.layout)
+  const isTaken = tensor > bound.segment.from || (own && !isShared(tile, gradient, tensor))
+  if (before === undefined && isTaken && isSameRegion(held, region)) return void received.set(tensor, gradient)
+  const sum =
+    before === undefined
+      ? freshTile(scope, { kind: 'gradient-sum' }, regionExtents(held, gradient.extents[1]), gradient.layout)
+      : forWriting(tile, before, tensor, gradient)
   const covers = before === undefined && isSameRegion(held, region)
   if (before === undefined && !covers) zeroTile(builder, sum, activationBytes)
   received.set(tensor, sum)

@@ -12,6 +12,7 @@ import type { ModelScope } from '../scope/scope'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { contribute, createInputGradient } from './input-gradients'
 import { parameterTargets } from './parameter-gradients'
+import { forWriting } from './shared-gradients'
 
 /**
  * The gradient of a tile of a normalisation's input: affine, not linear, in that of its output, for
@@ -51,7 +52,7 @@ export const emitReduction = (tile: BackwardTile, step: OpStep, destination: Til
   const tensor = node.inputs[0]!
   if (!scope.requiresGrad[tensor]!) return
   const pending = gradients.pendingOf(position)
-  if (pending === 'host') return void waiting.set(position, destination)
+  if (pending === 'host') return void waiting.set(position, forWriting(tile, destination, position + 1))
   if (pending !== undefined)
     return copyPart(scope.builder, wholePart(destination), { tensor: pending, region: sourceRegion }, 1, scope.activationBytes)
   const place = createInputGradient(tile, step, 0, destination)
