@@ -541,7 +541,7 @@ void testPlainKernels(Devices& devices) {
             {n0 * n1 * n2 * n3, n0 * n1 * n2 * wide});
 }
 
-// Which elements are kept, and what of them, to the bit; from bf16's halves of the same numbers too.
+// Which elements are kept, and what of them, to the bit.
 void testDropout(Devices& devices) {
   const Layout blocked = devices.cpu->activationLayout(64, false);
   const Shape s{draw(1, 2), draw(1, 40), draw(1, 5), draw(1, 9)};

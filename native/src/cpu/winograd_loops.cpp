@@ -78,8 +78,8 @@ TILEFOLD_INLINE void tapsToPoints(const Vector (&g)[3], Vector (&u)[6]) {
   tapsToPair<2>(g, u[3], u[4]);
 }
 
-// Two rows of positions of all vectors: twelve lines are written on, where 36 would drive each other
-// out of the cache, since powers of two lie between them.
+// Two rows of positions of all vectors: twelve lines are written on, where 36 would drive each
+// other out of the cache, since powers of two lie between them.
 template <int Pair>
 TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t count, float* first, float* second, std::int64_t positionStride) {
   for (std::int64_t k = 0; k < count; ++k) {
