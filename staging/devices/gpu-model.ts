@@ -1,10 +1,9 @@
 import { isFourier, isRotated180 } from './algorithms'
 import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
-import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
+import { isConvolution, keyOfKernel, type ConvolutionKernel, type KernelOf } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import { elementSizes, storedPrecision, type DevicePrecision } from '../kernels/precision'
-import { referenceModel } from './reference-model'
 import { roofline, type Rates } from '../kernels/roofline'
 
 /** Layouts of all activations, and of the weights of all convolutions. */
@@ -104,6 +103,12 @@ const isCopied = (k: ConvolutionKernel): boolean =>
   !isPaddedAlike(k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
   !isPaddedAlike(k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft)
 
+/** Bytes of the winners' places in their windows; 255 stands for a window of padding alone. */
+const maxPoolIndicesBytes = (kernel: KernelOf<'maxPoolForward'>): number => {
+  const { batch, inChannels, outHeight, outWidth, kernelHeight, kernelWidth } = kernel
+  return batch * inChannels * outHeight * outWidth * (kernelHeight * kernelWidth <= 255 ? 1 : 4)
+}
+
 /** Returns a kernel without its rectifier, on which its bytes of scratch do not depend. */
 export const withoutRectifier = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
 
@@ -149,7 +154,7 @@ export const gpuModel = (
     activationLayout: (_, input) => (input ? layouts.input : layouts.activation),
     weightLayouts: () => ({ stored: layouts.weights.forward, ...layouts.weights }),
     winograd: () => false,
-    indicesBytes: referenceModel(precision).indicesBytes,
+    indicesBytes: (kernel) => (kernel.kind === 'maxPoolForward' ? maxPoolIndicesBytes(kernel) : 0),
     viewAlignment: vectorBytes,
     algorithms,
     scratchBytes: (kernel) => (isConvolution(kernel) ? scratchBytes(kernel) : 0),

@@ -185,6 +185,16 @@ test("the copy that a tile at the image's border goes through is part of its con
   assert.ok(Math.abs(gpu.milliseconds(border) - gpu.milliseconds(inside) - copy) < 0.05 * copy)
 })
 
+test('the indices of a max pool take a byte each, and four where windows are large', () => {
+  const pool = (kernelHeight: number, kernelWidth: number): number => {
+    const window = { kernelHeight, kernelWidth, strideHeight: 2, strideWidth: 2, dilationHeight: 1, dilationWidth: 1 }
+    const padding = { padTop: 0, padBottom: 0, padLeft: 0, padRight: 0 }
+    const extents = { batch: 2, inChannels: 3, inHeight: 64, inWidth: 64, outHeight: 7, outWidth: 5 }
+    return gpu.indicesBytes({ kind: 'maxPoolForward', ...extents, ...window, ...padding, layout: layoutCode('nhwc') })
+  }
+  assert.equal([pool(2, 2), pool(15, 17), pool(16, 16)], [210, 210, 840])
+})
+
 test('a convolution of what is pooled to one pixel reads channels innermost, where the device has them so', () => {
   const { answers } = gpuDouble()
   const layouts = { input: 'plain', activation: 'nhwc', weights: { forward: 'ohwi', backwardData: 'ohwi' } } as const
