@@ -19,6 +19,13 @@ interface Loop {
   readonly touched: Range[]
 }
 
+/**
+ * How far an instruction outside of loops moves the time of lifetimes: additions of what ranks have
+ * sent do not, of which there are as many as ranks, so that placements are the same for any number.
+ */
+export const lengthOf = (instruction: Exclude<UnplacedInstruction, { readonly kind: 'loop' }>): 0 | 1 =>
+  instruction.kind === 'launch' && instruction.engine === 'network' ? 0 : 1
+
 /** Buffers that an instruction outside of loops touches on one side of the link. */
 export const listTouchedBuffers = (
   instruction: Exclude<UnplacedInstruction, { readonly kind: 'loop' }>,
@@ -72,7 +79,7 @@ export const computeLifetimes = (
         if (instruction.kind === 'launch' && side === 'device') {
           for (const operand of instruction.operands) if (operand.space === 'arena') touch(operand.buffer, around)
         } else for (const buffer of listTouchedBuffers(instruction, side)) touch(buffer, around)
-        time++
+        time += lengthOf(instruction)
       }
     }
   }

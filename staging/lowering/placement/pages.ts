@@ -1,4 +1,4 @@
-import { listTouchedBuffers, type BufferLifetime } from '../../placement/lifetimes'
+import { lengthOf, listTouchedBuffers, type BufferLifetime } from '../../placement/lifetimes'
 import { type Lifetime, type Placement, alignUp, alignment } from '../../placement/placement'
 import { virtual } from '../../placement/virtual'
 import type { Pages, Engine, Instruction } from '../../program/program'
@@ -14,7 +14,8 @@ interface Timed {
 }
 
 const listTimes = (sections: readonly (readonly UnplacedInstruction[])[]): readonly Timed[] => {
-  const length = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + length(inner), 0) : 1)
+  const length = (one: UnplacedInstruction): number =>
+    one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + length(inner), 0) : lengthOf(one)
   let time = 0
   return sections.map((code) => {
     const starts = code.map((one) => {
