@@ -41,7 +41,16 @@ const files = {
 
 const suite = emulates ? test : test.skip
 suite('everything for it is built', () => {
-  run('cmake', ['--build', build, '--parallel', String(availableParallelism()), '--target', 'emulated_addon', 'cuda_engines_test', 'cuda_ranks_test'])
+  run('cmake', [
+    '--build',
+    build,
+    '--parallel',
+    String(availableParallelism()),
+    '--target',
+    'emulated_addon',
+    'cuda_engines_test',
+    'cuda_ranks_test'
+  ])
 })
 
 suite("the cuda device's scheduling by itself, and what it exchanges with other ranks", () => {
