@@ -1,4 +1,4 @@
-// Ranks on GPUs: what they exchange by the emulated NCCL (emulated_cuda/nccl.cpp), n of them in this
+// Ranks on GPUs: what they exchange by the emulated NCCL (emulated_cuda/nccl.cpp), all in this
 // process, against ranks on the reference device; and the sentence of each call that fails.
 #include <unistd.h>
 
@@ -44,8 +44,8 @@ Numbers onNetwork(double event, const Numbers& code) {
   return Numbers{4, compute, event, 5, network, event} + code + Numbers{4, network, event + 1, 5, compute, event + 1};
 }
 
-// Of so many ranks: mostRanks numbers go in, a number to each rank, what comes is sent on in a ring,
-// and added to a rank's own slice.
+// mostRanks numbers go in, a number to each rank; what comes is sent on in a ring, and a rank's own
+// slice of it is added.
 EncodedProgram program(int ranks, int rank) {
   const double n = ranks, next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
   const Numbers toAll = Numbers{9, n, 8, 8, 8} + at(0) + at(64);
