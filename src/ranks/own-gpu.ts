@@ -52,8 +52,8 @@ export const ownGpu = (environment: Environment, { gpus, mayShare }: KnownGpus):
 }
 
 /**
- * Shows this process its own GPU alone, before anything asks for one. Fails where it has none; ranks
- * of a training share GPUs only where they exchange through the host.
+ * Shows this process its own GPU alone, before anything asks for one. Fails where it has none:
+ * ranks of a training share GPUs only where they exchange through the host.
  */
 export const claimGpu = (mayShare = process.env['TILEFOLD_NCCL_PATH'] === 'none'): E.Either<Failure, void> =>
   pipe(

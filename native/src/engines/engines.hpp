@@ -70,9 +70,9 @@ class Engines {
   virtual void record(Engine engine, std::size_t event, Progress& progress) = 0;
   // For the latest record of the event in program order, which is the `times`th of engine `by`.
   virtual bool wait(Engine engine, std::size_t event, Engine by, std::uint64_t times, Progress& progress) = 0;
-  // Waits until every engine is done; `whole`: all of the section's instructions were given. Whether
-  // all were done: not where the run ended while ranks waited for each other. Throws Failure for
-  // what kernels found.
+  // Waits until every engine is done; `whole`: all of the section's instructions were given. Says
+  // whether all were done: not where the run ended while ranks waited for each other. Throws
+  // Failure for what kernels found.
   virtual bool end(bool whole) = 0;
   // Instead of end(), after a failure: waits, and throws nothing. Whether nothing of the section
   // has run, so that it can begin anew, by other means than those that failed.
