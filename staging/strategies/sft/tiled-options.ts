@@ -56,7 +56,7 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
     const nanoseconds = wholeNanoseconds(variant)
     if (nanoseconds > slowest) return undefined
     const gridOption = gridOptionOf(variant, decided)
-    // The fewest tiles are soon timed, and more of them compute more twice; but they may load sooner.
+    // The fewest tiles are soon timed; more of them compute more twice, but may load sooner.
     const fewest = decided.prefetch === true || grids().length === 0 ? 0 : (gridOption(0)?.nanoseconds() ?? 0)
     if (fewest > slowest) return undefined
     if (!inRows) return firstFitting(grids().length, gridOption, available, Math.max(nanoseconds, fewest), slowest)
