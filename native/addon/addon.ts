@@ -165,6 +165,7 @@ const propertiesCodec = t.readonly(
     flopsPerSecond: t.number,
     bytesPerSecond: t.number,
     launchSeconds: t.number,
+    multiprocessors: t.number,
     memoryBytes: t.number
   }),
   'properties'

@@ -91,7 +91,7 @@ struct Algorithm {
 // What is known of a device before anything is measured on it.
 struct DeviceProperties {
   std::string name, library;
-  double flopsPerSecond = 0, bytesPerSecond = 0, launchSeconds = 0, memoryBytes = 0;
+  double flopsPerSecond = 0, bytesPerSecond = 0, launchSeconds = 0, multiprocessors = 1, memoryBytes = 0;
 };
 
 class Device {

@@ -541,6 +541,29 @@ void testPlainKernels(Devices& devices) {
             {n0 * n1 * n2 * n3, n0 * n1 * n2 * wide});
 }
 
+// Which elements are kept, and what of them, to the bit.
+void testDropout(Devices& devices) {
+  const Layout blocked = devices.cpu->activationLayout(64, false);
+  const Shape s{draw(1, 2), draw(1, 40), draw(1, 5), draw(1, 9)};
+  const Kernel kernel{KernelKind::dropout,
+                      {real(s.batch), real(s.channels), real(s.height), real(s.width), code(blocked), real(s.channels), real(s.height + 2),
+                       real(s.width + 3), real(draw(0, 1000)), pick({0.0, 0.1, 0.5, 0.9})}};
+  StepParameters step;
+  step.seed = static_cast<std::uint64_t>(draw(0, 1000));
+  step.step = static_cast<std::uint64_t>(draw(0, 1000));
+  const std::int64_t row = draw(0, 2), column = draw(0, 3);
+  for (const Precision precision : {Precision::float32, Precision::bf16}) {
+    const auto bytes = static_cast<std::size_t>(s.elements(blocked)) * (precision == Precision::bf16 ? 2 : 4);
+    const Buffer source = random(static_cast<std::int64_t>(bytes + 3) / 4), found(bytes), expected(bytes);
+    const auto dropped = [&](Device& device, const Buffer& destination) {
+      run(device, kernel, {source.operand(), destination.operand(), {nullptr, 0}, {nullptr, row}, {nullptr, column}}, step);
+    };
+    dropped(*makeCpuDevice(precision, devices.threads), found);
+    dropped(*makeReferenceDevice(precision), expected);
+    if (std::memcmp(found.data(), expected.data(), bytes) != 0) fail(kernel, "other bits than the reference's");
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -564,6 +587,7 @@ int main(int count, char** arguments) {
     testNormalisation(devices, otherThreads);
     testPlainKernels(devices);
     testClipping(devices);
+    testDropout(devices);
   }
   for (const auto& [name, times] : implementations) std::printf("%6d %s\n", times, name.c_str());
   std::printf(failures == 0 ? "all agree\n" : "%d failures\n", failures);

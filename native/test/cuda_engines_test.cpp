@@ -85,7 +85,7 @@ class FakeGpu : public Device {
         try {
           kernel->launch(operands, parameters);
         } catch (const Failure&) {
-          fault->kind = static_cast<std::int32_t>(cuda::FaultKind::indices);
+          fault->kind = static_cast<std::int32_t>(cuda::FaultKind::label);
         }
       });
     }

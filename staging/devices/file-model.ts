@@ -14,16 +14,20 @@ const name = t.refinement(t.string, (value) => value !== '', 'a name')
 
 /** A device by the figures of its data sheet or of a measurement. */
 const deviceSheet = t.readonly(
-  t.type({
-    name,
-    memoryBytes: bytes,
-    /** Floating-point operations that its kernels sustain, by precision. */
-    flopsPerSecond: t.readonly(t.type({ float32: rate, float64: rate })),
-    /** Bytes a second of the device's own memory. */
-    bytesPerSecond: rate,
-    launchSeconds: seconds,
-    linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate }))
-  })
+  t.intersection([
+    t.type({
+      name,
+      memoryBytes: bytes,
+      /** Floating-point operations that its kernels sustain, by precision. */
+      flopsPerSecond: t.readonly(t.type({ float32: rate, float64: rate })),
+      /** Bytes a second of the device's own memory. */
+      bytesPerSecond: rate,
+      launchSeconds: seconds,
+      linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate }))
+    }),
+    /** Of a GPU, which small products leave partly idle. */
+    t.partial({ multiprocessors: rate })
+  ])
 )
 
 type DeviceSheet = t.TypeOf<typeof deviceSheet>

@@ -1,10 +1,9 @@
 import { isFourier, isRotated180 } from './algorithms'
 import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
-import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
+import { isConvolution, keyOfKernel, type ConvolutionKernel, type KernelOf } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import { elementSizes, storedPrecision, type DevicePrecision } from '../kernels/precision'
-import { referenceModel } from './reference-model'
 import { roofline, type Rates } from '../kernels/roofline'
 
 /** Layouts of all activations, and of the weights of all convolutions. */
@@ -86,6 +85,30 @@ export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => 
   }
 }
 
+/**
+ * Whether cuDNN's padding before serves on one axis on both sides: windows that reach further over
+ * the end are none the more.
+ */
+const isPaddedAlike = (extent: number, out: number, window: number, stride: number, before: number): boolean => {
+  const slack = extent + 2 * before - window
+  return before >= 0 && slack >= 0 && Math.floor(slack / stride) + 1 === out
+}
+
+/**
+ * Whether the source of a convolution, or its gradient, goes through a copy: cuDNN pads alike on
+ * both sides, and reads no plain image into channels that lie innermost.
+ */
+const isCopied = (k: ConvolutionKernel): boolean =>
+  k.sourceLayout !== k.destinationLayout ||
+  !isPaddedAlike(k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
+  !isPaddedAlike(k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft)
+
+/** Bytes of the winners' places in their windows; 255 stands for a window of padding alone. */
+const maxPoolIndicesBytes = (kernel: KernelOf<'maxPoolForward'>): number => {
+  const { batch, inChannels, outHeight, outWidth, kernelHeight, kernelWidth } = kernel
+  return batch * inChannels * outHeight * outWidth * (kernelHeight * kernelWidth <= 255 ? 1 : 4)
+}
+
 /** Returns a kernel without its rectifier, on which its bytes of scratch do not depend. */
 export const withoutRectifier = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
 
@@ -117,6 +140,13 @@ export const gpuModel = (
     const place = all.findIndex(({ algorithm }) => algorithm === kernel.algorithm)
     return 1 + perPlace * (place === -1 ? all.length : place)
   }
+  /** Milliseconds of the copy that a convolution at the image's border makes of its source. */
+  const copyMilliseconds = (kernel: ConvolutionKernel): number => {
+    if (!isCopied(kernel)) return 0
+    const { batch, inChannels, inHeight, inWidth } = kernel
+    const bytes = 2 * batch * inChannels * inHeight * inWidth * elementSizes(precision).activationBytes
+    return 1000 * (bytes / rates.bytesPerSecond + rates.launchSeconds)
+  }
   return {
     name: 'cuda',
     precision,
@@ -124,13 +154,13 @@ export const gpuModel = (
     activationLayout: (_, input) => (input ? layouts.input : layouts.activation),
     weightLayouts: () => ({ stored: layouts.weights.forward, ...layouts.weights }),
     winograd: () => false,
-    indicesBytes: referenceModel(precision).indicesBytes,
+    indicesBytes: (kernel) => (kernel.kind === 'maxPoolForward' ? maxPoolIndicesBytes(kernel) : 0),
     viewAlignment: vectorBytes,
     algorithms,
     scratchBytes: (kernel) => (isConvolution(kernel) ? scratchBytes(kernel) : 0),
     milliseconds: (kernel) => {
       const fastest = roofline(kernel, elementSizes(precision), rates)
-      return isConvolution(kernel) ? fastest * slowness(kernel) : fastest
+      return isConvolution(kernel) ? fastest * slowness(kernel) + copyMilliseconds(kernel) : fastest
     },
     linkBytesPerSecond
   }

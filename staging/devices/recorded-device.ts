@@ -42,6 +42,7 @@ export const recordedDevice = t.readonly(
     flopsPerSecond: rate,
     bytesPerSecond: rate,
     launchSeconds: seconds,
+    multiprocessors: rate,
     linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate })),
     layouts: t.readonly(
       t.type({ input: layout, activation: layout, weights: t.readonly(t.type({ forward: layout, backwardData: layout })) })

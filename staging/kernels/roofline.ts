@@ -1,6 +1,6 @@
 import { operations } from '../../dsl/internal'
 import { activationElements, layouts, weightElements, type Layout } from './layout'
-import type { Kernel, KernelOf } from './kernels'
+import type { ConvolutionKernel, Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
 import type { ElementSizes } from './precision'
 
@@ -12,11 +12,24 @@ export interface Rates {
   readonly flopsPerSecond: number
   readonly bytesPerSecond: number
   readonly launchSeconds: number
+  /** A GPU's multiprocessors; absent where products are as fast at any size. */
+  readonly multiprocessors?: number
+}
+
+/** Products of matrices, [rows, depth] by [depth, columns], so many of them. */
+interface Products {
+  readonly rows: number
+  readonly columns: number
+  readonly count: number
+  /** Whether several multiprocessors may share the depth, as of gradients of weights. */
+  readonly isDepthShared: boolean
 }
 
 interface Work {
   /** Floating-point operations. */
   readonly flops: number
+  /** The products that they are, where they are products. */
+  readonly products?: Products
   /** Elements of activations read and written, and of the weights that products read. */
   readonly elements: number
   /** Elements of parameters, and of what else has their type. */
@@ -37,7 +50,29 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
  */
 const winogradGain = 2.8
 
-const convolution = (k: Convolution): Work => {
+/** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
+const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
+  convolutionForward: (k) => ({
+    rows: k.batch * k.outHeight * k.outWidth,
+    columns: k.outChannels / k.groups,
+    count: k.groups,
+    isDepthShared: false
+  }),
+  convolutionBackwardData: (k) => ({
+    rows: k.batch * k.inHeight * k.inWidth,
+    columns: k.inChannels / k.groups,
+    count: k.groups,
+    isDepthShared: false
+  }),
+  convolutionBackwardWeights: (k) => ({
+    rows: k.outChannels / k.groups,
+    columns: (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
+    count: k.groups,
+    isDepthShared: true
+  })
+}
+
+const convolution = (k: ConvolutionKernel): Work => {
   const weights = weightElements(
     decodeLayout(k.weightLayout),
     [k.outChannels, k.inChannels / k.groups, k.kernelHeight, k.kernelWidth],
@@ -46,6 +81,7 @@ const convolution = (k: Convolution): Work => {
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
   return {
     flops: (2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth) / (k.algorithm === 1 ? winogradGain : 1),
+    products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
   }
 }
@@ -88,6 +124,12 @@ const expressionFlops =
 
 const linear = (k: Linear): Work => ({
   flops: 2 * k.batch * k.inFeatures * k.outFeatures,
+  products: {
+    rows: k.kind === 'linearBackwardWeights' ? k.outFeatures : k.batch,
+    columns: k.kind === 'linearForward' ? k.outFeatures : k.inFeatures,
+    count: 1,
+    isDepthShared: true
+  },
   elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
 })
 
@@ -226,13 +268,30 @@ export const productFlops = (kernel: Kernel): number => {
   }
 }
 
+/** Rows and columns that a multiprocessor makes at a time; shares of a product's depth at most. */
+const blockSide = 128
+const mostShares = 8
+
+/**
+ * Floating-point operations in whose time a product of so many is done: while the last blocks of
+ * it are made, multiprocessors without one wait (wave quantisation).
+ */
+const occupiedFlops = (flops: number, { rows, columns, count, isDepthShared }: Products, multiprocessors: number): number => {
+  const blocks = count * Math.ceil(rows / blockSide) * Math.ceil(columns / blockSide)
+  const shares = isDepthShared ? Math.min(mostShares, Math.max(1, Math.floor(multiprocessors / blocks))) : 1
+  const blockFlops = (flops * Math.min(1, blockSide / rows) * Math.min(1, blockSide / columns)) / (count * shares)
+  return Math.max(flops, Math.ceil((blocks * shares) / multiprocessors) * multiprocessors * blockFlops)
+}
+
 /**
  * Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself
  * (the roofline model).
  */
 export const roofline = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes, rates: Rates): number => {
-  const { flops, elements, parameters = 0 } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
+  const { flops, products, elements, parameters = 0 } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
+  const { multiprocessors } = rates
+  const occupied = products === undefined || multiprocessors === undefined ? flops : occupiedFlops(flops, products, multiprocessors)
   const bytes = elements * activationBytes + parameters * parameterBytes
-  const seconds = Math.max(flops / rates.flopsPerSecond, bytes / rates.bytesPerSecond)
+  const seconds = Math.max(occupied / rates.flopsPerSecond, bytes / rates.bytesPerSecond)
   return 1000 * (seconds + rates.launchSeconds)
 }

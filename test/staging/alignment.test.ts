@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model } from '../../dsl'
-import { buildGraph, isConvolution, referenceModel, stage, type DeviceModel, type Segment } from '../../staging'
+import { buildGraph, isConvolution, referenceModel, stage, verify, type DeviceModel, type Segment } from '../../staging'
+import { gpuModel } from '../../staging/devices/gpu-model'
 import { must } from '../must'
 import { propertyRuns } from '../property-runs'
 import { launches } from './edit-program'
+import { gpuDouble } from './gpu-answers'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { randomSegments } from './random-segments'
 
@@ -64,6 +66,40 @@ test('a device that takes tensors anywhere copies no tile of some images, nor ad
   const reference = referenceModel('float32')
   assert.is(copies(reference), 0)
   assert.ok(copies({ ...reference, viewAlignment: vector }) > 0)
+})
+
+test('where channels lie innermost, a band of whole rows is read in place, and one of some columns is copied', () => {
+  const { answers } = gpuDouble('tf32')
+  const layouts = { input: 'plain', activation: 'nhwc', weights: { forward: 'ohwi', backwardData: 'ohwi' } } as const
+  const device = gpuModel({ ...answers, layouts }, { threads: 1, linkBytesPerSecond: { toDevice: 1e10, toHost: 1e10 } })
+  const convolution = conv2d({ out: 8, k: 3, p: 1 })
+  /** Copies of activations before backward begins, of a second segment in such tiles. */
+  const copiesBefore = (grid: Segment['grid']): number => {
+    const { program } = must(
+      stage({
+        ...{
+          model: model({ name: 'bands', layers: [convolution, convolution, globalAvgPool, linear({ out: 2 })] }),
+          input: [2, 3, 16, 16]
+        },
+        ...{ device, objective: { kind: 'gradients' }, source: { kind: 'float' }, strategy: 'plain' },
+        given: {
+          order: [0, 1, 2, 3, 4],
+          segments: [
+            { from: 0, to: 1, grid: { B: 1, H: 1, W: 1 }, recompute: true, reorder: 'once' },
+            { from: 1, to: 2, grid, recompute: true, reorder: 'once' },
+            { from: 2, to: 5, grid: { B: 1, H: 1, W: 1 }, recompute: true, reorder: 'once' }
+          ]
+        }
+      })
+    )
+    must(verify(program))
+    const kinds = launches(program).map(({ kernel }) => kernel)
+    const backward = kinds.findIndex(({ kind }) => kind === 'softmaxCrossEntropyBackward')
+    return kinds.slice(0, backward).filter((kernel) => kernel.kind === 'copyBox' && kernel.ofParameters === 0).length
+  }
+  assert.is(copiesBefore({ B: 2, H: 4, W: 1 }), 0)
+  assert.ok(copiesBefore({ B: 2, H: 2, W: 2 }) > 0)
+  assert.ok(copiesBefore({ B: 1, H: 4, W: 1 }) > 0)
 })
 
 test.run()

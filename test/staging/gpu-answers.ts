@@ -48,7 +48,7 @@ export const gpuDouble = (
     asked,
     answers: {
       precision,
-      rates: { flopsPerSecond: 3e13, bytesPerSecond: 3.8e12, launchSeconds: 3e-6 },
+      rates: { flopsPerSecond: 3e13, bytesPerSecond: 3.8e12, launchSeconds: 3e-6, multiprocessors: 132 },
       layouts: { input: 'plain', activation: 'plain', weights: { forward: 'plain', backwardData: 'plain' } },
       algorithms: (kernel) => {
         asked.algorithms += 1

@@ -135,6 +135,66 @@ test('where a GPU refuses a tile the algorithm that it lists for all of about it
   assert.ok(convolutions.some((kernel) => fastest.includes(kernel.algorithm)))
 })
 
+const aProduct = (changed: Partial<ConvolutionKernel>): ConvolutionKernel => ({
+  ...{ kind: 'convolutionForward', batch: 1, inChannels: 512, outChannels: 512, groups: 1 },
+  ...{ inHeight: 64, inWidth: 64, outHeight: 64, outWidth: 64, kernelHeight: 3, kernelWidth: 3 },
+  ...{ strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1, padTop: 1, padBottom: 1, padLeft: 1, padRight: 1 },
+  ...{ sourceLayout: 0, destinationLayout: 0, weightLayout: 0, algorithm: 16 + 6, slope: 1 },
+  ...(changed as object)
+})
+const small = { inHeight: 8, inWidth: 8, outHeight: 8, outWidth: 8 }
+const gpu = gpuModel(gpuDouble().answers, { threads: 1, linkBytesPerSecond })
+
+test('a product that is too small for all multiprocessors takes longer than its share of a large one', () => {
+  // 4 blocks of 64 x 128 on 132 multiprocessors, against 128 of 128 x 128.
+  assert.ok(gpu.milliseconds(aProduct(small)) > 0.4 * gpu.milliseconds(aProduct({})))
+  // One block more than there are multiprocessors takes as long as twice as many.
+  const [full, more, twice] = [33, 34, 66].map((rows) => gpu.milliseconds(aProduct({ inHeight: 2 * rows, outHeight: 2 * rows })))
+  assert.ok(more! > 1.9 * full! && Math.abs(more! - twice!) < 1e-9, `${full}, ${more}, ${twice}`)
+})
+
+test('many multiprocessors share the pixels of a gradient of weights', () => {
+  const [gradient, forward] = [
+    aProduct({ kind: 'convolutionBackwardWeights', algorithm: 16 + 5, inChannels: 64 }),
+    aProduct({ inChannels: 64 })
+  ]
+  assert.ok(gpu.milliseconds(gradient) < 2 * gpu.milliseconds(forward))
+})
+
+test('no product is predicted faster than by the rate of the whole GPU', () => {
+  const { answers } = gpuDouble()
+  const { multiprocessors: _, ...rates } = answers.rates
+  const evenly = gpuModel({ ...answers, rates }, { threads: 1, linkBytesPerSecond })
+  fc.assert(
+    fc.property(
+      aConvolution,
+      fc.constantFrom('convolutionForward', 'convolutionBackwardData', 'convolutionBackwardWeights'),
+      (kernel, kind) => {
+        const one = { ...kernel, kind } as ConvolutionKernel
+        assert.ok(gpu.milliseconds(one) >= evenly.milliseconds(one) * (1 - 1e-12))
+      }
+    ),
+    { numRuns: 200 }
+  )
+})
+
+test("the copy that a tile at the image's border goes through is part of its convolution's time", () => {
+  const [inside, border] = [aProduct({ padTop: 1, padBottom: 1 }), aProduct({ padTop: 1, padBottom: 0, inHeight: 65 })]
+  const { bytesPerSecond, launchSeconds } = gpuDouble().answers.rates
+  const copy = 1000 * ((2 * 4 * 512 * 65 * 64) / bytesPerSecond + launchSeconds)
+  assert.ok(Math.abs(gpu.milliseconds(border) - gpu.milliseconds(inside) - copy) < 0.05 * copy)
+})
+
+test('the indices of a max pool take a byte each, and four where windows are large', () => {
+  const pool = (kernelHeight: number, kernelWidth: number): number => {
+    const window = { kernelHeight, kernelWidth, strideHeight: 2, strideWidth: 2, dilationHeight: 1, dilationWidth: 1 }
+    const padding = { padTop: 0, padBottom: 0, padLeft: 0, padRight: 0 }
+    const extents = { batch: 2, inChannels: 3, inHeight: 64, inWidth: 64, outHeight: 7, outWidth: 5 }
+    return gpu.indicesBytes({ kind: 'maxPoolForward', ...extents, ...window, ...padding, layout: layoutCode('nhwc') })
+  }
+  assert.equal([pool(2, 2), pool(15, 17), pool(16, 16)], [210, 210, 840])
+})
+
 test('a convolution of what is pooled to one pixel reads channels innermost, where the device has them so', () => {
   const { answers } = gpuDouble()
   const layouts = { input: 'plain', activation: 'nhwc', weights: { forward: 'ohwi', backwardData: 'ohwi' } } as const

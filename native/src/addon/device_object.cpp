@@ -98,6 +98,7 @@ Napi::Value properties(const Napi::CallbackInfo& info, const Queries& queries) {
   result.Set("flopsPerSecond", found->flopsPerSecond);
   result.Set("bytesPerSecond", found->bytesPerSecond);
   result.Set("launchSeconds", found->launchSeconds);
+  result.Set("multiprocessors", found->multiprocessors);
   result.Set("memoryBytes", found->memoryBytes);
   return result;
 }

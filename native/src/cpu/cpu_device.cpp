@@ -12,6 +12,7 @@
 #include "convolution.hpp"
 #include "copy_box.hpp"
 #include "copy_channels.hpp"
+#include "dropout.hpp"
 #include "expression.hpp"
 #include "linear.hpp"
 #include "max_pool.hpp"
@@ -101,6 +102,8 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return inBlocks<Tile, T>(kernel, cpu::addBias<T>);
     case KernelKind::sumBias:
       return inBlocks<Tile, T>(kernel, cpu::sumBias<T>);
+    case KernelKind::dropout:
+      return inBlocks<Dropout, T>(kernel, cpu::dropout<T>);
     case KernelKind::linearForward:
       return {cpu::linearForward<T>(decode<Linear>(kernel)), "tilefold"};
     case KernelKind::linearBackwardData:

@@ -68,10 +68,8 @@ struct Lanes {
   }
   // As Bfloat16 rounds; the lower half of each is what is left over.
   TILEFOLD_INLINE static Bits rounded(const Floats& value) {
-    constexpr std::int32_t infinity = 0x7F800000;
-    const Bits bits = reinterpret_cast<Bits>(value);
-    const Bits isNone = reinterpret_cast<Bits>((infinity - reinterpret_cast<Integers>(bits & 0x7FFFFFFFU)) >> 31);
-    return (bits + ((0x7FFFU + (bits >> 16 & 1U)) & ~isNone)) | (isNone & 0x400000U);
+    const Bits bits = reinterpret_cast<Bits>(value), up = bits + (0x7FFFU + (bits >> 16 & 1U));
+    return value == value ? up : bits | 0x400000U;
   }
   // Two numbers of bf16 a word, `low` in the lower halves, at any bf16's address.
   TILEFOLD_INLINE static void putWords(Bfloat16* address, const Floats& low, const Floats& high) {

@@ -10,164 +10,191 @@ namespace {
 
 using namespace normalisation;
 
-// body(vectors, whether they are whole, first lane, lanes) over a strip's lanes: both vectors in
-// one go where there are two.
-template <class Body>
-TILEFOLD_INLINE void forVectors(const Strip& strip, const Body& body) {
-  if (strip.lanes == 2 * width) return body.template run<2, true>(0, width);
-  for (std::int64_t lane = 0; lane < strip.lanes; lane += width) {
+// The turns that a loop takes: `count` of them, `step` elements apart, each from `lane` on.
+struct Turns {
+  std::int64_t first, count, step, lane, lanes;
+  std::int64_t at(std::int64_t turn) const { return first + turn * step; }
+};
+
+// body.run<R>(turns) over a strip. Pairs are compared by 16 lanes, which AVX2 does one by one.
+template <class T, class Body>
+TILEFOLD_INLINE void forTurns(const Strip& strip, const Body& body) {
+  constexpr int half = 8;
+  std::int64_t first = 0, count = strip.count;
+  if constexpr (std::is_same_v<T, Bfloat16>)
+    if (strip.lanes == laneCount && strip.step == laneCount && machineBlock() == laneCount) {
+      body.template run<PairOfPixels>(Turns{0, count / 2, 2 * laneCount, 0, laneCount});
+      first = count / 2 * 2 * laneCount;
+      count %= 2;
+    }
+  if (count == 0) return;
+  if (strip.lanes == laneCount) return body.template run<Row<half, 2, true>>(Turns{first, count, strip.step, 0, laneCount});
+  for (std::int64_t lane = 0; lane < strip.lanes; lane += half) {
     const std::int64_t lanes = strip.lanes - lane;
-    if (lanes >= width)
-      body.template run<1, true>(lane, width);
+    const Turns turns{first + lane, count, strip.step, lane, lanes};
+    if (lanes >= half)
+      body.template run<Row<half, 1, true>>(turns);
     else
-      body.template run<1, false>(lane, lanes);
+      body.template run<Row<half, 1, false>>(turns);
   }
 }
-
-// As Normaliser of ../normalisation.hpp.
-TILEFOLD_INLINE Floats normalised(const Floats& fromMean, const Floats& scale, const Floats& shift) { return fromMean * scale + shift; }
 
 // All bits where a float is above 0, which its bits are then as a signed number. (GCC 12 fails over
 // comparisons of vectors here, whose masks differ between clones.)
-TILEFOLD_INLINE Integers above(const Floats& y) {
-  const Bits bits = reinterpret_cast<Bits>(y);
-  return reinterpret_cast<Integers>(-bits & ~bits) >> 31;
+template <class R>
+TILEFOLD_INLINE IntegersOf<R> above(const FloatsOf<R>& y) {
+  const auto bits = reinterpret_cast<BitsOf<R>>(y);
+  return reinterpret_cast<IntegersOf<R>>(-bits & ~bits) >> 31;
 }
 
 // As ../rectifier.hpp; which of the two is chosen outside of the loops.
+template <class R>
 struct ToZero {
+  using Floats = FloatsOf<R>;
+  using Integers = IntegersOf<R>;
   TILEFOLD_INLINE explicit ToZero(float) {}
+  // What is negative is dropped, but no NaN, which among the negative integers are the last.
   TILEFOLD_INLINE Floats operator()(const Floats& y) const {
-    constexpr std::int32_t infinity = 0x7f800000;
-    const Integers isNone = (infinity - (reinterpret_cast<Integers>(y) & 0x7fffffff)) >> 31;
-    return reinterpret_cast<Floats>((above(y) | isNone) & reinterpret_cast<Integers>(y));
+    const auto bits = reinterpret_cast<BitsOf<R>>(y);
+    const Integers drops = reinterpret_cast<Integers>((bits + 0x7FFFFFU) & bits) >> 31;
+    return reinterpret_cast<Floats>(~drops & reinterpret_cast<Integers>(y));
   }
   // Where y is not a number, x - mean is none either, and makes none of the gradient.
   TILEFOLD_INLINE Floats operator()(const Floats& y, const Floats& dy) const {
-    return reinterpret_cast<Floats>(above(y) & reinterpret_cast<Integers>(dy));
+    return reinterpret_cast<Floats>(above<R>(y) & reinterpret_cast<Integers>(dy));
   }
 };
 
+template <class R>
 struct BySlope {
+  using Floats = FloatsOf<R>;
+  using Integers = IntegersOf<R>;
   TILEFOLD_INLINE explicit BySlope(float by) : slope(by) {}
   TILEFOLD_INLINE Floats operator()(const Floats& y) const { return (*this)(y, y); }
   TILEFOLD_INLINE Floats operator()(const Floats& y, const Floats& dy) const {
-    const Integers passes = above(y);
+    const Integers passes = above<R>(y);
     const Floats scaled = slope * dy;
     return reinterpret_cast<Floats>((passes & reinterpret_cast<Integers>(dy)) | (~passes & reinterpret_cast<Integers>(scaled)));
   }
   float slope;
 };
 
+// As Normaliser of ../normalisation.hpp.
+template <class R>
+struct Normalisers {
+  TILEFOLD_INLINE Normalisers(const LaneNormalisers& n, std::int64_t lane)
+      : mean(coefficients<R>(n.mean + lane)), scale(coefficients<R>(n.scale + lane)), shift(coefficients<R>(n.shift + lane)) {}
+  TILEFOLD_INLINE FloatsOf<R> fromMean(const Taken<R>& x, int v) const { return x.values[v] - mean.values[v]; }
+  TILEFOLD_INLINE FloatsOf<R> normalised(const FloatsOf<R>& fromMean, int v) const { return fromMean * scale.values[v] + shift.values[v]; }
+  Taken<R> mean, scale, shift;
+};
+
 template <class T>
 struct AddDeviations {
-  const Strip strip;
   const T* source;
   const float* origin;
   LaneSums& sums;
 
-  template <int Vectors, bool Whole>
-  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
-    using Own = Sums<Vectors, T>;
+  template <class R>
+  TILEFOLD_INLINE void run(const Turns& turns) const {
+    using Own = Sums<R, T>;
     Own own;
-    const Coefficients<Vectors, T> origins(origin + lane);
-    typename Own::Sum from[Vectors];
-    for (int v = 0; v < Vectors; ++v) from[v] = Own::converted(origins.values[v]);
-    own.over(strip.count, [&](std::int64_t p, typename Own::Sum(&first)[Vectors], typename Own::Sum(&second)[Vectors]) TILEFOLD_INLINED {
-      const Pixel<Vectors> x = loadPixel<Vectors, Whole>(source + p * strip.step + lane, lanes);
-      for (int v = 0; v < Vectors; ++v) {
+    const Taken<R> origins = coefficients<R>(origin + turns.lane);
+    typename Own::Sum from[R::vectors];
+    for (int v = 0; v < R::vectors; ++v) from[v] = Own::converted(origins.values[v]);
+    own.over(turns.count, [&](std::int64_t turn, auto& first, auto& second) TILEFOLD_INLINED {
+      const Taken<R> x = load<R>(source + turns.at(turn), turns.lanes);
+      for (int v = 0; v < R::vectors; ++v) {
         const typename Own::Sum apart = Own::converted(x.values[v]) - from[v];
         first[v] += apart;
         second[v] += apart * apart;
       }
     });
-    own.addTo(sums, lane);
+    own.addTo(sums, turns.lane);
   }
 };
 
-template <class Rectify, class T>
+template <template <class> class Rectify, class T>
 struct NormaliseStrip {
-  const Strip strip;
   const LaneNormalisers& n;
   const T* source;
   T* destination;
 
-  template <int Vectors, bool Whole>
-  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
-    const Coefficients<Vectors, T> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
-    const Rectify rectified(n.slope);
-    for (std::int64_t p = 0; p < strip.count; ++p) {
-      const std::int64_t at = p * strip.step + lane;
-      Pixel<Vectors> pixel = loadPixel<Vectors, Whole>(source + at, lanes);
-      for (int v = 0; v < Vectors; ++v)
-        pixel.values[v] = rectified(normalised(pixel.values[v] - mean.values[v], scale.values[v], shift.values[v]));
-      storePixel<Vectors, Whole>(destination + at, pixel, lanes);
+  template <class R>
+  TILEFOLD_INLINE void run(const Turns& turns) const {
+    const Normalisers<R> of(n, turns.lane);
+    const Rectify<R> rectified(n.slope);
+    for (std::int64_t turn = 0; turn < turns.count; ++turn) {
+      const std::int64_t at = turns.at(turn);
+      Taken<R> pixel = load<R>(source + at, turns.lanes);
+      for (int v = 0; v < R::vectors; ++v)
+        pixel.values[v] = rectified(of.normalised(of.fromMean(pixel, v), v));
+      store<R>(destination + at, pixel, turns.lanes);
     }
   }
 };
 
-template <class Rectify, class T>
+template <template <class> class Rectify, class T>
 struct AddGradients {
-  const Strip strip;
   const LaneNormalisers& n;
   const T *source, *gradient;
   LaneSums& sums;
 
-  template <int Vectors, bool Whole>
-  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
-    using Own = Sums<Vectors, T>;
-    const Coefficients<Vectors, T> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
-    const Rectify rectified(n.slope);
+  template <class R>
+  TILEFOLD_INLINE void run(const Turns& turns) const {
+    using Own = Sums<R, T>;
+    const Normalisers<R> of(n, turns.lane);
+    const Rectify<R> rectified(n.slope);
     Own own;
-    own.over(strip.count, [&](std::int64_t p, typename Own::Sum(&first)[Vectors], typename Own::Sum(&second)[Vectors]) TILEFOLD_INLINED {
-      const std::int64_t at = p * strip.step + lane;
-      const Pixel<Vectors> x = loadPixel<Vectors, Whole>(source + at, lanes), dy = loadPixel<Vectors, Whole>(gradient + at, lanes);
-      for (int v = 0; v < Vectors; ++v) {
-        const Floats fromMean = x.values[v] - mean.values[v];
-        const typename Own::Sum passed = Own::converted(rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy.values[v]));
+    own.over(turns.count, [&](std::int64_t turn, auto& first, auto& second) TILEFOLD_INLINED {
+      const std::int64_t at = turns.at(turn);
+      const Taken<R> x = load<R>(source + at, turns.lanes), dy = load<R>(gradient + at, turns.lanes);
+      for (int v = 0; v < R::vectors; ++v) {
+        const FloatsOf<R> fromMean = of.fromMean(x, v);
+        const typename Own::Sum passed = Own::converted(rectified(of.normalised(fromMean, v), dy.values[v]));
         first[v] += passed;
         second[v] += passed * Own::converted(fromMean);
       }
     });
-    own.addTo(sums, lane);
+    own.addTo(sums, turns.lane);
   }
 };
 
-template <class Rectify, class T>
+template <template <class> class Rectify, class T>
 struct NormaliseGradient {
-  const Strip strip;
   const LaneNormalisers& n;
   const LaneGradients& g;
   const T *source, *gradient;
   T* sourceGradient;
 
-  template <int Vectors, bool Whole>
-  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
+  template <class R>
+  TILEFOLD_INLINE void run(const Turns& turns) const {
     if (g.add)
-      runAs<Vectors, Whole, true>(lane, lanes);
+      runAs<R, true>(turns);
     else
-      runAs<Vectors, Whole, false>(lane, lanes);
+      runAs<R, false>(turns);
   }
 
-  template <int Vectors, bool Whole, bool Add>
-  TILEFOLD_INLINE void runAs(std::int64_t lane, std::int64_t lanes) const {
-    const Coefficients<Vectors, T> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
-    const Coefficients<Vectors, T> ofGradient(g.gradient + lane), ofSource(g.source + lane), constant(g.constant + lane);
-    const Rectify rectified(n.slope);
-    for (std::int64_t p = 0; p < strip.count; ++p) {
-      const std::int64_t at = p * strip.step + lane;
-      const Pixel<Vectors> x = loadPixel<Vectors, Whole>(source + at, lanes), dy = loadPixel<Vectors, Whole>(gradient + at, lanes);
-      Pixel<Vectors> dx;
-      for (int v = 0; v < Vectors; ++v) {
-        const Floats fromMean = x.values[v] - mean.values[v];
-        const Floats passed = rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy.values[v]);
+  template <class R, bool Add>
+  TILEFOLD_INLINE void runAs(const Turns& turns) const {
+    const Normalisers<R> of(n, turns.lane);
+    const Taken<R> ofGradient = coefficients<R>(g.gradient + turns.lane), ofSource = coefficients<R>(g.source + turns.lane);
+    const Taken<R> constant = coefficients<R>(g.constant + turns.lane);
+    const Rectify<R> rectified(n.slope);
+    for (std::int64_t turn = 0; turn < turns.count; ++turn) {
+      const std::int64_t at = turns.at(turn);
+      const Taken<R> x = load<R>(source + at, turns.lanes), dy = load<R>(gradient + at, turns.lanes);
+      Taken<R> dx;
+      for (int v = 0; v < R::vectors; ++v) {
+        const FloatsOf<R> fromMean = of.fromMean(x, v);
+        const FloatsOf<R> passed = rectified(of.normalised(fromMean, v), dy.values[v]);
         dx.values[v] = ofGradient.values[v] * passed + (fromMean * ofSource.values[v] + constant.values[v]);
       }
       if constexpr (Add) {
-        const Pixel<Vectors> before = loadPixel<Vectors, Whole>(sourceGradient + at, lanes);
-        for (int v = 0; v < Vectors; ++v) dx.values[v] += before.values[v];
+        const Taken<R> before = load<R>(sourceGradient + at, turns.lanes);
+        for (int v = 0; v < R::vectors; ++v) dx.values[v] += before.values[v];
       }
-      storePixel<Vectors, Whole>(sourceGradient + at, dx, lanes);
+      store<R>(sourceGradient + at, dx, turns.lanes);
     }
   }
 };
@@ -176,16 +203,16 @@ struct NormaliseGradient {
 
 template <class T>
 void addDeviations(const Strip& strip, const T* source, const float* origin, LaneSums& sums) {
-  forProcessor([=, &strip, &sums]() TILEFOLD_INLINED { forVectors(strip, AddDeviations<T>{strip, source, origin, sums}); });
+  forProcessor([=, &strip, &sums]() TILEFOLD_INLINED { forTurns<T>(strip, AddDeviations<T>{source, origin, sums}); });
 }
 
 template <class T>
 void normalise(const Strip& strip, const LaneNormalisers& n, const T* source, T* destination) {
   forProcessor([=, &strip, &n]() TILEFOLD_INLINED {
     if (n.slope == 0)
-      forVectors(strip, NormaliseStrip<ToZero, T>{strip, n, source, destination});
+      forTurns<T>(strip, NormaliseStrip<ToZero, T>{n, source, destination});
     else
-      forVectors(strip, NormaliseStrip<BySlope, T>{strip, n, source, destination});
+      forTurns<T>(strip, NormaliseStrip<BySlope, T>{n, source, destination});
   });
 }
 
@@ -193,9 +220,9 @@ template <class T>
 void addGradients(const Strip& strip, const LaneNormalisers& n, const T* source, const T* gradient, LaneSums& sums) {
   forProcessor([=, &strip, &n, &sums]() TILEFOLD_INLINED {
     if (n.slope == 0)
-      forVectors(strip, AddGradients<ToZero, T>{strip, n, source, gradient, sums});
+      forTurns<T>(strip, AddGradients<ToZero, T>{n, source, gradient, sums});
     else
-      forVectors(strip, AddGradients<BySlope, T>{strip, n, source, gradient, sums});
+      forTurns<T>(strip, AddGradients<BySlope, T>{n, source, gradient, sums});
   });
 }
 
@@ -204,9 +231,9 @@ void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneG
                        T* sourceGradient) {
   forProcessor([=, &strip, &n, &g]() TILEFOLD_INLINED {
     if (n.slope == 0)
-      forVectors(strip, NormaliseGradient<ToZero, T>{strip, n, g, source, gradient, sourceGradient});
+      forTurns<T>(strip, NormaliseGradient<ToZero, T>{n, g, source, gradient, sourceGradient});
     else
-      forVectors(strip, NormaliseGradient<BySlope, T>{strip, n, g, source, gradient, sourceGradient});
+      forTurns<T>(strip, NormaliseGradient<BySlope, T>{n, g, source, gradient, sourceGradient});
   });
 }
 

@@ -6,121 +6,127 @@
 
 namespace tilefold::cpu::normalisation {
 
-// Eight floats make eight doubles in one register of AVX-512.
-constexpr std::int64_t width = 8;
-using Floats = Lanes<width>::Floats;
-typedef double Doubles __attribute__((vector_size(width * sizeof(double))));
-
-template <bool Whole, class T>
-TILEFOLD_INLINE Floats load(const T* address, std::int64_t lanes) {
-  if constexpr (Whole) return Lanes<width>::at(address);
-  T part[width] = {};
-  std::memcpy(part, address, static_cast<std::size_t>(lanes) * sizeof(T));
-  return Lanes<width>::at(part);
-}
-
-template <bool Whole, class T>
-TILEFOLD_INLINE void store(T* address, const Floats& value, std::int64_t lanes) {
-  if constexpr (Whole) return Lanes<width>::put(address, value);
-  T part[width];
-  Lanes<width>::put(part, value);
-  std::memcpy(address, part, static_cast<std::size_t>(lanes) * sizeof(T));
-}
-
-TILEFOLD_INLINE Doubles widened(const Floats& value) { return __builtin_convertvector(value, Doubles); }
-
-using Bits = Lanes<width>::Bits;
-using Integers = Lanes<width>::Integers;
-
-// The lanes of a pixel in vectors: one after another, but of two vectors of bf16 the even lanes in
-// the first and the odd ones in the second, so that each is half of a word and nothing is shuffled.
-template <int Vectors, class T>
-constexpr bool inWords = Vectors == 2 && std::is_same_v<T, Bfloat16>;
-
-template <int Vectors, class T>
-constexpr std::int64_t laneOf(std::int64_t vector, std::int64_t i) {
-  return inWords<Vectors, T> ? 2 * i + vector : vector * width + i;
-}
-
-template <int Vectors>
-struct Pixel {
-  Floats values[Vectors];
+// What one turn of a loop takes: so many vectors of a pixel, and whether all their lanes are there.
+template <int Width, int Vectors, bool Whole>
+struct Row {
+  static constexpr int width = Width, vectors = Vectors;
+  static constexpr bool whole = Whole, inWords = false;
+  static constexpr int laneOf(int vector, int i) { return vector * width + i; }
 };
 
-template <int Vectors, bool Whole, class T>
-TILEFOLD_INLINE Pixel<Vectors> loadPixel(const T* address, std::int64_t lanes) {
-  Pixel<Vectors> pixel;
-  if constexpr (inWords<Vectors, T>) {
-    Bits words;
+// Two pixels of 16 lanes of bf16: the even lanes of both in one vector and the odd ones in another,
+// so that each is half of a word and nothing is shuffled.
+struct PairOfPixels {
+  static constexpr int width = 16, vectors = 2;
+  static constexpr bool whole = true, inWords = true;
+  static constexpr int laneOf(int vector, int i) { return (2 * i + vector) % static_cast<int>(laneCount); }
+};
+
+template <class R>
+using FloatsOf = typename Lanes<R::width>::Floats;
+template <class R>
+using BitsOf = typename Lanes<R::width>::Bits;
+template <class R>
+using IntegersOf = typename Lanes<R::width>::Integers;
+
+// What one turn takes, or one coefficient of each lane of it.
+template <class R>
+struct Taken {
+  FloatsOf<R> values[R::vectors];
+};
+
+template <class R, class T>
+TILEFOLD_INLINE Taken<R> load(const T* address, std::int64_t lanes) {
+  Taken<R> taken;
+  if constexpr (R::inWords) {
+    BitsOf<R> words;
     std::memcpy(&words, address, sizeof(words));
-    pixel.values[0] = reinterpret_cast<Floats>(words << 16);
-    pixel.values[1] = reinterpret_cast<Floats>(words & 0xFFFF0000U);
+    taken.values[0] = reinterpret_cast<FloatsOf<R>>(words << 16);
+    taken.values[1] = reinterpret_cast<FloatsOf<R>>(words & 0xFFFF0000U);
+  } else if constexpr (R::whole) {
+    for (int v = 0; v < R::vectors; ++v) taken.values[v] = Lanes<R::width>::at(address + v * R::width);
   } else {
-    for (int v = 0; v < Vectors; ++v) pixel.values[v] = load<Whole>(address + v * width, lanes);
+    T part[R::width] = {};
+    std::memcpy(static_cast<void*>(part), address, static_cast<std::size_t>(lanes) * sizeof(T));
+    taken.values[0] = Lanes<R::width>::at(part);
   }
-  return pixel;
+  return taken;
 }
 
-template <int Vectors, bool Whole, class T>
-TILEFOLD_INLINE void storePixel(T* address, const Pixel<Vectors>& pixel, std::int64_t lanes) {
-  if constexpr (inWords<Vectors, T>) {
-    Lanes<width>::putWords(address, pixel.values[0], pixel.values[1]);
+template <class R, class T>
+TILEFOLD_INLINE void store(T* address, const Taken<R>& taken, std::int64_t lanes) {
+  if constexpr (R::inWords) {
+    Lanes<R::width>::putWords(address, taken.values[0], taken.values[1]);
+  } else if constexpr (R::whole) {
+    for (int v = 0; v < R::vectors; ++v) Lanes<R::width>::put(address + v * R::width, taken.values[v]);
   } else {
-    for (int v = 0; v < Vectors; ++v) store<Whole>(address + v * width, pixel.values[v], lanes);
+    T part[R::width];
+    Lanes<R::width>::put(part, taken.values[0]);
+    std::memcpy(static_cast<void*>(address), part, static_cast<std::size_t>(lanes) * sizeof(T));
   }
 }
 
-// One coefficient of each lane.
-template <int Vectors, class T>
-struct Coefficients {
-  TILEFOLD_INLINE explicit Coefficients(const float* lanes) {
-    for (int v = 0; v < Vectors; ++v) {
-      float own[width];
-      for (std::int64_t i = 0; i < width; ++i) own[i] = lanes[laneOf<Vectors, T>(v, i)];
-      values[v] = Lanes<width>::at(own);
-    }
+template <class R>
+TILEFOLD_INLINE Taken<R> coefficients(const float* lanes) {
+  Taken<R> taken;
+  for (int v = 0; v < R::vectors; ++v) {
+    float own[R::width];
+    for (int i = 0; i < R::width; ++i) own[i] = lanes[R::laneOf(v, i)];
+    taken.values[v] = Lanes<R::width>::at(own);
   }
-  Floats values[Vectors];
-};
+  return taken;
+}
 
-// Of floats in double; of bf16, which has fewer digits, a run of pixels in float and the runs in
+// Eight floats make eight doubles in one register of AVX-512.
+constexpr int doubleLanes = 8;
+typedef double Doubles __attribute__((vector_size(doubleLanes * sizeof(double))));
+TILEFOLD_INLINE Doubles widened(const Lanes<doubleLanes>::Floats& value) { return __builtin_convertvector(value, Doubles); }
+
+// Of floats in double; of bf16, which has fewer digits, a run of turns in float and the runs in
 // double.
-template <int Vectors, class T>
+template <class R, class T>
 struct Sums {
-  static constexpr std::int64_t run = std::is_same_v<T, Bfloat16> ? 16 : 1;
-  using Sum = std::conditional_t<std::is_same_v<T, Bfloat16>, Floats, Doubles>;
+  static constexpr bool inRuns = std::is_same_v<T, Bfloat16>;
+  static constexpr std::int64_t run = 16;
+  static constexpr int parts = R::width * R::vectors / doubleLanes;
+  using Sum = std::conditional_t<inRuns, FloatsOf<R>, Doubles>;
 
-  TILEFOLD_INLINE static Sum converted(const Floats& value) {
-    if constexpr (std::is_same_v<T, Bfloat16>)
+  TILEFOLD_INLINE static Sum converted(const FloatsOf<R>& value) {
+    if constexpr (inRuns)
       return value;
     else
       return widened(value);
   }
-  // add(p, first, second) over the pixels of a strip.
+  // add(turn, first, second) over the turns of a strip.
   template <class Add>
   TILEFOLD_INLINE void over(std::int64_t count, const Add& add) {
-    if constexpr (run == 1) {
+    if constexpr (!inRuns) {
       for (std::int64_t p = 0; p < count; ++p) add(p, first, second);
     } else {
       for (std::int64_t begin = 0; begin < count; begin += run) {
-        Sum ownFirst[Vectors] = {}, ownSecond[Vectors] = {};
+        Sum ownFirst[R::vectors] = {}, ownSecond[R::vectors] = {};
         const std::int64_t end = begin + run < count ? begin + run : count;
         for (std::int64_t p = begin; p < end; ++p) add(p, ownFirst, ownSecond);
-        for (int v = 0; v < Vectors; ++v) {
-          first[v] += widened(ownFirst[v]);
-          second[v] += widened(ownSecond[v]);
-        }
+        addRun(ownFirst, first);
+        addRun(ownSecond, second);
       }
     }
   }
   TILEFOLD_INLINE void addTo(LaneSums& sums, std::int64_t lane) const {
-    for (std::int64_t v = 0; v < Vectors; ++v)
-      for (std::int64_t i = 0; i < width; ++i) {
-        sums.first[lane + laneOf<Vectors, T>(v, i)] += first[v][i];
-        sums.second[lane + laneOf<Vectors, T>(v, i)] += second[v][i];
+    for (int part = 0; part < parts; ++part)
+      for (int i = 0; i < doubleLanes; ++i) {
+        const int place = part * doubleLanes + i;
+        const std::int64_t to = lane + R::laneOf(place / R::width, place % R::width);
+        sums.first[to] += first[part][i];
+        sums.second[to] += second[part][i];
       }
   }
-  Doubles first[Vectors] = {}, second[Vectors] = {};
+  TILEFOLD_INLINE static void addRun(const Sum (&own)[R::vectors], Doubles (&to)[parts]) {
+    float lanes[R::width * R::vectors];
+    for (int v = 0; v < R::vectors; ++v) Lanes<R::width>::put(lanes + v * R::width, own[v]);
+    for (int part = 0; part < parts; ++part) to[part] += widened(Lanes<doubleLanes>::at(lanes + part * doubleLanes));
+  }
+  Doubles first[parts] = {}, second[parts] = {};
 };
 
 }  // namespace tilefold::cpu::normalisation

@@ -43,17 +43,17 @@ class TapReader {
         operand_(forward ? strides.in : strides.out),
         forward_(forward) {}
 
-  // vectors[operand channel][tap][16] of both blocks; backward, the taps go back.
-  void read(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors) const {
-    if (!isSquare()) return readEach(operandBlock, resultBlock, vectors);
+  // [tap][16] of every operand channel, `step` floats apart; backward, the taps go back.
+  void read(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors, std::int64_t step) const {
+    if (!isSquare()) return readEach(operandBlock, resultBlock, vectors, step);
     const float* first = weights_ + operand_(operandBlock * lanes) + result_(resultBlock * lanes);
     forProcessor([=]() TILEFOLD_INLINED {
       for (std::int64_t tap = 0; tap < taps; ++tap) {
         float* to = vectors + placeOf(tap) * lanes;
         if (result_.inner == 1)
-          copySquareRows(first + tap * tapStride_, to, taps * lanes);
+          copySquareRows(first + tap * tapStride_, to, step);
         else
-          transposeSquareRows(first + tap * tapStride_, to, taps * lanes);
+          transposeSquareRows(first + tap * tapStride_, to, step);
       }
     });
   }
@@ -65,12 +65,12 @@ class TapReader {
     return result_.block == lanes && operand_.block == lanes && result_.inner * operand_.inner == lanes &&
            (result_.inner == 1 || operand_.inner == 1);
   }
-  void readEach(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors) const {
+  void readEach(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors, std::int64_t step) const {
     for (std::int64_t channel = 0; channel < lanes; ++channel)
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         const float* from = weights_ + operand_(operandBlock * lanes + channel) + result_(resultBlock * lanes + lane);
         for (std::int64_t tap = 0; tap < taps; ++tap)
-          vectors[(channel * taps + placeOf(tap)) * lanes + lane] = from[tap * tapStride_];
+          vectors[channel * step + placeOf(tap) * lanes + lane] = from[tap * tapStride_];
       }
   }
 
@@ -137,12 +137,10 @@ Launch transformWeights(const WeightReorder& r) {
     parallelFor(weightChunks(resultChannels) * blocks, [&](std::int64_t index) {
       const std::int64_t chunk = index / blocks, block = index % blocks, vectors = chunkVectors(resultChannels, chunk);
       float* to = transformed + chunkOffset(operandChannels, chunk);
-      alignas(64) float read[maxVectors][lanes * taps * lanes];
-      for (std::int64_t v = 0; v < vectors; ++v) reader.read(block, chunk * maxVectors + v, read[v]);
-      for (std::int64_t channel = 0; channel < lanes; ++channel)
-        for (std::int64_t v = 0; v < vectors; ++v)
-          transformTaps(read[v] + channel * taps * lanes, to + ((block * lanes + channel) * vectors + v) * lanes,
-                        operandChannels * vectors * lanes);
+      alignas(64) float read[lanes * maxVectors * taps * lanes];
+      for (std::int64_t v = 0; v < vectors; ++v)
+        reader.read(block, chunk * maxVectors + v, read + v * taps * lanes, vectors * taps * lanes);
+      transformTaps(read, lanes * vectors, to + block * lanes * vectors * lanes, operandChannels * vectors * lanes);
     });
   };
 }

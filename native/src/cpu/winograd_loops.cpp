@@ -58,15 +58,47 @@ TILEFOLD_INLINE void gradientToPoints(const Vector (&y)[4], Vector (&m)[6]) {
 // Rows of G: 1, x, x^2 over the product of (x - every other point).
 constexpr float overZero = 1 / (a2 * b2), overA = 1 / (2 * a2 * (a2 - b2)), overB = 1 / (2 * b2 * (b2 - a2));
 
+// Two that share their products: of 0 and infinity (Pair 0), of a and -a (1) or of b and -b (2).
+template <int Pair>
+TILEFOLD_INLINE void tapsToPair(const Vector (&g)[3], Vector& first, Vector& second) {
+  if constexpr (Pair == 0) {
+    first = overZero * g[0];
+    second = g[2];
+  } else {
+    constexpr float over = Pair == 1 ? overA : overB, point = Pair == 1 ? a : b;
+    const Vector even = over * (g[0] + (point * point) * g[2]), odd = (over * point) * g[1];
+    first = even + odd;
+    second = even - odd;
+  }
+}
+
 TILEFOLD_INLINE void tapsToPoints(const Vector (&g)[3], Vector (&u)[6]) {
-  u[0] = overZero * g[0];
-  u[5] = g[2];
-  const Vector evenA = overA * (g[0] + a2 * g[2]), oddA = (overA * a) * g[1];
-  u[1] = evenA + oddA;
-  u[2] = evenA - oddA;
-  const Vector evenB = overB * (g[0] + b2 * g[2]), oddB = (overB * b) * g[1];
-  u[3] = evenB + oddB;
-  u[4] = evenB - oddB;
+  tapsToPair<0>(g, u[0], u[5]);
+  tapsToPair<1>(g, u[1], u[2]);
+  tapsToPair<2>(g, u[3], u[4]);
+}
+
+// Two rows of positions of all vectors: twelve lines are written on, where 36 would drive each
+// other out of the cache, since powers of two lie between them.
+template <int Pair>
+TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t count, float* first, float* second, std::int64_t positionStride) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    Vector rows[2][3];
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; ++j) {
+      const Vector column[3] = {at(weights + j * lanes), at(weights + (3 + j) * lanes), at(weights + (6 + j) * lanes)};
+      tapsToPair<Pair>(column, rows[0][j], rows[1][j]);
+    }
+    weights += taps * lanes;
+#pragma GCC unroll 2
+    for (int row = 0; row < 2; ++row) {
+      Vector points[6];
+      tapsToPoints(rows[row], points);
+      float* to = (row == 0 ? first : second) + k * lanes;
+#pragma GCC unroll 6
+      for (int j = 0; j < 6; ++j) at(to + j * positionStride) = points[j];
+    }
+  }
 }
 
 // G^T.
@@ -169,13 +201,15 @@ void transformGradient(const T* pixels, std::int64_t rowStride, float* transform
       pixels, rowStride, transformed, positionStride, sum);
 }
 
-void transformTaps(const float* weights, float* transformed, std::int64_t positionStride) {
+void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride) {
   forProcessor(
-      [](auto weights, auto transformed, auto positionStride) TILEFOLD_INLINED {
-        transformBothWays<3, 6>([=](int i, int j) { return weights + (i * 3 + j) * lanes; }, tapsToPoints,
-                                [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+      [](auto weights, auto count, auto transformed, auto positionStride) TILEFOLD_INLINED {
+        const auto row = [=](int i) { return transformed + i * window * positionStride; };
+        transformRowsOfTaps<0>(weights, count, row(0), row(5), positionStride);
+        transformRowsOfTaps<1>(weights, count, row(1), row(2), positionStride);
+        transformRowsOfTaps<2>(weights, count, row(3), row(4), positionStride);
       },
-      weights, transformed, positionStride);
+      weights, count, transformed, positionStride);
 }
 
 template <class T>

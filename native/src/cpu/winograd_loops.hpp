@@ -26,8 +26,9 @@ void transformWindow(const T* pixels, std::int64_t rowStride, float* transformed
 // (16 floats).
 template <class T>
 void transformGradient(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum);
-// 9 taps of 16 pairs of channels, 16 floats each.
-void transformTaps(const float* weights, float* transformed, std::int64_t positionStride);
+// `count` times 9 taps of 16 pairs of channels, 16 floats each; at a position they lie one after
+// the other.
+void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);
 
 struct Finish {
   const float* start;  // 16 floats that each pixel begins with: the bias

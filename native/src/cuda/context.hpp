@@ -27,7 +27,7 @@ struct StepBlock {
   const ImageBlock* images;
 };
 
-enum class FaultKind : std::int32_t { none, label, pixelLabel, indices };
+enum class FaultKind : std::int32_t { none, label, pixelLabel };
 
 // The first fault that a kernel found.
 struct Fault {

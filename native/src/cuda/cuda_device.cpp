@@ -2,7 +2,6 @@
 
 #include "../engines/engines.hpp"
 #include "../kernels/kernel_fields.hpp"
-#include "../reference/pooling.hpp"
 #include "check.hpp"
 #include "compile.hpp"
 #include "context.hpp"
@@ -10,6 +9,7 @@
 #include "cuda_engines.hpp"
 #include "libraries.hpp"
 #include "linear.hpp"
+#include "max_pool.hpp"
 #include "memory.hpp"
 #include "stream.hpp"
 
@@ -86,7 +86,7 @@ class CudaDevice : public Device {
     return isConvolution(kernel.kind) ? convolutionScratchBytes(kernel.kind, decode<Convolution>(kernel), context_) : 0;
   }
 
-  std::size_t indicesBytes(const Kernel& kernel) override { return reference::indicesBytes(decode<Pool>(kernel)); }
+  std::size_t indicesBytes(const Kernel& kernel) override { return maxPoolIndicesBytes(decode<Pool>(kernel)); }
 
   // Tensor cores want a pixel's channels side by side; without them cuDNN's fastest kernels are
   // those for planes.
@@ -113,6 +113,7 @@ class CudaDevice : public Device {
     properties.flopsPerSecond = 0.5 * 2 * lanesOf(device) * cycles * context_.multiprocessors * timesAsMuch();
     properties.bytesPerSecond = 0.8 * bytes;
     properties.launchSeconds = 3e-6;
+    properties.multiprocessors = context_.multiprocessors;
     properties.memoryBytes = static_cast<double>(device.totalGlobalMem);
     return properties;
   }

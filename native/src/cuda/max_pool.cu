@@ -1,17 +1,20 @@
-// Max pooling, plain or nhwc; indices (int32) lie as the outputs do. Semantics:
-// reference/pooling.cpp.
+// Max pooling, plain or nhwc. Indices lie as the outputs do: a byte, the winner's place in its
+// window, ky * kernelWidth + kx, or int32, its pixel, where windows are large; -1 where one sees
+// only padding. Semantics: reference/pooling.cpp.
 #include <cmath>
 
-#include "../reference/pooling.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
 #include "element_loop.cuh"
 #include "families.hpp"
-#include "fault.cuh"
+#include "max_pool.hpp"
 #include "window_axis.cuh"
 
 namespace tilefold::cuda {
 namespace {
+
+template <class Index>
+constexpr bool isPlace = std::is_same_v<Index, std::uint8_t>;
 
 template <int n>
 struct Best {
@@ -25,13 +28,13 @@ struct Best {
     }
   }
   // The first of equals wins, a NaN always.
-  __device__ void offer(int k, float value, std::int64_t pixel) {
+  __device__ void offer(int k, float value, std::int64_t index) {
     if (!(value > values[k] || indices[k] < 0 || (value != value && values[k] == values[k]))) return;
     values[k] = value;
-    indices[k] = static_cast<std::int32_t>(pixel);
+    indices[k] = static_cast<std::int32_t>(index);
   }
-  template <class T>
-  __device__ void store(T* destination, std::int32_t* at) const {
+  template <class T, class Index>
+  __device__ void store(T* destination, Index* at) const {
     values.store(destination);
     indices.store(at);
   }
@@ -45,11 +48,11 @@ bool tilesInput(const Pool& p) {
 
 bool channelsLast(const Pool& p) { return p.layout == Layout::nhwc && p.inChannels > 1; }
 
-template <int n, class T>
-void forwardOf(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
+template <int n, class T, class Index>
+void forwardOf(const Context& context, const Pool& p, const T* source, T* destination, Index* indices) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
-  const std::int64_t width = p.inWidth;
+  const std::int64_t width = p.inWidth, places = p.kernelWidth;
   forEach(context, "maxPoolForward", p.batch * (p.inChannels / n) * p.outHeight * p.outWidth, [=] __device__(std::int64_t i) {
     const Place at = out.place(i);
     const std::int64_t plane = in.plane(at.image, at.channel), pixelStride = in.pixelStride();
@@ -61,7 +64,7 @@ void forwardOf(const Context& context, const Pool& p, const T* source, T* destin
         const std::int64_t pixel = (top + ky * rowAxis.dilation()) * width + left + kx * columnAxis.dilation();
         Pack<float, n> values;
         values.load(source + (plane + pixel * pixelStride) * n);
-        for (int k = 0; k < n; ++k) best.offer(k, values[k], pixel);
+        for (int k = 0; k < n; ++k) best.offer(k, values[k], isPlace<Index> ? ky * places + kx : pixel);
       }
     }
     best.store(destination + i * n, indices + i * n);
@@ -70,111 +73,107 @@ void forwardOf(const Context& context, const Pool& p, const T* source, T* destin
 
 // n outputs of a row at once. Windows tile the input, so row r of all outputs lies below rows 2 r
 // and 2 r + 1 of all inputs.
-template <int n, class T>
-void forwardPairs(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
-  const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
+template <int n, class T, class Index>
+void forwardPairs(const Context& context, const Pool& p, const T* source, T* destination, Index* indices) {
+  const Divisor byColumns(p.outWidth / n);
   const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolForward", p.batch * p.inChannels * p.outHeight * (p.outWidth / n), [=] __device__(std::int64_t i) {
     const Division place = byColumns(i);
-    const std::int64_t column = 2 * n * place.remainder, pixel = 2 * byRows(place.quotient).remainder * width + column;
-    const T* from = source + 2 * place.quotient * width + column;
+    const T* from = source + 2 * place.quotient * width + 2 * n * place.remainder;
     Pack<float, 2 * n> above, below;
     above.load(from);
     below.load(from + width);
     Best<n> best;
     for (int k = 0; k < n; ++k) {
-      best.offer(k, above[2 * k], pixel + 2 * k);
-      best.offer(k, above[2 * k + 1], pixel + 2 * k + 1);
-      best.offer(k, below[2 * k], pixel + width + 2 * k);
-      best.offer(k, below[2 * k + 1], pixel + width + 2 * k + 1);
+      best.offer(k, above[2 * k], 0);
+      best.offer(k, above[2 * k + 1], 1);
+      best.offer(k, below[2 * k], 2);
+      best.offer(k, below[2 * k + 1], 3);
     }
     best.store(destination + i * n, indices + i * n);
   });
 }
 
-// What flows back to a pixel: the gradient where it won. Winners that are no pixel of the plane are
-// a fault.
+// What flows back to a pixel: the gradient where it won.
 template <int n>
 struct Won {
   Pack<float, n> gradient;
   Pack<std::int32_t, n> indices;
 
-  template <class T>
-  __device__ Won(const T* destinationGradient, const std::int32_t* at, std::int64_t pixels, Fault* fault) {
+  template <class T, class Index>
+  __device__ Won(const T* destinationGradient, const Index* at) {
     gradient.load(destinationGradient);
     indices.load(at);
-    bool wild = false;
-    for (int k = 0; k < n; ++k) wild = wild || indices[k] >= pixels;
-    if (wild) recordFault(fault, {static_cast<std::int32_t>(FaultKind::indices), 0, 0, 0, 0, 0});
   }
-  __device__ float at(int k, std::int64_t pixel) const { return indices[k] == pixel ? gradient[k] : 0.0F; }
+  __device__ float at(int k, std::int64_t index) const { return indices[k] == index ? gradient[k] : 0.0F; }
 };
 
-template <int n, class T>
-void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices, T* sourceGradient) {
+template <int n, class T, class Index>
+void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
-  const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, pixels = p.inHeight * p.inWidth;
-  Fault* fault = context.fault;
-  forEach(context, "maxPoolBackward", p.batch * (p.inChannels / n) * pixels, [=] __device__(std::int64_t i) {
+  const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, places = p.kernelWidth;
+  forEach(context, "maxPoolBackward", p.batch * (p.inChannels / n) * p.inHeight * p.inWidth, [=] __device__(std::int64_t i) {
     const Place at = in.place(i);
-    const std::int64_t plane = out.plane(at.image, at.channel), pixelStride = out.pixelStride(), pixel = at.row * inWidth + at.column;
+    const std::int64_t plane = out.plane(at.image, at.channel), pixelStride = out.pixelStride();
     const Range rows = rowAxis.over(at.row), columns = columnAxis.over(at.column);
     Pack<float, n> sum{};
     for (std::int64_t y = rows.from; y < rows.to; ++y) {
       for (std::int64_t x = columns.from; x < columns.to; ++x) {
+        std::int64_t index = at.row * inWidth + at.column;
+        if (isPlace<Index>) {
+          const Division ky = rowAxis.placeIn(y, at.row), kx = columnAxis.placeIn(x, at.column);
+          if (ky.remainder != 0 || kx.remainder != 0) continue;
+          index = ky.quotient * places + kx.quotient;
+        }
         const std::int64_t from = (plane + (y * outWidth + x) * pixelStride) * n;
-        const Won<n> won(destinationGradient + from, indices + from, pixels, fault);
-        for (int k = 0; k < n; ++k)
-          if (won.indices[k] == pixel) sum[k] += won.gradient[k];
+        const Won<n> won(destinationGradient + from, indices + from);
+        for (int k = 0; k < n; ++k) sum[k] += won.at(k, index);
       }
     }
     sum.store(sourceGradient + i * n);
   });
 }
 
-template <int n, class T>
-void backwardPairs(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices, T* sourceGradient) {
-  const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
-  const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
-  Fault* fault = context.fault;
+template <int n, class T, class Index>
+void backwardPairs(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
+  const Divisor byColumns(p.outWidth / n);
+  const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolBackward", p.batch * p.inChannels * p.outHeight * (p.outWidth / n), [=] __device__(std::int64_t i) {
     const Division place = byColumns(i);
-    const std::int64_t column = 2 * n * place.remainder, pixel = 2 * byRows(place.quotient).remainder * width + column;
-    const Won<n> won(destinationGradient + i * n, indices + i * n, pixels, fault);
+    const Won<n> won(destinationGradient + i * n, indices + i * n);
     Pack<float, 2 * n> above, below;
     for (int k = 0; k < 2 * n; ++k) {
-      above[k] = won.at(k / 2, pixel + k);
-      below[k] = won.at(k / 2, pixel + width + k);
+      above[k] = won.at(k / 2, k % 2);
+      below[k] = won.at(k / 2, 2 + k % 2);
     }
-    T* to = sourceGradient + 2 * place.quotient * width + column;
+    T* to = sourceGradient + 2 * place.quotient * width + 2 * n * place.remainder;
     above.store(to);
     below.store(to + width);
   });
 }
 
 // One output pixel, n of its channels.
-template <int n, class T>
-void backwardSquares(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices,
+template <int n, class T, class Index>
+void backwardSquares(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices,
                      T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
-  const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
-  Fault* fault = context.fault;
+  const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolBackward", p.batch * (p.inChannels / n) * p.outHeight * p.outWidth, [=] __device__(std::int64_t i) {
     const Place at = out.place(i);
     const std::int64_t plane = in.plane(at.image, at.channel), pixelStride = in.pixelStride();
-    const Won<n> won(destinationGradient + i * n, indices + i * n, pixels, fault);
+    const Won<n> won(destinationGradient + i * n, indices + i * n);
     for (int corner = 0; corner < 4; ++corner) {
       const std::int64_t pixel = (2 * at.row + corner / 2) * width + 2 * at.column + corner % 2;
       Pack<float, n> values;
-      for (int k = 0; k < n; ++k) values[k] = won.at(k, pixel);
+      for (int k = 0; k < n; ++k) values[k] = won.at(k, corner);
       values.store(sourceGradient + (plane + pixel * pixelStride) * n);
     }
   });
 }
 
-template <class T>
-void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
+template <class T, class Index>
+void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, Index* indices) {
   const bool packs = aligned({source, destination, indices});
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
     forwardPairs<2>(context, p, source, destination, indices);
@@ -184,10 +183,9 @@ void maxPoolForward(const Context& context, const Pool& p, const T* source, T* d
     forwardOf<1>(context, p, source, destination, indices);
 }
 
-// Every input pixel gathers from the windows that may have chosen it. Winners outside the plane are
-// a fault where a window sees pixels.
-template <class T>
-void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices,
+// Every input pixel gathers from the windows that may have chosen it.
+template <class T, class Index>
+void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices,
                      T* sourceGradient) {
   const bool packs = aligned({destinationGradient, indices, sourceGradient});
   const bool channelPacks = channelsLast(p) && packs && p.inChannels % packWidth == 0;
@@ -201,29 +199,23 @@ void maxPoolBackward(const Context& context, const Pool& p, const T* destination
     backwardOf<1>(context, p, destinationGradient, indices, sourceGradient);
 }
 
-Pool countableMaxPool(const Kernel& kernel) {
+template <class T, class Index>
+std::unique_ptr<CompiledKernel> compileWithIndices(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
   const auto p = tiled<Pool>(kernel);
-  reference::indicesBytes(p);
-  return p;
+  if (kernel.kind == KernelKind::maxPoolForward)
+    return compiled(context, [p](const A& a) { maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<Index>(2)); });
+  return compiled(context, [p](const A& a) { maxPoolBackward<T>(a.context, p, a.at<T>(0), a.at<Index>(1), a.at<T>(2)); });
 }
 
 }  // namespace
 
 template <class T>
 std::unique_ptr<CompiledKernel> compileMaxPool(const Kernel& kernel, const Context& context) {
-  using A = Arguments;
-  switch (kernel.kind) {
-    case KernelKind::maxPoolForward:
-      return compiled(context, [p = countableMaxPool(kernel)](const A& a) {
-        maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<std::int32_t>(2));
-      });
-    case KernelKind::maxPoolBackward:
-      return compiled(context, [p = countableMaxPool(kernel)](const A& a) {
-        maxPoolBackward<T>(a.context, p, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2));
-      });
-    default:
-      return nullptr;
-  }
+  if (kernel.kind != KernelKind::maxPoolForward && kernel.kind != KernelKind::maxPoolBackward) return nullptr;
+  const auto p = decode<Pool>(kernel);
+  maxPoolIndicesBytes(p);
+  return hasByteIndices(p) ? compileWithIndices<T, std::uint8_t>(kernel, context) : compileWithIndices<T, std::int32_t>(kernel, context);
 }
 TILEFOLD_COMPILES(compileMaxPool)
 

@@ -42,6 +42,10 @@ class WindowAxis {
     return {end < reach ? 0 : byStride_(end - reach).quotient + 1, last < out_ ? last : out_};
   }
 
+  // The place of a window, `over` an input coordinate, at which it has that: between two places
+  // where there is a remainder.
+  __device__ Division placeIn(std::int64_t output, std::int64_t input) const { return byDilation_(input - start(output)); }
+
  private:
   std::int64_t in_, out_, kernel_, stride_, dilation_, padBefore_;
   Divisor byStride_, byDilation_;

@@ -1,4 +1,5 @@
 // Element by element: rectifiers, sums and dropout.
+#include "../kernels/element_draw.hpp"
 #include "../kernels/rectifier.hpp"
 #include "block_loop.hpp"
 #include "compiled.hpp"
@@ -32,23 +33,6 @@ void addForward(const Rectifier& r, const T* first, const T* second, T* destinat
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = rectified<ParameterOf<T>>(first[i] + second[i], slope);
 }
 
-// The counter-based draw in [0, 1) of one element: SplitMix64 (Steele, Lea, Flood 2014) over a hash
-// of seed, step and layer.
-class ElementDraw {
- public:
-  ElementDraw(std::uint64_t seed, std::uint64_t step, std::uint64_t layerKey) : key_(mix(mix(mix(seed) + step) + layerKey)) {}
-  double operator()(std::uint64_t element) const { return static_cast<double>(mix(key_ + element * 0x9E3779B97F4A7C15u) >> 11) * 0x1p-53; }
-
- private:
-  static std::uint64_t mix(std::uint64_t z) {
-    z += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  std::uint64_t key_;
-};
-
 // Keeps an element when its own draw says so, whatever tile it is computed in. Source and
 // destination may coincide.
 template <class T>
@@ -56,6 +40,7 @@ void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std
   const Planes planes = planesOf(d);
   const std::int64_t block = planes.block;
   const ElementDraw draw(seed, step, static_cast<std::uint64_t>(d.layerKey));
+  const std::uint64_t threshold = ElementDraw::threshold(d.rate);
   const double keptScale = 1 / (1 - d.rate);
 #pragma omp parallel for schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
@@ -66,7 +51,7 @@ void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std
         for (std::int64_t lane = 0; lane < block; ++lane) {
           const std::int64_t channel = image * d.fullChannels + planes.firstChannel(plane) + lane;
           const std::int64_t element = (channel * d.fullHeight + origin.row + y) * d.fullWidth + origin.column + x;
-          const bool keep = lane < planes.lanes(plane) && draw(static_cast<std::uint64_t>(element)) >= d.rate;
+          const bool keep = lane < planes.lanes(plane) && ElementDraw::drawn(draw.counter(static_cast<std::uint64_t>(element))) >= threshold;
           destination[at + lane] = keep ? static_cast<T>(static_cast<double>(source[at + lane]) * keptScale) : T(0);
         }
       }

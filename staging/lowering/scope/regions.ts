@@ -96,11 +96,12 @@ export const regionAddress = (whole: TileTensor, region: Region, elementBytes: n
 
 /**
  * The tile as it lies in a larger one, when it is contiguous there: all rows and columns of some
- * batch elements.
+ * batch elements, or whole rows of one whose channels lie together at each pixel.
  */
 export const contiguousSlice = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
   const [, channels, height, width] = whole.extents
-  return region.size[1] === height && region.size[2] === width
+  const isBand = region.size[0] === 1 && channelBlock(whole.layout, channels) >= channels
+  return region.size[2] === width && (region.size[1] === height || isBand)
     ? { address: regionAddress(whole, region, elementBytes), extents: regionExtents(region, channels), layout: whole.layout }
     : undefined
 }
