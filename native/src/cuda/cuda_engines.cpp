@@ -58,7 +58,7 @@ class CudaEngines : public Engines {
 
   std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut, const Progress& progress) override {
     progress_ = &progress;
-    exchanges_ = section.ranks > 0;
+    exchanges_ = !section.ranks.empty();
     given_ = stepIo;
     stepIoBytes_ = section.stepIoBytes;
     if (stepIoBytes_ > 0) std::memcpy(stepIo_.get(), stepIo, stepIoBytes_);
@@ -85,10 +85,10 @@ class CudaEngines : public Engines {
   }
 
   void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    if (engine == Engine::compute)
-      kernel.launch(operands, none_);
-    else
-      kernel.load(operands, none_);
+    if (engine == Engine::compute) return kernel.launch(operands, none_);
+    // What is launched beside computing finds its stream there.
+    context_.load = stream(engine);
+    kernel.load(operands, none_);
   }
 
   double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {

@@ -43,7 +43,7 @@ class Engines {
   // nothing: the device knows this section's instructions from an earlier run and needs only end().
   // `leavesOut`: this step goes without some of them. `progress`, until end(), of the run.
   virtual std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut, const Progress& progress) = 0;
-  // On the to-device engine: a load.
+  // On the to-device engine: a load; on the network engine: an addition.
   virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // The same, and waits: milliseconds that it took.
   virtual double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
