@@ -15,6 +15,7 @@ import { aboutNanoseconds, keptBytesEstimator, loadMargin } from './strategies/l
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
+import { overlapReductions } from './overlap-reductions'
 import { searchTargets } from './search-targets'
 import type { PlanSearch } from './plan-search'
 import type { Searched } from './request'
@@ -175,7 +176,7 @@ const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   const order = hoistPoolAboveRelu(written)
   const graph = inOrder(written, order)
   const [fastest] = withVariants(createVariants(graph, device), wholeGraph(graph))
-  return lower(written, { order, segments: fastest! }, device).milliseconds()
+  return lower(written, { order, segments: fastest!, overlapReduction: true }, device).milliseconds()
 }
 
 /** Milliseconds that no plan for one process undercuts, of a graph that ranks share. */
@@ -285,5 +286,9 @@ export const createPlanSearches = (
   })
   const ofSwapping = (deviceBytes: number): number => (stepsOfUpdate(graph.objective) * swappingWhole()(deviceBytes)) / 1e6
   const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), { ofAny: leastMilliseconds, ofSwapping }))
-  return { by: (strategy) => (strategy === 'auto' ? auto() : answersBy(strategy)), leastMilliseconds }
+  const overlapped = memoize(
+    (name: StrategyName) => name,
+    (name) => overlapReductions(graph, device, name === 'auto' ? auto() : answersBy(name))
+  )
+  return { by: overlapped, leastMilliseconds }
 }

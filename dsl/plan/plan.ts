@@ -92,4 +92,9 @@ export interface Plan<Place = string> {
   readonly swapSchedule?: readonly PlanSwapInterval<Place>[]
   /** Absent where each buffer has its offset in one arena (`static`). */
   readonly placement?: PlanPlacement
+  /**
+   * Where ranks add gradients, they travel and are added while the backward pass goes on; absent
+   * where they do so after it.
+   */
+  readonly overlapReduction?: true
 }

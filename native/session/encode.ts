@@ -22,6 +22,8 @@ const encodedLength = (instruction: Instruction): number =>
 
 const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + encodedLength(instruction), 0)
 
+const launchCodes = { compute: opcodes.launch, 'to-device': opcodes.load, network: opcodes.networkLaunch } as const
+
 const spaceCodes: Readonly<Record<string, number>> = Object.fromEntries(spaces.map((space, code) => [space, code]))
 
 /**
@@ -67,7 +69,7 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       numbers.set([opcodes[instruction.kind], engines.indexOf(instruction.engine), instruction.event], at)
       at += encodedLength(instruction)
     } else {
-      numbers[at++] = instruction.engine === undefined ? opcodes.launch : opcodes.load
+      numbers[at++] = launchCodes[instruction.engine ?? 'compute']
       numbers[at++] = instruction.kernel
       numbers[at++] = instruction.operands.length
       for (const { space, base, strides } of instruction.operands) {

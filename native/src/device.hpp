@@ -60,7 +60,8 @@ class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
   virtual void launch(const std::vector<Operand>& operands, const StepParameters& step) = 0;
-  // A launch of a loadImage on the to-device engine, beside the compute engine's launches.
+  // A launch of a loadImage on the to-device engine, or of a copyBox on the network engine, beside
+  // the compute engine's launches.
   virtual void load(const std::vector<Operand>& operands, const StepParameters& step) { launch(operands, step); }
   // Of a loadImage: whether the tile is `before`, which is this tile then, or empty where the tile
   // is not plain: not the same pixel of each image again and again. Of a device that has taken the

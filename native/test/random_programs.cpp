@@ -25,6 +25,8 @@ class Maker {
       while (kind == KernelKind::loadImage) kind = static_cast<KernelKind>(number(random_, 0, kernelKindCount - 1));
       addKernel(kernels, kind);
     }
+    addition_ = kernels.size();
+    additionKernel_ = addKernel(kernels, KernelKind::copyBox);
     for (const Kernel& kernel : kernels) {
       encoded.kernels.push_back(static_cast<double>(static_cast<int>(kernel.kind)));
       encoded.kernels.insert(encoded.kernels.end(), kernel.fields.begin(), kernel.fields.end());
@@ -109,9 +111,26 @@ class Maker {
     return code;
   }
 
+  // With the ranks of the section's groups, or with all.
   std::vector<double> withRanks() {
-    const std::int64_t kind = number(random_, 0, 2);
-    return kind == 0 ? allToAll() : kind == 1 ? exchange() : ownSlice();
+    const std::int64_t kind = number(random_, 0, 3), group = ranks_;
+    if (number(random_, 0, 2) == 0) ranks_ = mirrorRanks;
+    const std::vector<double> code = kind == 0 ? allToAll() : kind == 1 ? exchange() : kind == 2 ? ownSlice() : addition();
+    ranks_ = group;
+    return code;
+  }
+
+  // On the network engine, of numbers that the compute engine has.
+  std::vector<double> addition() {
+    turns_ = 1;
+    const auto event = static_cast<double>(number(random_, 4, 7));
+    std::vector<double> code{4, 0, event, 5, 3, event, 12, static_cast<double>(addition_), 2};
+    for (const OperandExtent& extent : operandExtents(additionKernel_, device_)) {
+      code.push_back(1);
+      append(code, place(arena_, extent.bytes));
+    }
+    append(code, {4, 3, event, 5, 0, event});
+    return code;
   }
 
   // With each rank, from one place to all of them or from one place each, between two events.
@@ -200,6 +219,8 @@ class Maker {
   std::size_t axis_ = 0;        // of the loop around the next instruction
   std::int64_t turns_ = 1;
   bool exchangesWithRanks_ = false;
+  std::size_t addition_ = 0;  // the position of a copyBox
+  Kernel additionKernel_{KernelKind::copyBox, {}};
   std::int64_t ranks_ = 1;  // with which the section exchanges: all, or those of a group
 };
 

@@ -83,9 +83,14 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   // Of micro-batches the section `reduce` brings moments too.
   const isOfMoments = (one: NetworkInstruction): boolean =>
     one.kind === 'allToAll' && program.buffers[one.send.buffer ?? -1]?.kind === 'activations'
+  // Of a step some add gradients beside the backward pass.
+  const gradients = new Set(program.persistentTensors.flatMap(({ name, role }) => (role === 'gradient' ? [name] : [])))
+  const isOfGradients = (one: NetworkInstruction): boolean =>
+    one.kind === 'allToAll' && gradients.has(program.buffers[one.send.buffer ?? -1]?.name ?? '')
   const exchanged = [
     addUp('rows', [[program.step, steps]], ({ kind }) => kind === 'exchange', device),
-    addUp('statistics', [[program.step, steps]], ({ kind }) => kind === 'allToAll', device),
+    addUp('statistics', [[program.step, steps]], (one) => one.kind === 'allToAll' && !isOfGradients(one), device),
+    addUp('gradients', [[program.step, steps]], isOfGradients, device),
     addUp('statistics', [[program.reduce, steps]], isOfMoments, device),
     addUp('gradients', [[program.reduce, steps]], (one) => !isOfMoments(one), device),
     addUp('gradients', [[program.update, 1]], () => true, device)
@@ -103,10 +108,12 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   const oneRankMs = leastOfOneRank(graph, device)
   const { stepMilliseconds } = predicted
   const travelling = kinds.reduce((sum, { milliseconds }) => sum + milliseconds, 0)
+  const rest = stepMilliseconds - travelling - oneRankMs / ranks
   const parts: readonly (readonly [RankReport['boundBy'], number])[] = [
     ['computing', oneRankMs / ranks],
-    ['what ranks compute twice or alike', stepMilliseconds - travelling - oneRankMs / ranks],
-    ...kinds.map(({ what, milliseconds }) => [what, milliseconds] as const)
+    ['what ranks compute twice or alike', rest],
+    // Below 0 by what travels beside computing: gradients do.
+    ...kinds.map(({ what, milliseconds }) => [what, milliseconds + (what === 'gradients' ? Math.min(0, rest) : 0)] as const)
   ]
   return {
     ranks,

@@ -42,7 +42,7 @@ export const computeBreakdown = (
 ): readonly KernelTime[] => {
   const step = launchCounts(program.step)
   const update = program.update && launchCounts(program.update)
-  const loading = launchCounts(program.step, ({ engine }) => engine === 'to-device')
+  const loading = launchCounts(program.step, ({ engine }) => engine !== undefined)
   const rows = new Map<string, KernelTime>()
   program.kernels.forEach((kernel, index) => {
     const launches = microSteps * (step.get(index) ?? 0) + (update?.get(index) ?? 0)

@@ -37,6 +37,8 @@ export interface RunningNetwork {
   readonly startingWeights: StartingWeights | undefined
   /** The I/O buffer of the step section: fill in `target`, run a step, read `loss`. */
   readonly io: StepIo
+  /** Whether ranks exchange within a step: none leaves it without ending the others. */
+  readonly exchangesInStep: boolean
   /** Runs one step; milliseconds that it took. */
   readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
   /**
@@ -227,6 +229,7 @@ const toRunningNetwork = (
   return {
     parameters,
     io,
+    exchangesInStep: step.code.some(({ kind }) => kind === 'allToAll' || kind === 'exchange'),
     step: (values, images) => recorded('step', values)(runLeavingToFile(stepBuffer, images, (given) => run('step', io, values, given))),
     reduce: (values) => (reduceIo === undefined ? TE.right(0) : run('reduce', reduceIo, values, [])),
     updateIo,

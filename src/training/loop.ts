@@ -92,6 +92,7 @@ const createUpdates = (training: TrainingRun): Updates => {
   const signal = ranks === undefined ? options.signal : undefined
   let [isBetweenSteps, isStopped] = [true, false]
   let next = batches.load(record.loss.length * accumulate + first)()
+  const inStep = network.exchangesInStep ? ranks : undefined
   /** Its loss, milliseconds, and 1 where this rank was asked to stop. */
   const runMicroBatch = async (
     step: number,
@@ -99,8 +100,11 @@ const createUpdates = (training: TrainingRun): Updates => {
     index: number,
     weighted: E.Either<Failure, FillWeights>
   ): Promise<E.Either<Failure, readonly number[]>> => {
+    const batch = E.isLeft(weighted) ? weighted : await unlessAborted(signal, next)
+    // Ranks that wait for this one within the step hear nothing else of it.
+    const agreed = await allGatherNumbers(inStep, E.map(() => [])(batch))
+    if (E.isLeft(agreed)) return agreed
     if (E.isLeft(weighted)) return weighted
-    const batch = await unlessAborted(signal, next)
     if (E.isLeft(batch)) return batch
     if (signal?.aborted) return E.left(interruptedFailure(step, steps))
     const { images, target } = batch.right
@@ -122,6 +126,8 @@ const createUpdates = (training: TrainingRun): Updates => {
     let [loss, milliseconds] = [0, 0]
     for (let index = first; index < accumulate; index += every) {
       const ran = await runMicroBatch(step, rate, index, weighted)
+      // Then others are within a step that this one has left: it ends them.
+      if (inStep !== undefined && E.isLeft(ran)) return ran
       const all = await allGatherNumbers(ranks, ran)
       if (E.isLeft(all)) return all
       for (const [ofRank] of all.right) loss += ofRank!

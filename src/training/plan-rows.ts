@@ -51,6 +51,25 @@ const makePrograms = (built: SetupGraph, mesh: Mesh, file: PlanFile): E.Either<M
     )
   )(Array.from({ length: mesh.rows }, (_, rank) => rank))
 
+/**
+ * A plan's Programs; where one does not fit, those of the plan that adds gradients behind the
+ * backward pass, if the plan was found.
+ */
+const makeFitting = (
+  built: SetupGraph,
+  mesh: Mesh,
+  found: PlanFile
+): E.Either<Misfit, { readonly file: PlanFile; readonly programs: readonly Program[] }> => {
+  const made = (file: PlanFile) => E.map((programs: readonly Program[]) => ({ file, programs }))(makePrograms(built, mesh, file))
+  const { overlapReduction, ...behind } = found
+  return pipe(
+    made(found),
+    E.orElse((misfit) =>
+      overlapReduction !== true || built.setup.plan !== undefined || misfit.failure.code !== 'budget' ? E.left(misfit) : made(behind)
+    )
+  )
+}
+
 const proveTogether = (programs: readonly Program[]): E.Either<Failure, void> =>
   pipe(
     verifyRanks(programs),
@@ -88,9 +107,9 @@ const planForAll = (
     // As for one group, so that the plan is the same however many there are.
     TE.chain(() => planInProcess(onMesh(built, mesh.shardsOptimizer ? mesh : { ...mesh, microBatches: 1 }, index), options)),
     TE.map(({ staged }) => toPlanFile(staged)),
-    TE.chain((file) =>
+    TE.chain((found) =>
       pipe(
-        makePrograms(built, mesh, file),
+        makeFitting(built, mesh, found),
         E.match(
           (misfit) => {
             const isTried = built.setup.plan !== undefined || [...tried, index].includes(misfit.rank)
@@ -98,7 +117,7 @@ const planForAll = (
               ? TE.left(misfitFailure(built, mesh.rows, index, misfit))
               : planForAll(built, mesh, options, misfit.rank, [...tried, index])
           },
-          (programs) =>
+          ({ file, programs }) =>
             pipe(
               TE.fromEither(proveTogether(programs)),
               TE.map((): PlanOfRows => ({

@@ -85,12 +85,12 @@ const insertAll = <A>(code: readonly A[], before: Insertions = new Map()): reado
  * than padding, and its swapSchedule must be possible (see check-plan.ts).
  */
 export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lowered => {
-  const { order, segments, swapSchedule = [], placement } = plan
+  const { order, segments, placement } = plan
   const graph = inOrder(source, order)
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
-  const sections = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, swapSchedule)
+  const sections = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, plan)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
     const lifetimes = lazy(() => computeLifetimes(all, always, side))

@@ -34,6 +34,7 @@ export type TileAxis = (typeof tileAxes)[number]
  *   sent and of what is received]
  * - exchange [10, ranks, sends, receives, then (rank, bytes, base) of each]
  * - ownSlice [11, ranks, bytes, then (base, three strides) of the slices and of the place]
+ * - networkLaunch [12, and so on as launch]: of a copyBox, on the engine `network`
  *
  * An `allToAll` runs on the engine `network`: `bytes` from sent + j * sendStride go to rank j, and
  * as many come from it to received + j * receiveStride, for each of the `ranks`, this one included.
@@ -48,6 +49,8 @@ export type TileAxis = (typeof tileAxes)[number]
  * An `ownSlice` runs on the engine `compute`, and nothing travels: of slices of so many `bytes`,
  * one after the other by rank, it copies the one of this rank. So all ranks run the same Program,
  * though each has a slice of its own.
+ *
+ * A `networkLaunch` adds what ranks have sent, outside of loops, beside what computes.
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
  * its instructions in program order, and beside the others. `wait` holds its engine until the
@@ -73,7 +76,8 @@ export const opcodes = {
   unmap: 8,
   allToAll: 9,
   exchange: 10,
-  ownSlice: 11
+  ownSlice: 11,
+  networkLaunch: 12
 } as const
 
 /** The position of a name is its code in a Program. */
@@ -111,8 +115,8 @@ export type Instruction =
       readonly kind: 'launch'
       readonly kernel: number
       readonly operands: readonly Address[]
-      /** A load, where it is said; else `compute`. */
-      readonly engine?: 'to-device'
+      /** A load, or an addition of what ranks have sent, where it is said; else `compute`. */
+      readonly engine?: 'to-device' | 'network'
       /**
        * The operand that reads the tile's owned part of the output gradient, where a tile's
        * backward begins.
@@ -223,9 +227,9 @@ export interface Program {
    */
   readonly step: Section
   /**
-   * After each step, where ranks share the micro-batches of an update: adds the gradients of all
-   * ranks to what this rank keeps of the sum, and zeroes them; running statistics take in the
-   * moments of all ranks.
+   * After each step, where ranks share the micro-batches of an update: adds those gradients of all
+   * ranks that the step has not added to what this rank keeps of the sum, and zeroes all; running
+   * statistics take in the moments of all ranks.
    */
   readonly reduce?: Section
   /**

@@ -2,7 +2,9 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Program } from '../program/program'
 import type { Event, ProgramEvents } from './events'
+import { proveAdded } from './added'
 import { programEvents } from './program-events'
+import { proveComplete } from './complete'
 import { proveStepIo } from './step-io'
 import { fail, catchFault, type VerifierFault } from './fault'
 import { proveInitialised, type Initialised } from './initialised'
@@ -66,6 +68,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
   const { stores, sections } = events
   provePersistentTensors(program)
   proveReduced(program)
+  proveAdded(program)
   proveShardsOfOptimizer(program)
   let restored: Initialised = new Map()
   for (const section of sections) {
@@ -77,6 +80,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveNoRaces(events, section)
     proveSeeds(events, section)
     proveMerged(program, events, section)
+    proveComplete(program, events, section)
     proveStepIo(events, section, written)
     proveAllRead(events, section)
   }

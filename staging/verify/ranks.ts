@@ -29,12 +29,13 @@ const listShards = (programs: readonly Program[]): readonly ProgramShard[] => {
   return shards
 }
 
-/** The sections in which each rank exchanges with all; in others with its group. */
+/** The sections in which each rank exchanges with all; in others with its group, but gradients. */
 const ofAllGroups = ['reduce', 'update', 'save']
 
 /** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
 const proveMatching = (section: string, programs: readonly Program[], codes: readonly (readonly Instruction[])[]): void => {
-  const ranks = codes.length * (ofAllGroups.includes(section) ? programs[0]!.shard!.groups : 1)
+  const { groups } = programs[0]!.shard!
+  const gradients = new Set(programs[0]!.persistentTensors.flatMap(({ name, role }) => (role === 'gradient' ? [name] : [])))
   const lists = codes.map(listExchanges)
   const [first] = lists
   lists.forEach((list, rank) => {
@@ -47,6 +48,8 @@ const proveMatching = (section: string, programs: readonly Program[], codes: rea
       one.kind === 'allToAll' ? `${one.kind} of ${one.bytes} bytes among ${one.ranks} ranks` : `${one.kind} among ${one.ranks} ranks`
     const nameOfSent = (rank: number, one: NetworkInstruction): string | undefined =>
       one.kind === 'allToAll' ? programs[rank]!.buffers[one.send.buffer ?? -1]?.name : undefined
+    const isOfAll = ofAllGroups.includes(section) || gradients.has(nameOfSent(0, all[0]!) ?? '')
+    const ranks = codes.length * (isOfAll ? groups : 1)
     all.forEach((one, rank) => {
       if (sizes(one) !== sizes(all[0]!))
         refuse(`${section}: exchange ${round} of rank ${rank} is ${sizes(one)}, that of rank 0 ${sizes(all[0]!)}`)

@@ -32,6 +32,8 @@ export interface Execution {
   readonly order?: readonly number[]
   /** With segments: what waits on the host. */
   readonly swapSchedule?: SwapSchedule
+  /** With segments, of ranks: gradients are added beside the backward pass. */
+  readonly overlapReduction?: true
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly hostBudget?: number
@@ -81,7 +83,8 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
     given: {
       ...asWritten(execution.segments, execution.placement),
       ...(execution.order && { order: execution.order }),
-      swapSchedule: execution.swapSchedule ?? []
+      swapSchedule: execution.swapSchedule ?? [],
+      ...(execution.overlapReduction && { overlapReduction: true })
     }
   }),
   ...(execution.exactKernels && { exactKernels: true as const }),

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { localNetworks, openSession, type Network } from '../../native'
 import { encodeProgram } from '../../native/session/encode'
 import { openEncoded } from '../../native/session/session'
+import type { Kernel } from '../../staging/kernels/kernels'
 import type { Instruction, Program } from '../../staging/program/program'
 import type { AllToAll, Exchange, OwnSlice } from '../../staging/program/rank-instructions'
 import { must } from '../must'
@@ -41,6 +42,13 @@ const slice = (more: Partial<OwnSlice> = {}): OwnSlice => ({
   from: at(0),
   to: at(64),
   ...more
+})
+
+const addition = (kernel: number, from = 0, to = 64): Instruction => ({
+  kind: 'launch',
+  engine: 'network',
+  kernel,
+  operands: [arena(from), arena(to)]
 })
 
 /** Brings three numbers in, exchanges, and hands three out. */
@@ -207,7 +215,7 @@ test('a rank that waits for others can be interrupted', async () => {
 })
 
 const refusal = (code: readonly Instruction[], network?: Network): string => {
-  const encoded = encodeProgram(programOf({ kernels: [], code }))
+  const encoded = encodeProgram(programOf({ kernels: [copy(1), { kind: 'zero', bytes: 8 }], code }))
   const measured = { arenaBytes: 4096, linkBytesPerSecond: 0, timesKernels: false, traces: false }
   const opened = openEncoded({
     ...encoded,
@@ -224,7 +232,6 @@ for (const [what, code, sentence] of [
   ['no ranks', [all({ ranks: 0 })], 'exchanges 8 bytes with each of 0 ranks'],
   ['no bytes', [all({ bytes: 0 })], 'exchanges 0 bytes with each of 3 ranks'],
   ['ranks without end', [all({ ranks: 2 ** 40, sendStride: 0 })], 'with each of 1099511627776 ranks'],
-  ['ranks that differ', [all(), all({ ranks: 2 })], 'exchanges with 2 ranks where others do with 3'],
   ['places that overlap', [all({ receiveStride: 4 })], 'receives 8 bytes of each rank at places 4 bytes apart'],
   ['a negative stride', [all({ sendStride: -8 })], 'receives 8 bytes of each rank at places 8 bytes apart'],
   ['bytes beyond the arena', [all({ receive: at(4080) })], "receives bytes 4080 .. 4104 of the arena's 4096"],
@@ -242,7 +249,6 @@ for (const [what, code, sentence] of [
   ['a message that overflows', [some({ receives: [message(1, 2 ** 53, 2 ** 53)] })], "of the arena's 4096"],
   ['two messages to one place', [some({ receives: [message(0, 16, 64), message(1, 16, 72)] })], 'receives from two ranks in one place'],
   ['a message over what is sent', [some({ receives: [message(0, 16, 0)] })], 'receives where it sends from'],
-  ['messages among other ranks', [all(), some({ ranks: 4 })], 'exchanges with 4 ranks where others do with 3'],
   ['no network', [all()], 'section step is of 3 ranks, but runs on 1'],
   ['no network for itself', [all({ ranks: 1 })], 'the program is of ranks, but runs without a network'],
   ['a slice of no rank', [slice({ ranks: 0 })], 'takes one of 0 slices of 8 bytes'],
@@ -253,9 +259,43 @@ for (const [what, code, sentence] of [
   ['slices that overflow', [slice({ ranks: 2 ** 20, bytes: 2 ** 53 })], 'a size overflows 64 bits'],
   ['a slice to where slices are', [slice({ to: at(16) })], 'takes a slice to where slices are'],
   ['a slice in a loop', [loop('H', 2, slice())], 'takes the slice of a rank inside a loop'],
-  ['slices of other ranks', [all(), slice({ ranks: 4 })], 'exchanges with 4 ranks where others do with 3']
+  ['an addition in a loop', [loop('H', 2, addition(0))], 'adds what ranks have sent inside a loop'],
+  ['an addition by another kernel', [addition(1)], 'adds what ranks have sent with zero instead of copyBox']
 ] as const)
   test(`an exchange is refused with ${what}`, () => assert.ok(refusal(code).includes(sentence), refusal(code)))
+
+test('a section exchanges with all ranks and with groups of them, and adds what has come on the network engine', async () => {
+  const networks = must(localNetworks(4))
+  const runOn = async (network: Network): Promise<number> => {
+    const code = [
+      launch(0, stepIo(0), arena(0)),
+      record('compute', 0),
+      wait('network', 0),
+      all({ ranks: 2, sendStride: 0, receive: at(64) }),
+      addition(1, 64, 0),
+      all({ ranks: 4, sendStride: 0, receive: at(128) }),
+      addition(1, 152, 0),
+      record('network', 1),
+      wait('compute', 1),
+      launch(0, arena(0), stepIo(0))
+    ]
+    const program = programOf({ kernels: [copy(1), { ...copy(1), add: 1 } as Kernel], code, stepIoBytes: 8 })
+    const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+    const buffer = Float64Array.of(10 ** network.rank).buffer
+    must(await session.run('step', buffer, parameters, [])())
+    session.close()
+    return new Float64Array(buffer)[0]!
+  }
+  // The first of a group is added, then what the last of all has by then.
+  assert.equal(await Promise.all(networks.map(runOn)), [1102, 1111, 1300, 2200])
+})
+
+test('numbers of ranks in one section are refused where they do not divide all that there are', () => {
+  const [network] = must(localNetworks(4))
+  assert.is(refusal([all({ ranks: 4 }), all()], network), 'section step is of 3 ranks, but runs on 4')
+  assert.is(refusal([all({ ranks: 4 }), some({ ranks: 3 })], network), 'section step is of 3 ranks, but runs on 4')
+  assert.is(refusal([all({ ranks: 4 }), slice()], network), 'section step is of 3 ranks, but runs on 4')
+})
 
 test('an exchange is refused on a network of another size', () => {
   const [network] = must(localNetworks(2))

@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model } from '../../dsl'
-import { type Training, stage, verify } from '../../staging'
+import { type Plan, type Staged, type Training, stage, verify } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
 import type { Instruction, Program } from '../../staging/program/program'
 import type { AllToAll } from '../../staging/program/rank-instructions'
@@ -15,18 +15,26 @@ const network = model({
   layers: [conv2d({ out: 4, k: 3, p: 1 }), batchNorm(), globalAvgPool, linear({ out: 2 })]
 })
 
-const programFor = (ranks: number, more: Partial<Training> = {}): Program =>
+const stagedFor = (ranks: number, more: Partial<Training>, given?: Plan): Staged =>
   must(
     stage({
       model: network,
       device: referenceModel('float64'),
       strategy: 'plain',
       objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 }, accumulate: 4, ranks, ...more },
-      source: { kind: 'float' }
+      source: { kind: 'float' },
+      ...(given && { given })
     })
-  ).program
+  )
 
-type SectionOfRanks = 'reduce' | 'update' | 'restore' | 'save'
+/** Gradients travel behind the backward pass, or beside it. */
+const programFor = (ranks: number, more: Partial<Training> = {}, beside = false): Program => {
+  const found = stagedFor(ranks, more)
+  const { overlapReduction: _, ...behind } = found.plan
+  return beside ? found.program : stagedFor(ranks, more, behind).program
+}
+
+type SectionOfRanks = 'step' | 'reduce' | 'update' | 'restore' | 'save'
 type Change = (one: Instruction, index: number) => readonly Instruction[]
 
 const edited = (program: Program, section: SectionOfRanks, change: Change): Program => ({
@@ -48,7 +56,7 @@ const sentenceOf = (program: Program): string => {
 for (const ranks of [1, 2, 4])
   for (const more of [{}, { clipNorm: 1 }])
     test(`Programs of ${ranks} ranks are sound as they come${'clipNorm' in more ? ', with clipping' : ''}`, () =>
-      assert.is(sentenceOf(programFor(ranks, more)), 'nothing is wrong'))
+      [false, true].forEach((beside) => assert.is(sentenceOf(programFor(ranks, more, beside)), 'nothing is wrong')))
 
 const sound = programFor(2)
 const pieces = sound.persistentTensors.filter(({ role }) => role === 'gradient').length
@@ -104,6 +112,60 @@ for (const [what, wrong, sentence] of [
   ['no section reduce', { ...sound, reduce: undefined } as unknown as Program, /^ranks exchange without a section reduce\.$/]
 ] as const)
   test(`a Program is refused with ${what}`, () => assert.match(sentenceOf(wrong), sentence))
+
+const beside = programFor(2, {}, true)
+const gradientsOf = ({ buffers }: Program) => buffers.flatMap(({ name }, index) => (name.startsWith('gradient.') ? [index] : []))
+const adds = (one: Instruction): boolean => one.kind === 'launch' && one.engine === 'network'
+const additionOf = (n: number): Instruction => beside.step.code.filter(adds)[n]!
+const without = (gone: Instruction): Program => edited(beside, 'step', (one) => (one === gone ? [] : [one]))
+const zeroOfGradient = beside.reduce!.code.find(
+  (one) => one.kind === 'launch' && beside.kernels[one.kernel]!.kind === 'zero' && gradientsOf(beside).includes(one.operands[0]!.buffer!)
+)!
+
+for (const [what, wrong, sentence] of [
+  ['a gradient that is not sent', exchanged(beside, 'step', 0, () => []), /^step and reduce: byte 0 of "gradient\..*" is not sent once\.$/],
+  [
+    'a gradient that is sent in the step and behind it',
+    edited(beside, 'reduce', (one, index) => (index === 0 ? [one, beside.step.code.find(({ kind }) => kind === 'allToAll')!] : [one])),
+    /^step and reduce: byte 0 of "gradient\..*" is not sent once\.$/
+  ],
+  [
+    'a gradient to which something is added behind',
+    edited(beside, 'step', (one, index) => (index === beside.step.code.length - 1 ? [one, zeroOfGradient] : [one])),
+    /\(zero\): destination writes to "gradient\..*" behind what it has sent of it\.$/
+  ],
+  [
+    'a gradient that goes before it is there',
+    edited(beside, 'step', (one) => (one.kind === 'wait' && one.engine === 'network' ? [] : [one])),
+    /nothing has waited for the (compute|network) engine/
+  ],
+  ['an addition that is left out', without(additionOf(1)), /^step: byte 0 of "gradient\..*" is not added once, in the order of ranks,/],
+  [
+    'an addition twice',
+    edited(beside, 'step', (one) => (one === additionOf(0) ? [one, one] : [one])),
+    /^step: byte 0 of "gradient\..*" is not added once, in the order of ranks,/
+  ],
+  [
+    'additions out of order',
+    edited(beside, 'step', (one) => (one === additionOf(0) ? [additionOf(1)] : one === additionOf(1) ? [additionOf(0)] : [one])),
+    /^step: byte 0 of "gradient\..*" is not added once, in the order of ranks,/
+  ],
+  [
+    'an addition to another place',
+    edited(beside, 'step', (one) =>
+      one === additionOf(0) && one.kind === 'launch'
+        ? [{ ...one, operands: one.operands.map((operand, place) => (place === 1 ? { ...operand, base: operand.base + 8 } : operand)) }]
+        : [one]
+    ),
+    /^step: byte 0 of "gradient\..*" is not added once, in the order of ranks,/
+  ],
+  [
+    'a sum that is gathered to another place',
+    exchanged(beside, 'update', 0, (one) => [{ ...one, send: { ...one.send, base: one.send.base + 8 } }]),
+    /of "(sum|gradient)\./
+  ]
+] as const)
+  test(`a Program that adds gradients beside backward is refused with ${what}`, () => assert.match(sentenceOf(wrong), sentence))
 
 const sharded = programFor(2, { shardOptimizer: true })
 

@@ -25,7 +25,8 @@ test('four micro-batches train to the same bits on one, two and four groups of r
       fc.constantFrom(2, 3),
       fc.constantFrom('reference' as const, 'cpu' as const),
       fc.boolean(),
-      async (seed, count, device, clips) => {
+      fc.boolean(),
+      async (seed, count, device, clips, overlaps) => {
         const { draw, execution, batches } = randomTraining(seed, { dropout: true, batchStatistics: true })
         const { graph, ...micro } = execution(2)
         const normalising = [...graph.nodes.keys()].filter((position) => accumulatesStatistics(graph.nodes[position]!))
@@ -40,7 +41,7 @@ test('four micro-batches train to the same bits on one, two and four groups of r
           accumulate: 4,
           ...(clips && { clipNorm: 0.5 })
         }
-        const running = { ...micro, segments, device }
+        const running = { ...micro, segments, device, ...(overlaps && { overlapReduction: true as const }) }
         const updates = [batches(4, 2), batches(4, 2)]
         const alone = await runSections(
           running,

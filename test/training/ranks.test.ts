@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify, type Staged, type Training } from '../../staging'
+import type { Program } from '../../staging/program/program'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
 import { propertyRuns } from '../property-runs'
@@ -12,6 +13,9 @@ import { runRanks } from './run-ranks'
 import { assertSameBits } from './same-bits'
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
+
+/** Whether gradients travel in the step. */
+const addsInStep = ({ step }: Program): boolean => step.code.some(({ kind }) => kind === 'allToAll')
 
 test('four micro-batches train to the same bits on one, two and four ranks, by one plan, in tiles or whole', async () => {
   await fc.assert(
@@ -24,9 +28,11 @@ test('four micro-batches train to the same bits on one, two and four ranks, by o
         ...(clips ? { clipNorm: 0.5 } : {})
       }
       const updates = [batches(4, 2), batches(4, 2)]
-      for (const decisions of [{ strategy: 'plain' as const }, { segments: randomSegments(draw, graph) }]) {
+      const segments = randomSegments(draw, graph)
+      for (const decisions of [{ strategy: 'plain' as const }, { segments }, { segments, overlapReduction: true as const }]) {
         const running = { ...micro, ...decisions, device }
         const one = await runRanks(running, objective, 1, updates)
+        assert.is(addsInStep(one.staged.program), !('segments' in decisions) || 'overlapReduction' in decisions)
         for (const ranks of [1, 2, 4]) {
           const sharded = await runRanks(running, { ...objective, shardOptimizer: true }, ranks, updates)
           must(verify(sharded.staged.program))

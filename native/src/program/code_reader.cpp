@@ -16,7 +16,7 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8,
-                       allToAllCode = 9, exchangeCode = 10, ownSliceCode = 11;
+                       allToAllCode = 9, exchangeCode = 10, ownSliceCode = 11, networkLaunchCode = 12;
 constexpr std::int64_t maxEvents = std::int64_t{1} << 32;
 // Instructions of a section, each as often as loops run it.
 constexpr std::int64_t maxSteps = std::int64_t{1} << 32;
@@ -34,7 +34,7 @@ class Reader : CodeCursor {
     section.parts = std::move(lists.parts);
     section.eventCount = events_.size();
     section.loadsImages = loadsImages_;
-    section.ranks = ranks_;
+    section.ranks = std::move(ranks_);
   }
 
  private:
@@ -44,8 +44,8 @@ class Reader : CodeCursor {
     stopAt(end);
     while (position() < end) {
       const std::int64_t code = beginInstruction();
-      if (code == launchCode || code == loadCode) {
-        const Launch read = launch(code == loadCode ? Engine::toDevice : Engine::compute);
+      if (code == launchCode || code == loadCode || code == networkLaunchCode) {
+        const Launch read = launch(code == launchCode ? Engine::compute : code == loadCode ? Engine::toDevice : Engine::network);
         lists.add(read.engine, read);
       } else if (code == loopCode) {
         loop(end, lists);
@@ -144,16 +144,9 @@ class Reader : CodeCursor {
     checkOutsideLoops("exchanges with ranks");
     std::array<ArenaRange, 2> ranges;
     placed([&] { ranges = checkAllToAll(all, limits_.arenaBytes); });
-    checkRanks(all.ranks);
+    ranks_.insert(all.ranks);
     for (const ArenaRange& range : ranges) touch(Engine::network, range);
     return all;
-  }
-
-  // All exchanges of a section are with as many ranks.
-  void checkRanks(std::int64_t ranks) {
-    if (ranks_ != 0 && ranks_ != ranks)
-      throw Failure(place() + " exchanges with " + text(ranks) + " ranks where others do with " + text(ranks_));
-    ranks_ = ranks;
   }
 
   Exchange exchange() {
@@ -163,7 +156,7 @@ class Reader : CodeCursor {
     const std::int64_t sends = next(), receives = next();
     checkOutsideLoops("exchanges with ranks");
     placed([&] { checkMessageCounts(exchange.ranks, sends, receives); });
-    checkRanks(exchange.ranks);
+    ranks_.insert(exchange.ranks);
     exchange.sends = messages(exchange.ranks, sends, "sends");
     exchange.receives = messages(exchange.ranks, receives, "receives");
     placed([&] { checkApart(exchange); });
@@ -179,7 +172,7 @@ class Reader : CodeCursor {
     checkOutsideLoops("takes the slice of a rank");
     std::array<ArenaRange, 2> ranges;
     placed([&] { ranges = checkOwnSlice(own, limits_.arenaBytes); });
-    checkRanks(own.ranks);
+    ranks_.insert(own.ranks);
     for (const ArenaRange& range : ranges) touch(Engine::compute, range);
     return own;
   }
@@ -229,8 +222,12 @@ class Reader : CodeCursor {
     launch.kernel = static_cast<std::size_t>(kernel);
     const KernelKind kind = limits_.kernels[launch.kernel].kind;
     const KernelInfo& info = kernelInfo(kind);
-    if (engine != Engine::compute && kind != KernelKind::loadImage)
+    if (engine == Engine::toDevice && kind != KernelKind::loadImage)
       throw Failure(place() + " loads with " + info.name + " instead of loadImage");
+    if (engine == Engine::network) {
+      checkOutsideLoops("adds what ranks have sent");
+      if (kind != KernelKind::copyBox) throw Failure(place() + " adds what ranks have sent with " + info.name + " instead of copyBox");
+    }
     const std::int64_t count = next();
     if (count < 0 || static_cast<std::uint64_t>(count) != info.operands.size())
       throw Failure(place() + " gives " + info.name + " " + text(count) + " operands instead of " + std::to_string(info.operands.size()));
@@ -290,7 +287,7 @@ class Reader : CodeCursor {
   // That run so far; of the enclosing loops together, as far as it matters.
   std::int64_t steps_ = 0, iterations_ = 1;
   bool loadsImages_ = false;
-  std::int64_t ranks_ = 0;
+  std::set<std::int64_t> ranks_;
 };
 
 }  // namespace

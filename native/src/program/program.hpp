@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -71,7 +72,7 @@ const T& of(const PerEngine<T>& values, Engine engine) {
 }
 
 struct Launch {
-  Engine engine = Engine::compute;  // toDevice: of a loadImage
+  Engine engine = Engine::compute;  // toDevice: of a loadImage; network: of a copyBox
   std::size_t kernel = 0;
   std::vector<Address> operands;
 };
@@ -150,7 +151,7 @@ struct Section {
   std::size_t eventCount = 0;
   std::size_t stepIoBytes = 0;
   bool loadsImages = false;
-  std::int64_t ranks = 0;  // with which it exchanges; 0 where it does not
+  std::set<std::int64_t> ranks;  // with how many it exchanges: all, groups of them, or both
 };
 
 struct ImageExtent {

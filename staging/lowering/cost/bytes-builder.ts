@@ -107,6 +107,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     allToAll: () => undefined,
     exchange: () => undefined,
     ownSlice: () => undefined,
+    networkLaunch: () => undefined,
     freshEvent: () => events++,
     record: (_, __, device) => advance(device),
     wait: (_, __, device) => advance(device),

@@ -29,6 +29,7 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     allToAll: (one) => void (exchanged += networkNanoseconds(device, { kind: 'allToAll', ...one })),
     exchange: (one) => void (exchanged += networkNanoseconds(device, { kind: 'exchange', ...one })),
     ownSlice: () => undefined,
+    networkLaunch: () => undefined,
     freshEvent: () => 0,
     record: () => undefined,
     wait: () => undefined,

@@ -49,6 +49,7 @@ export const createTimedBuilder = (device: DeviceModel): TimedBuilder => {
     allToAll: (one) => exchanging(networkNanoseconds(device, { kind: 'allToAll', ...one })),
     exchange: (one) => exchanging(networkNanoseconds(device, { kind: 'exchange', ...one })),
     ownSlice: () => undefined,
+    networkLaunch: () => undefined,
     freshEvent: () => events++,
     record: (engine, event) => void current.push({ kind: 'record', engine, event }),
     wait: (engine, event) => void current.push({ kind: 'wait', engine, event }),

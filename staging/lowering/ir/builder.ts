@@ -65,7 +65,7 @@ export type UnplacedInstruction =
       readonly kind: 'launch'
       readonly kernel: number
       readonly operands: readonly UnplacedOperand[]
-      readonly engine?: 'to-device'
+      readonly engine?: 'to-device' | 'network'
       readonly seed?: number
     }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly UnplacedInstruction[] }
@@ -138,6 +138,8 @@ export interface Builder {
   /** The next launch that reads this output gradient begins a tile's backward. */
   readonly seed: (gradient: Buffer) => void
   readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: UnplacedOperand }) => void
+  /** Launches a kernel on the network engine, outside of loops. */
+  readonly networkLaunch: (kernel: KernelOf<'copyBox'>, operands: { readonly [O in OperandsOf<'copyBox'>]: UnplacedOperand }) => void
   /** Launches a kernel on the to-device engine. */
   readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: UnplacedOperand }) => void
   readonly copy: (copy: Omit<UnplacedCopy, 'kind'>) => void
@@ -201,7 +203,7 @@ export const createBuilder = (pool: Pool): Builder => {
     outer.push({ kind: 'loop', axis, count, body: current })
     current = outer
   }
-  const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, UnplacedOperand>>, engine?: 'to-device'): void => {
+  const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, UnplacedOperand>>, engine?: 'to-device' | 'network'): void => {
     const uses = operandUses[kernel.kind]
     const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : moveByStep(named[name]!, stepping)))
     const reads = (operand: UnplacedOperand, position: number): boolean =>
@@ -227,6 +229,7 @@ export const createBuilder = (pool: Pool): Builder => {
       seeding = gradient
     },
     launch: (kernel, operands) => emitLaunch(kernel, operands),
+    networkLaunch: (kernel, operands) => emitLaunch(kernel, operands, 'network'),
     load: (kernel, operands) => emitLaunch(kernel, operands, 'to-device'),
     copy: ({ device, host, ...copy }) => {
       const side = (address: InBuffer): InBuffer => (stepping === undefined ? address : (moveByStep(address, stepping) as InBuffer))

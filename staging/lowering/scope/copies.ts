@@ -78,8 +78,14 @@ export const inLayout = (
 }
 
 /** `count` contiguous elements of a parameter from one place to another, copied or added. */
-export const copyElements = (builder: Builder, count: number, source: UnplacedOperand, destination: UnplacedOperand, add: 0 | 1): void =>
-  builder.launch<'copyBox'>(
+export const copyElements = (
+  launch: Builder['networkLaunch'],
+  count: number,
+  source: UnplacedOperand,
+  destination: UnplacedOperand,
+  add: 0 | 1
+): void =>
+  launch(
     {
       kind: 'copyBox',
       n0: 1,

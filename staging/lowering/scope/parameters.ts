@@ -93,7 +93,7 @@ export const reorderParameter = (
   [source, sourceLayout]: readonly [UnplacedOperand, Layout],
   [destination, destinationLayout]: readonly [UnplacedOperand, Layout]
 ): void => {
-  if (sourceLayout === destinationLayout) return copyElements(builder, parameter.elements, source, destination, 0)
+  if (sourceLayout === destinationLayout) return copyElements(builder.launch, parameter.elements, source, destination, 0)
   builder.launch<'reorderWeights'>(
     { kind: 'reorderWeights', ...reorderFields(parameter, sourceLayout, destinationLayout) },
     { source, destination }

@@ -6,7 +6,7 @@ import { trainableTensors } from '../scope/parameters'
 import { runningMoments } from '../scope/running-moments'
 import type { ModelScope } from '../scope/scope'
 import { mostRanks, sharesMicroBatches } from '../../graph/objective'
-import { mostPieceBytes, splitPieces, type Reduction } from './pieces'
+import { mostPieceBytes, splitPieces, type Piece, type Reduction } from './pieces'
 import { momentBytes } from '../../ops/moment-addresses'
 import { launchUpdateRunning } from '../tile/moments'
 
@@ -14,9 +14,37 @@ import { launchUpdateRunning } from '../tile/moments'
 export const zero = (builder: Builder, buffer: Buffer): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
 
+/**
+ * Sends to each rank its slice of a piece of a gradient, and receives what all have of one's own.
+ */
+export const sendPiece = (
+  builder: Builder,
+  { gradient }: ParameterTensor,
+  { offset, sliceBytes }: Piece,
+  received: Buffer,
+  { ranks }: Reduction
+): void =>
+  builder.allToAll({
+    ...{ ranks, bytes: sliceBytes, sendStride: sliceBytes, receiveStride: sliceBytes },
+    send: arenaOperand(gradient!, offset),
+    receive: arenaOperand(received)
+  })
+
+/** Adds what all ranks have sent of one's own slice to its sum, in the order of ranks. */
+export const addPiece = (
+  launch: Builder['networkLaunch'],
+  { sum }: ParameterTensor,
+  { sumOffset, sliceBytes }: Piece,
+  received: Buffer,
+  { ranks, parameterBytes }: Reduction
+): void => {
+  for (let rank = 0; rank < ranks; rank++)
+    copyElements(launch, sliceBytes / parameterBytes, arenaOperand(received, rank * sliceBytes), arenaOperand(sum!, sumOffset), 1)
+}
+
 /** Adds the gradients of all ranks to the slices that this one keeps of their sums. */
 const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction): void => {
-  const { ranks, parameterBytes } = reduction
+  const { ranks } = reduction
   const pieces = parameters.flatMap((parameter) => {
     const own = splitPieces(parameter.gradient!, reduction)
     return own.map((piece, index) => ({ ...piece, parameter, isLast: index === own.length - 1 }))
@@ -28,31 +56,20 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
   })
   const bufferOf = (index: number): Buffer => buffers[index % 2]!
   const receive = (index: number): (() => void) => {
-    const { offset, sliceBytes, parameter } = pieces[index]!
+    const piece = pieces[index]!
     waitForEngine(builder, 'network', 'compute')
-    builder.allToAll({
-      ...{ ranks, bytes: sliceBytes, sendStride: sliceBytes, receiveStride: sliceBytes },
-      send: arenaOperand(parameter.gradient!, offset),
-      receive: arenaOperand(bufferOf(index))
-    })
+    sendPiece(builder, piece.parameter, piece, bufferOf(index), reduction)
     const arrived = builder.freshEvent()
     builder.record('network', arrived)
     return () => builder.wait('compute', arrived)
   }
-  let wait = receive(0)
-  pieces.forEach(({ sumOffset, sliceBytes, parameter, isLast }, index) => {
+  let wait = pieces.length === 0 ? () => undefined : receive(0)
+  pieces.forEach((piece, index) => {
+    const { parameter, isLast } = piece
     const next = index + 1 < pieces.length ? receive(index + 1) : () => undefined
     wait()
     wait = next
-    const received = bufferOf(index)
-    for (let rank = 0; rank < ranks; rank++)
-      copyElements(
-        builder,
-        sliceBytes / parameterBytes,
-        arenaOperand(received, rank * sliceBytes),
-        arenaOperand(parameter.sum!, sumOffset),
-        1
-      )
+    addPiece(builder.launch, parameter, piece, bufferOf(index), reduction)
     if (isLast) zero(builder, parameter.gradient!)
   })
 }
@@ -82,10 +99,19 @@ const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, ranksOfImag
   }
 }
 
-/** After a step, which left the gradients and moments of one micro-batch. */
-export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduction): void => {
+/**
+ * After a step, which left the gradients and moments of one micro-batch; gradients that it has
+ * `added` already start at zero again.
+ */
+export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduction, added: ReadonlySet<ParameterTensor>): void => {
   if (sharesMicroBatches(scope.graph.objective)) reduceMoments(scope, builder, reduction)
-  reduceGradients(builder, scope.parameters.flatMap(trainableTensors), reduction)
+  const parameters = scope.parameters.flatMap(trainableTensors)
+  reduceGradients(
+    builder,
+    parameters.filter((parameter) => !added.has(parameter)),
+    reduction
+  )
+  for (const parameter of parameters) if (added.has(parameter)) zero(builder, parameter.gradient!)
 }
 
 /**

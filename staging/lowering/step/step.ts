@@ -2,7 +2,7 @@ import type { DeviceModel } from '../../devices/device-model'
 import { elementCount } from '../../graph/extents'
 import { hasSeparateUpdate } from '../../graph/objective'
 import type { StepGraph } from '../../graph/step-graph'
-import type { SwapSchedule, Segment } from '../../plans/plan'
+import type { Plan, Segment } from '../../plans/plan'
 import type { StepIoEntry } from '../../program/program'
 import { findShard } from '../../graph/shard'
 import { segmentTiling } from '../../graph/tiling'
@@ -20,7 +20,8 @@ import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
 import { createReduction } from './pieces'
-import { emitReduce } from './reduce'
+import { createOverlappedReduction, type OverlappedReduction } from './overlap-reduction'
+import { emitReduce, zero } from './reduce'
 import { withSwaps } from './swap'
 import { emitUpdate, updateStepIo } from './update'
 
@@ -52,15 +53,8 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
 /**
  * What is replicated on every rank is the first one's: the others leave nothing of it to be added.
  */
-const leaveToFirstRank = ({ builder, stepIo, graph, parameters }: ModelScope, segments: readonly SegmentCode[]): void => {
-  if (graph.shard === undefined || graph.shard.index === 0) return
-  const replicated = segments.filter(({ segment }) => findShard(graph, segment) === undefined)
-  for (const { segment } of replicated)
-    for (const { gradient } of parameters.slice(segment.from, segment.to).flatMap(trainableTensors))
-      builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: arenaOperand(gradient!) })
-  if (replicated.some(({ segment }) => segment.to === graph.nodes.length))
-    builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
-}
+const isLeftToFirstRank = ({ graph }: ModelScope, { segment }: SegmentCode): boolean =>
+  graph.shard !== undefined && graph.shard.index > 0 && findShard(graph, segment) === undefined
 
 /**
  * Forward through the segments, then backward; the last segment does both at once, for nothing
@@ -69,22 +63,27 @@ const leaveToFirstRank = ({ builder, stepIo, graph, parameters }: ModelScope, se
 const emitStep = (
   scope: ModelScope,
   { segments, rematerialize }: BoundSegments,
-  persistentTensors: readonly UnplacedPersistentTensor[]
+  persistentTensors: readonly UnplacedPersistentTensor[],
+  overlapped?: OverlappedReduction
 ): StepCode => {
   const { builder, stepIo, graph, parameterBytes } = scope
   const { objective } = graph
   const stateOf = groupOptimizerStates(persistentTensors)
-  const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
-    if (objective.kind === 'gradients')
-      return reorderParameter(
-        builder,
-        parameter,
-        [arenaOperand(gradient), parameter.layout],
-        [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
-      )
-    if (objective.kind === 'train' && parameter.gradient === undefined)
-      updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
-  }
+  const finishIn =
+    (code: SegmentCode) =>
+    (parameter: ParameterTensor, gradient: Buffer): void => {
+      if (isLeftToFirstRank(scope, code)) zero(builder, gradient)
+      overlapped?.send(parameter)
+      if (objective.kind === 'gradients')
+        return reorderParameter(
+          builder,
+          parameter,
+          [arenaOperand(gradient), parameter.layout],
+          [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
+        )
+      if (objective.kind === 'train' && parameter.gradient === undefined)
+        updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
+    }
   builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
     builder.launch<'zero'>(
@@ -95,9 +94,11 @@ const emitStep = (
   for (const [index, code] of [...segments.entries()].reverse()) {
     const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.rematerialize !== true)
     if (code.segment.rematerialize !== true) rematerialize(segments.slice(first, index), code)
-    emitBackward(scope, code, kept[index], finish)
+    emitBackward(scope, code, kept[index], finishIn(code))
   }
-  leaveToFirstRank(scope, segments)
+  if (isLeftToFirstRank(scope, segments.at(-1)!))
+    builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
+  overlapped?.finish()
   return { code: builder.code(), nodes: graph.nodes.length, timepoints: builder.timepoints() }
 }
 
@@ -107,7 +108,7 @@ export const emitSections = (
   pool: Pool,
   bound: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[],
-  swapSchedule: SwapSchedule
+  { swapSchedule = [], overlapReduction }: Pick<Plan, 'swapSchedule' | 'overlapReduction'>
 ): readonly UnplacedSection[] => {
   const { graph, device } = scope
   const { objective } = graph
@@ -117,18 +118,21 @@ export const emitSections = (
     return { name, code: evaluate.code(), stepIo: layoutEvaluationIo(graph, device) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
-  const step = emitStep(scope, bound, persistentTensors)
+  const reduction = createReduction(scope)
+  const parameters = scope.parameters.flatMap(trainableTensors)
+  const overlapped =
+    reduction !== undefined && overlapReduction ? createOverlappedReduction(scope.builder, parameters, reduction) : undefined
+  const step = emitStep(scope, bound, persistentTensors, overlapped)
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), stepIo: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
-  const reduction = createReduction(scope)
   if (reduction !== undefined) {
     const reduce = createBuilder(pool)
-    emitReduce(scope, reduce, reduction)
+    emitReduce(scope, reduce, reduction, overlapped?.added() ?? new Set())
     sections.push({ name: 'reduce', code: reduce.code(), stepIo: { bytes: 0, entries: [] } })
   }
   if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
-    emitUpdate(update, objective, scope.parameters.flatMap(trainableTensors), groupOptimizerStates(persistentTensors), reduction)
+    emitUpdate(update, objective, parameters, groupOptimizerStates(persistentTensors), reduction)
     sections.push({ name: 'update', code: update.code(), stepIo: updateStepIo(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections

@@ -32,6 +32,6 @@ export const parameterTargets = (
     const sum = arenaOperand(sumOf(parameter))
     if (!adds) return { ...nowhere, address: sum }
     const address = ownBuffer(parameter)
-    return { address, add: () => copyElements(builder, parameter.elements, address, sum, 1) }
+    return { address, add: () => copyElements(builder.launch, parameter.elements, address, sum, 1) }
   }
 }

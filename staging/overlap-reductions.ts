@@ -1,0 +1,28 @@
+import type { DeviceModel } from './devices/device-model'
+import { reducingRanks } from './graph/objective'
+import type { StepGraph } from './graph/step-graph'
+import { lower, type Lowered } from './lowering'
+import { memoize } from './memoize'
+import type { PlanSearch } from './plan-search'
+
+/**
+ * What a search finds, but ranks add gradients beside the backward pass where the pieces that
+ * travel then fit the budget too, and that is no slower. Nothing else of a plan changes, so numbers
+ * keep their bits.
+ */
+export const overlapReductions = (graph: StepGraph, device: DeviceModel, search: PlanSearch): PlanSearch => {
+  if (reducingRanks(graph.objective) === undefined) return search
+  const overlapped = memoize(
+    ({ plan }: Lowered) => JSON.stringify(plan),
+    ({ plan }) => lower(graph, { ...plan, overlapReduction: true }, device)
+  )
+  return {
+    ...search,
+    within: (budget, slowest) => {
+      const found = search.within(budget, slowest)
+      if (found === undefined) return undefined
+      const beside = overlapped(found)
+      return beside.peakBytes() <= budget && beside.milliseconds() <= found.milliseconds() ? beside : found
+    }
+  }
+}
