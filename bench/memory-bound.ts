@@ -4,14 +4,17 @@
  *
  *     npx ts-node bench/memory-bound.ts [--models densenet121,deeplabv3_resnet50,unet] [--size 512] [--batch 2] [--precision float32] [--threads 2] [--rounds 5]
  *
- * Of the launches of plain steps, the one with the most bytes of each kind. Kernels and copies are
- * timed in turn; each figure is the least. Bytes are those that a kernel must read and write once.
+ * Of the launches of plain steps, the one with the most bytes of each kind; filling and saving
+ * weights is no part of them. Kernels and copies are timed in turn; each figure is the least. Bytes
+ * are those that a kernel must read and write once.
  */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { createKernelTimer } from '../native'
 import { productFlops, roofline, stage, type Kernel } from '../staging'
+import { layouts, weightElements } from '../staging/kernels/layout'
 import { elementSizes } from '../staging/kernels/precision'
+import { launchCounts } from '../src/plans/program-statistics'
 import { must } from './must'
 import { requestFor } from './request'
 
@@ -35,7 +38,17 @@ const precision = values.precision === 'bf16' ? 'bf16' : 'float32'
 
 /** One byte a millisecond, so that time is bytes. */
 const bytesAlone = { flopsPerSecond: Infinity, bytesPerSecond: 1000, launchSeconds: 0 }
-const bytesOf = (kernel: Kernel): number => Math.round(roofline(kernel, elementSizes(precision), bytesAlone))
+const bytesOf = (kernel: Kernel): number => {
+  if (kernel.kind === 'reorderWeights') {
+    // Transformed by Winograd they are four times as many, which the roofline does not count.
+    const { outChannels, inChannels, kernelHeight, kernelWidth, groups } = kernel
+    const elements = [kernel.sourceLayout, kernel.destinationLayout].map((layout) =>
+      weightElements(layouts[layout]!, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups)
+    )
+    return 4 * (elements[0]! + elements[1]!)
+  }
+  return Math.round(roofline(kernel, elementSizes(precision), bytesAlone))
+}
 
 /** Of so many bytes in all, read and written, each 4 a parameter. */
 const copyOf = (bytes: number): Kernel => {
@@ -49,7 +62,8 @@ const copyOf = (bytes: number): Kernel => {
 
 const kernels = values.models
   .split(',')
-  .flatMap((model) => must(stage(must(requestFor({ model, size, batch, threads, precision })))).program.kernels)
+  .map((model) => must(stage(must(requestFor({ model, size, batch, threads, precision })))).program)
+  .flatMap(({ kernels: all, step }) => [...launchCounts(step).keys()].map((place) => all[place]!))
 const largest = new Map<string, Kernel>()
 for (const kernel of kernels) {
   const known = largest.get(kernel.kind)

@@ -1,12 +1,19 @@
-// Compiles only if what src/cuda/cudnn_api.hpp and cublas_api.hpp declare is what the real headers
-// say; built where they are found.
+// Compiles only if what src/cuda/cudnn_api.hpp, cublas_api.hpp and nccl_api.hpp declare is what the
+// real headers say; built where they are found, of NCCL's where it is among them.
 #include <cublas_v2.h>
 #include <cudnn.h>
 
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#define TILEFOLD_HAS_NCCL 1
+#endif
+
+#include <cstddef>
 #include <type_traits>
 
 #include "../src/cuda/cublas_api.hpp"
 #include "../src/cuda/cudnn_api.hpp"
+#include "../src/cuda/nccl_api.hpp"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -88,6 +95,29 @@ TILEFOLD_PAIR(cudnn::ForwardAlgorithm, cudnnConvolutionFwdAlgoPerf_t)
 TILEFOLD_PAIR(cudnn::BackwardDataAlgorithm, cudnnConvolutionBwdDataAlgoPerf_t)
 TILEFOLD_PAIR(cudnn::BackwardFilterAlgorithm, cudnnConvolutionBwdFilterAlgoPerf_t)
 #undef TILEFOLD_PAIR
+
+#ifdef TILEFOLD_HAS_NCCL
+namespace nccl = tilefold::cuda::nccl;
+#define TILEFOLD_PAIR(ours, theirs) \
+  template <>                       \
+  struct Their<ours> {              \
+    using Type = theirs;            \
+  };
+TILEFOLD_PAIR(nccl::Communicator, ncclComm_t)
+TILEFOLD_PAIR(nccl::Result, ncclResult_t)
+TILEFOLD_PAIR(nccl::DataType, ncclDataType_t)
+TILEFOLD_PAIR(nccl::UniqueId, ncclUniqueId)
+TILEFOLD_PAIR(nccl::Config, ncclConfig_t)
+#undef TILEFOLD_PAIR
+#define TILEFOLD_CHECK(name, result, arguments) static_assert(sizeof(static_cast<TheirOf<decltype(nccl::Api::name)>>(&::name)) > 0);
+TILEFOLD_NCCL_FUNCTIONS(TILEFOLD_CHECK)
+#undef TILEFOLD_CHECK
+static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId) && sizeof(nccl::Result) == sizeof(ncclResult_t));
+static_assert(offsetof(nccl::Config, blocking) == offsetof(ncclConfig_t, blocking) && sizeof(nccl::Config) <= sizeof(ncclConfig_t));
+static_assert(nccl::Config{}.magic == NCCL_API_MAGIC && nccl::Config{}.version == NCCL_VERSION(2, 14, 0));
+static_assert(static_cast<int>(nccl::Result::success) == ncclSuccess && static_cast<int>(nccl::Result::inProgress) == ncclInProgress);
+static_assert(static_cast<int>(nccl::DataType::uint8) == ncclUint8 && nccl::Config{}.unused == NCCL_CONFIG_UNDEF_INT);
+#endif
 
 // No such cast compiles where ours has another signature. (C++ has a second cublasGemmEx, for
 // callers of old versions.)

@@ -67,8 +67,9 @@ void Placed::launch() {
     if (here_[i].address != nullptr) engines_->upload(there_[i].address, here_[i].address, bytes(i));
   {
     const Gaps gaps(*this);
+    const Progress progress;
     engines_->take(section_, step_);
-    engines_->begin(section_, nullptr, false);
+    engines_->begin(section_, nullptr, false, progress);
     engines_->launch(Engine::compute, *compiled_, there_);
     engines_->end(true);
   }

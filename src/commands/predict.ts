@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type PredictOptions, predictOptions } from '../option-tables/predict-options'
@@ -5,6 +6,7 @@ import { libraryFunction } from '../options/decode-options'
 import { type Outcome, inputFailure } from '../failure'
 import { checkAddonToRun } from '../plans/check-addon'
 import { joinRanks } from '../ranks/join'
+import { claimGpu } from '../ranks/own-gpu'
 import { failOnAllRanks } from '../ranks/ranks'
 import { predictHeatMap } from './predict-heat-map'
 import { predictImages } from './predict-images'
@@ -30,6 +32,8 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
     TE.chain((ranks) => {
       if (ranks !== undefined && options.heatmap !== undefined)
         return failOnAllRanks(ranks, inputFailure('--heatmap is of one image, which ranks cannot share: run it without a launcher of MPI'))
+      const claimed = ranks !== undefined && options.device === 'cuda' ? claimGpu(true) : E.right(undefined)
+      if (E.isLeft(claimed)) return TE.fromEither(claimed)
       return withHubWeights(options, (local) =>
         local.heatmap === undefined ? predictImages(local, ranks) : predictHeatMap(local.heatmap, local)
       )

@@ -43,10 +43,8 @@ export const makeMesh = ({ shard, ranks, shardOptimizer }: Training): Mesh => ({
 })
 
 /** What of a setup does not go with ranks; one sentence. */
-const reasonAgainst = ({ setup, objective }: SetupGraph): string | undefined => {
-  if (objective.kind !== 'train') return '--ranks is for training steps: leave --evaluate out'
-  return setup.device === 'cuda' ? 'ranks train on processors: give --device cpu, or a file that describes a device' : undefined
-}
+const reasonAgainst = ({ objective }: SetupGraph): string | undefined =>
+  objective.kind === 'train' ? undefined : '--ranks is for training steps: leave --evaluate out'
 
 /**
  * The meshes that so many ranks can have: groups that each get as many micro-batches, and rows

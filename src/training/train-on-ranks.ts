@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
+import { claimGpu } from '../ranks/own-gpu'
 import type { Ranks } from '../ranks/ranks'
 import { agreeOnRanks } from './agree-on-ranks'
 import { launchedMesh } from './launched-mesh'
@@ -13,7 +14,7 @@ import type { TrainingRequest } from './request'
 const reasonAgainstRows = ({ hostBudget }: DecodedTrainOptions): string | undefined =>
   hostBudget === undefined ? undefined : '--host-budget is not for --shard-rows yet: leave it out'
 
-/** Checks that options go with ranks; one sentence where they do not. */
+/** Checks that options go with ranks, and claims a GPU; one sentence where they do not. */
 export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
   const { accumulate, device } = options
   const { microBatches, rows } = launchedMesh(options, size)
@@ -31,9 +32,7 @@ export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Eit
         `${microBatches} ${rows > 1 ? `groups of ${rows} ranks` : 'ranks'} share the micro-batches of an update: give --accumulate ${microBatches}, or a multiple of it, in place of ${accumulate}`
       )
     )
-  return device === 'cuda'
-    ? E.left(inputFailure('ranks train on processors alone: give --device cpu, or start one process'))
-    : E.right(undefined)
+  return device === 'cuda' ? claimGpu() : E.right(undefined)
 }
 
 /** What the first rank alone reads and writes. */

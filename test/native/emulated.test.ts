@@ -35,16 +35,26 @@ const files = {
   'properties/not-a-number': 0,
   'properties/repeated-tiles': 20,
   'properties/tiled-equals-untiled': 10,
-  'training/devices': 5
+  'training/devices': 5,
+  'training/gpu-ranks': 3
 }
 
 const suite = emulates ? test : test.skip
 suite('everything for it is built', () => {
-  run('cmake', ['--build', build, '--parallel', String(availableParallelism()), '--target', 'emulated_addon', 'cuda_engines_test'])
+  run('cmake', [
+    '--build',
+    build,
+    '--parallel',
+    String(availableParallelism()),
+    '--target',
+    'emulated_addon',
+    'cuda_engines_test',
+    'cuda_ranks_test'
+  ])
 })
 
-suite("the cuda device's scheduling by itself", () => {
-  assert.match(run(join(build, 'cuda_engines_test'), []), / 0 failures/)
+suite("the cuda device's scheduling by itself, and what it exchanges with other ranks", () => {
+  for (const program of ['cuda_engines_test', 'cuda_ranks_test']) assert.match(run(join(build, program), []), / 0 failures/)
 })
 
 suite("the cuda device's suite passes on the processor", () => {

@@ -9,31 +9,16 @@
 
 #include "device_arena.hpp"
 #include "event_timer.hpp"
+#include "fault.hpp"
 #include "graph_capture.hpp"
 #include "memory.hpp"
+#include "rank_link.hpp"
+#include "row_copies.hpp"
 #include "step_input.hpp"
 #include "stream.hpp"
 
 namespace tilefold::cuda {
 namespace {
-
-constexpr const char* copying = "copying between device and host pool";
-
-// Of the strides of a copy in two dimensions, in bytes: 2 GiB, which channels of 23,171 x 23,171
-// numbers pass.
-std::int64_t pitchLimit() {
-  int bytes = 0;
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxPitch, 0), "asking the GPU");
-  return bytes;
-}
-
-std::string sentence(const Fault& fault) {
-  if (fault.kind == static_cast<std::int32_t>(FaultKind::label))
-    return "label " + std::to_string(fault.label) + " of row " + std::to_string(fault.row) + " is outside 0 .. " +
-           std::to_string(fault.classes - 1) + ": relabel it or give the model more classes";
-  return "label " + std::to_string(fault.label) + " of a pixel is neither in 0 .. " + std::to_string(fault.classes - 1) +
-         " nor the ignored " + std::to_string(fault.ignored) + ": relabel it or give the model more classes";
-}
 
 class CudaEngines : public Engines {
  public:
@@ -71,32 +56,39 @@ class CudaEngines : public Engines {
 
   void take(const Section& section, const StepParameters& step) override { input_.set(step, section.loadsImages); }
 
-  std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut) override {
+  std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut, const Progress& progress) override {
+    progress_ = &progress;
+    exchanges_ = !section.ranks.empty();
     given_ = stepIo;
     stepIoBytes_ = section.stepIoBytes;
     if (stepIoBytes_ > 0) std::memcpy(stepIo_.get(), stepIo, stepIoBytes_);
     timer_.clear();
     if (arena_.pages()) arena_.pages()->reset();
     recording_ = leavesOut ? &unrecorded_ : &recordings_[section.name];
-    if (recording_->executable) return std::nullopt;
+    if (recording_->executable) {
+      if (exchanges_) ranks_.replay();
+      return std::nullopt;
+    }
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be
     // captured.
-    capturing_ = recording_->hasRun && !recording_->refused && !timer_.used() && !arena_.pages() && fitsGraph(section.code);
+    const bool canCapture = !timer_.used() && !arena_.pages() && fitsGraph(section.code) && (!exchanges_ || ranks_.queues());
+    capturing_ = recording_->hasRun && !recording_->refused && canCapture;
+    if (!capturing_) agreeOnGraph();
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
       if (!event) event = makeEvent();
     if (capturing_) beginCapture(context_.compute);
     input_.upload(context_.compute);
     check(cudaMemsetAsync(fault_.get(), 0, sizeof(Fault), context_.compute), "clearing the faults");
-    for (const Engine engine : {Engine::toDevice, Engine::toHost}) follow(stream(engine), context_.compute);
+    for (const Engine engine : others()) follow(stream(engine), context_.compute);
     return stepIo_.get();
   }
 
   void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    if (engine == Engine::compute)
-      kernel.launch(operands, none_);
-    else
-      kernel.load(operands, none_);
+    if (engine == Engine::compute) return kernel.launch(operands, none_);
+    // What is launched beside computing finds its stream there.
+    context_.load = stream(engine);
+    kernel.load(operands, none_);
   }
 
   double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
@@ -128,27 +120,22 @@ class CudaEngines : public Engines {
   bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress&) override {
     const bool toDevice = engine == Engine::toDevice;
     const Rows &to = toDevice ? device : host, &from = toDevice ? host : device;
-    const auto size = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes); };
     const cudaMemcpyKind kind = toDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
-    const bool dense = rows == 1 || (to.stride == rowBytes && from.stride == rowBytes);
-    const bool pitched = from.stride >= rowBytes && std::max(to.stride, from.stride) <= maxPitch_;
-    const auto copyFrom = [&](std::int64_t row, std::int64_t bytes) {
-      check(cudaMemcpyAsync(to.first + row * to.stride, from.first + row * from.stride, size(bytes), kind, stream(engine)), copying);
-    };
-    if (dense)
-      copyFrom(0, rows * rowBytes);
-    else if (pitched)
-      check(cudaMemcpy2DAsync(to.first, size(to.stride), from.first, size(from.stride), size(rowBytes), size(rows), kind, stream(engine)),
-            copying);
-    else
-      for (std::int64_t row = 0; row < rows; ++row) copyFrom(row, rowBytes);
+    copies_.queue(stream(engine), to, from, rows, rowBytes, kind);
     return true;
+  }
+
+  bool exchange(Network& network, const std::vector<RankBuffers>& parts, const Progress& progress) override {
+    return ranks_.exchange(network, parts, progress);
+  }
+  void move(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, context_.compute), "copying within the device");
   }
 
   void map(const Map& map) override { arena_.pages()->map(map.address, map.memory, map.bytes); }
   // Not before what is queued is done, which no graph could wait for.
   void unmap(const Unmap& unmap) override {
-    synchronise("running what comes before an unmap");
+    if (!ranks_.wait(context_.compute, *progress_)) return;
     arena_.pages()->unmap(unmap.address, unmap.bytes);
   }
 
@@ -162,21 +149,27 @@ class CudaEngines : public Engines {
     return true;
   }
 
-  void end(bool whole) override {
+  bool end(bool whole) override {
+    // What others have not been sent they wait for, and this rank for them.
+    if (!whole) ranks_.abandon(capturing_);
     if (!recording_->executable) {
-      for (const Engine engine : {Engine::toDevice, Engine::toHost}) follow(context_.compute, stream(engine));
-      if (capturing_ && !finishCapture(whole)) return;
+      for (const Engine engine : others()) follow(context_.compute, stream(engine));
+      if (capturing_ && !finishCapture(whole)) return false;
     }
+    if (capturing_ && !agreeOnGraph()) throw Failure("not all ranks can replay this section as a graph");
     recording_->hasRun = recording_->hasRun || whole;
     if (whole && recording_->executable) check(cudaGraphLaunch(recording_->executable.get(), context_.compute), "launching a graph");
     capturing_ = false;
-    Fault fault{};
-    check(cudaMemcpyAsync(&fault, fault_.get(), sizeof(fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
+    check(cudaMemcpyAsync(&readFault_, fault_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
     timer_.end(context_.compute);
-    synchronise("running a section");
+    if (!ranks_.wait(context_.compute, *progress_)) {
+      settle();
+      return false;
+    }
     timer_.read();
     if (stepIoBytes_ > 0) std::memcpy(given_, stepIo_.get(), stepIoBytes_);
-    if (fault.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(fault));
+    if (readFault_.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(readFault_));
+    return whole;
   }
 
   // What a library does not let be captured, or the device has no memory for as a graph, is queued.
@@ -187,6 +180,7 @@ class CudaEngines : public Engines {
       recording_->executable.reset();
       recording_->refused = true;
     }
+    ranks_.abandon(captured);
     settle();
     return captured;
   }
@@ -211,12 +205,17 @@ class CudaEngines : public Engines {
   // be none.
   struct Recording {
     bool hasRun = false, refused = false;
+    bool isAgreed = false;  // on whether all ranks replay it
     ExecutableGraph executable;
   };
 
-  // Programs with ranks are refused; an event of their engine's alone is the compute engine's.
   cudaStream_t stream(Engine engine) const {
-    return engine == Engine::compute || engine == Engine::network ? context_.compute : of(streams_, engine).get();
+    if (engine == Engine::network) return ranks_.stream();
+    return engine == Engine::compute ? context_.compute : of(streams_, engine).get();
+  }
+  std::vector<Engine> others() const {
+    return exchanges_ ? std::vector<Engine>{Engine::toDevice, Engine::toHost, Engine::network}
+                      : std::vector<Engine>{Engine::toDevice, Engine::toHost};
   }
 
   // What is queued on `later` from now on comes after all that is on `earlier`.
@@ -235,9 +234,18 @@ class CudaEngines : public Engines {
     return whole;
   }
 
+  // NCCL wants an exchange in a graph on all ranks, or on none. Asked once, while nothing is queued
+  // that others would wait for.
+  bool agreeOnGraph() {
+    if (!exchanges_ || !recording_->hasRun || recording_->isAgreed) return true;
+    recording_->isAgreed = true;
+    recording_->refused = !ranks_.agree(capturing_, *progress_);
+    return !recording_->refused;
+  }
+
   // Of its own streams alone: others of this GPU may be under capture.
   void settle() const {
-    for (const Engine engine : {Engine::compute, Engine::toDevice, Engine::toHost})
+    for (const Engine engine : {Engine::compute, Engine::toDevice, Engine::toHost, Engine::network})
       static_cast<void>(cudaStreamSynchronize(stream(engine)));
     static_cast<void>(cudaGetLastError());
   }
@@ -258,18 +266,22 @@ class CudaEngines : public Engines {
   PinnedMemory<std::byte> hostPool_, stepIo_;
   StepInput input_;
   DeviceMemory<Fault> fault_;
+  Fault readFault_{};  // of the latest section; the copy may outlive a wait that fails
   DeviceMemory<unsigned long long> found_;
   PerEngine<Stream> streams_;  // of the copy engines; compute's is the context's
+  RankLink ranks_;
   Event order_ = makeEvent();
   std::vector<Event> events_;
   std::map<std::string, Recording> recordings_;
-  Recording unrecorded_{false, true, {}};  // of runs that leave instructions out
+  Recording unrecorded_{false, true, true, {}};  // of runs that leave instructions out
   EventTimer timer_;
-  const std::int64_t maxPitch_ = pitchLimit();
+  const RowCopies copies_;
   const StepParameters none_{};
 
   // Of the section under way.
   Recording* recording_ = nullptr;
+  const Progress* progress_ = nullptr;
+  bool exchanges_ = false;  // with other ranks
   bool capturing_ = false;  // or the graph that came of it has not been launched
   std::byte* given_ = nullptr;
   std::size_t stepIoBytes_ = 0;

@@ -1,4 +1,4 @@
-// A program on an NVIDIA GPU: the arena from the driver, the host pool pinned, three streams, and a
+// A program on an NVIDIA GPU: the arena from the driver, the host pool pinned, four streams, and a
 // graph of each section that runs again.
 #pragma once
 #include <memory>

@@ -23,7 +23,7 @@ void appendPackages(const fs::path& prefix, std::vector<fs::path>& folders) {
   std::sort(versions.begin(), versions.end());
   for (const fs::path& version : versions)
     for (const char* packages : {"site-packages", "dist-packages"})
-      for (const char* package : {"cu13", "cu12", "cudnn", "cublas", "cuda_nvrtc"}) {
+      for (const char* package : {"cu13", "cu12", "cudnn", "cublas", "cuda_nvrtc", "nccl"}) {
         const fs::path folder = version / packages / "nvidia" / package / "lib";
         if (fs::is_directory(folder, error) && std::find(folders.begin(), folders.end(), folder) == folders.end())
           folders.push_back(folder);
@@ -48,13 +48,6 @@ Attempt attempt(const std::vector<std::string>& names, const std::vector<fs::pat
       if (!folder.empty()) last.complaint = dlerror();
     }
   return last;
-}
-
-std::string list(const std::vector<fs::path>& folders) {
-  std::string text = "the loader's path";
-  for (const fs::path& folder : folders)
-    if (!folder.empty()) text += ", " + folder.string();
-  return text;
 }
 
 }  // namespace
@@ -84,13 +77,20 @@ std::vector<fs::path> libraryFolders() {
   return folders;
 }
 
+std::string listFolders(const std::vector<fs::path>& folders) {
+  std::string text;
+  for (const fs::path& folder : folders)
+    text += (text.empty() ? "" : ", ") + (folder.empty() ? std::string("the loader's path") : folder.string());
+  return text;
+}
+
 SharedLibrary SharedLibrary::open(const std::string& title, const std::vector<std::string>& names, const std::vector<fs::path>& folders) {
   const Attempt found = attempt(names, folders);
   if (found.handle != nullptr) return {found.handle, found.path};
   std::string wanted = names.front();
   for (std::size_t i = 1; i < names.size(); ++i) wanted += " or " + names[i];
   throw Failure("the cuda device needs " + title + " (" + wanted + "), which " +
-                (found.complaint.empty() ? "is not on " + list(folders) : "does not load (" + found.complaint + ")") +
+                (found.complaint.empty() ? "is not on " + listFolders(folders) : "does not load (" + found.complaint + ")") +
                 ": install it, as pip does with PyTorch, or set TILEFOLD_CUDNN_PATH to its folder");
 }
 

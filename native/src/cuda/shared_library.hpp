@@ -14,6 +14,9 @@ namespace tilefold::cuda {
 // none.
 std::vector<std::filesystem::path> libraryFolders();
 
+// In words.
+std::string listFolders(const std::vector<std::filesystem::path>& folders);
+
 // Stays loaded until the process ends: what CUDA's libraries register at exit needs them.
 class SharedLibrary {
  public:

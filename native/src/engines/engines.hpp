@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../device.hpp"
+#include "../network/network.hpp"
 #include "../program/program.hpp"
 #include "progress.hpp"
 #include "worker.hpp"
@@ -40,8 +41,8 @@ class Engines {
   virtual void take(const Section& section, const StepParameters& step) = 0;
   // Then, and until end(): `stepIo` stays where it is. The address at which kernels find it, or
   // nothing: the device knows this section's instructions from an earlier run and needs only end().
-  // `leavesOut`: this step goes without some of them.
-  virtual std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut) = 0;
+  // `leavesOut`: this step goes without some of them. `progress`, until end(), of the run.
+  virtual std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut, const Progress& progress) = 0;
   // On the to-device engine: a load; on the network engine: an addition.
   virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // The same, and waits: milliseconds that it took.
@@ -58,6 +59,10 @@ class Engines {
                                        std::size_t launches) = 0;
   // Of a copy engine, in its direction. False when the run ended first, as of wait.
   virtual bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) = 0;
+  // Of the network engine: with every rank, as the network's. False when the run ended first.
+  virtual bool exchange(Network& network, const std::vector<RankBuffers>& parts, const Progress& progress) = 0;
+  // Of the compute engine, within the arena.
+  virtual void move(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   // Of the compute engine, where the spaces have pages; in whole pages that the decoder has
   // proven to be free.
   virtual void map(const Map& map) = 0;
@@ -65,9 +70,10 @@ class Engines {
   virtual void record(Engine engine, std::size_t event, Progress& progress) = 0;
   // For the latest record of the event in program order, which is the `times`th of engine `by`.
   virtual bool wait(Engine engine, std::size_t event, Engine by, std::uint64_t times, Progress& progress) = 0;
-  // Waits until every engine is done; `whole`: all of the section's instructions were given. Throws
+  // Waits until every engine is done; `whole`: all of the section's instructions were given. Says
+  // whether all were done: not where the run ended while ranks waited for each other. Throws
   // Failure for what kernels found.
-  virtual void end(bool whole) = 0;
+  virtual bool end(bool whole) = 0;
   // Instead of end(), after a failure: waits, and throws nothing. Whether nothing of the section
   // has run, so that it can begin anew, by other means than those that failed.
   virtual bool abandon() noexcept = 0;

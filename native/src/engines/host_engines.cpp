@@ -37,7 +37,7 @@ class HostEngines : public Engines {
   std::byte* hostPool() const override { return hostPool_.data(); }
 
   void take(const Section&, const StepParameters& step) override { step_ = &step; }
-  std::optional<std::byte*> begin(const Section&, std::byte* stepIo, bool) override {
+  std::optional<std::byte*> begin(const Section&, std::byte* stepIo, bool, const Progress&) override {
     if (pages_) pages_->reset();
     for (std::vector<double>& times : timestamps_) times.clear();
     return stepIo;
@@ -90,6 +90,11 @@ class HostEngines : public Engines {
     return of(links_, engine)->copy(toDevice ? host : device, toDevice ? device : host, rows, rowBytes, progress);
   }
 
+  bool exchange(Network& network, const std::vector<RankBuffers>& parts, const Progress& progress) override {
+    return network.exchange(parts, [&progress] { return progress.ended(); });
+  }
+  void move(std::byte* to, const std::byte* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+
   void map(const Map& map) override { pages_->map(map.address, map.memory, map.bytes); }
   void unmap(const Unmap& unmap) override { pages_->unmap(unmap.address, unmap.bytes); }
 
@@ -99,7 +104,7 @@ class HostEngines : public Engines {
     return progress.await(event, by, times);
   }
 
-  void end(bool) override {}
+  bool end(bool whole) override { return whole; }
   bool abandon() noexcept override { return false; }
 
   void fill(std::byte* address, std::byte value, std::size_t count) override { std::memset(address, static_cast<int>(value), count); }

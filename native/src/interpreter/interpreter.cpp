@@ -27,7 +27,7 @@ Spaces spacesOf(const Program& program) {
 
 // Throws Failure unless what is exchanged with the most ranks is with all that there are, and
 // anything else with groups of them.
-void checkRanks(const Program& program, const Engines& engines, const Network* network) {
+void checkRanks(const Program& program, const Network* network) {
   std::int64_t most = 0;
   for (const Section& section : program.sections)
     if (!section.ranks.empty()) most = std::max(most, *section.ranks.rbegin());
@@ -38,7 +38,6 @@ void checkRanks(const Program& program, const Engines& engines, const Network* n
       if (size % ranks != 0 || (ranks == most && most != size))
         throw Failure("section " + section.name + " is of " + std::to_string(ranks) + " ranks, but runs on " + std::to_string(size));
   if (network == nullptr) throw Failure("the program is of ranks, but runs without a network");
-  if (engines.queue()) throw Failure("ranks train on processors alone: give --device cpu");
 }
 
 // Jobs on other threads that refer to what the caller holds, so it waits for them however it ends.
@@ -73,7 +72,7 @@ Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSec
       traces_(measuring.traces),
       network_(std::move(network)),
       engines_(device.engines(spacesOf(program_), linkBytesPerSecond)) {
-  checkRanks(program_, *engines_, network_.get());
+  checkRanks(program_, network_.get());
   if (measuring.timesKernels) kernelMilliseconds_.fill(std::vector<double>(kernels_.size()));
 }
 
@@ -92,11 +91,10 @@ bool Interpreter::run(const Section& section, std::byte* stepIo, const StepParam
   const bool leavesOut = mayLeaveOut(section, step, progress);
   while (true) {
     try {
-      const std::optional<std::byte*> found = engines_->begin(section, stepIo, leavesOut);
+      const std::optional<std::byte*> found = engines_->begin(section, stepIo, leavesOut, progress);
       // A run that ended while it waited for an image is not replayed either.
       const bool finished = found ? walk(section, *found, step, leavesOut, progress) : !progress.ended();
-      engines_->end(finished);
-      return finished;
+      return engines_->end(finished);
     } catch (...) {
       if (!engines_->abandon()) throw;
     }
@@ -106,6 +104,8 @@ bool Interpreter::run(const Section& section, std::byte* stepIo, const StepParam
 bool Interpreter::mayLeaveOut(const Section& section, const StepParameters& step, Progress& progress) {
   // Of a run that ended, images may be missing. Who measures wants each launch.
   if (progress.ended() || !section.loadsImages || traces_ || !of(kernelMilliseconds_, Engine::compute).empty()) return false;
+  // Of ranks that exchange each does the same, so that all replay what they know, or none.
+  if (engines_->queue() && !section.ranks.empty()) return false;
   // A device that queues knows a section in which nothing is left out.
   return !engines_->queue() || Walk(*this, std::nullopt, section, nullptr, step, false, progress).repeatsTile(section.code);
 }

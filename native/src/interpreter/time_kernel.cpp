@@ -109,9 +109,10 @@ double timeIn(Engines& engines, const Images& images, const Timed& timed, Device
   const std::unique_ptr<CompiledKernel> compiled = device.compile(timed.kernel);
   Section section;
   section.loadsImages = !images.parameters.images.empty();
+  const Progress progress;
   try {
     engines.take(section, images.parameters);
-    engines.begin(section, nullptr, false);
+    engines.begin(section, nullptr, false, progress);
     if (timed.hasWinners()) {
       const Operand source = place(timed.extents[2].bytes, moderate);
       const std::unique_ptr<CompiledKernel> forward = device.compile({KernelKind::maxPoolForward, timed.kernel.fields});
@@ -177,7 +178,7 @@ double timeCopy(Device& device, Engine engine) {
     section.name = std::to_string(repeat);  // one that has not run before is no graph
     const auto start = std::chrono::steady_clock::now();
     engines->take(section, {});
-    engines->begin(section, nullptr, false);
+    engines->begin(section, nullptr, false, progress);
     engines->copy(engine, {engines->arena(), size}, {engines->hostPool(), size}, 1, size, progress);
     engines->end(true);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

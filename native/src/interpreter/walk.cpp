@@ -1,7 +1,6 @@
 #include "walk.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tilefold {
 
@@ -146,7 +145,7 @@ bool Interpreter::Walk::execute(const OwnSlice& own) {
   const std::int64_t rank = interpreter_.network_->rank() % own.ranks;
   const std::byte* slice = engines_.arena() + resolve(own.from) + rank * own.bytes;
   return traced(Engine::compute, [&] {
-    std::memcpy(engines_.arena() + resolve(own.to), slice, static_cast<std::size_t>(own.bytes));
+    engines_.move(engines_.arena() + resolve(own.to), slice, static_cast<std::size_t>(own.bytes));
     return true;
   });
 }
@@ -156,7 +155,7 @@ bool Interpreter::Walk::exchangeInGroup(const std::vector<RankBuffers>& parts) {
   const auto rank = static_cast<std::size_t>(network.rank());
   std::vector<RankBuffers> all(static_cast<std::size_t>(network.size()));
   std::copy(parts.begin(), parts.end(), all.begin() + static_cast<std::ptrdiff_t>(rank - rank % parts.size()));
-  return traced(Engine::network, [&] { return network.exchange(all, [this] { return progress_.ended(); }); });
+  return traced(Engine::network, [&] { return engines_.exchange(network, all, progress_); });
 }
 
 bool Interpreter::Walk::execute(const Record& record) {

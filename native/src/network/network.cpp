@@ -10,6 +10,11 @@ namespace {
 // What the other ranks leave the first one to say why all end.
 constexpr std::chrono::seconds grace{5};
 
+std::string secondsText(std::chrono::milliseconds most) {
+  const std::int64_t seconds = (most.count() + 999) / 1000;
+  return std::to_string(seconds) + (seconds == 1 ? " second" : " seconds");
+}
+
 }  // namespace
 
 void Network::refuseLate(std::chrono::steady_clock::time_point begun, const std::function<std::vector<int>()>& missing) const {
@@ -22,9 +27,13 @@ void Network::refuseLate(std::chrono::steady_clock::time_point begun, const std:
   if (ranks.empty() || (first != rank() && waited <= most + grace)) return;
   std::string names;
   for (const int rank : ranks) names += (names.empty() ? "rank " : " and rank ") + std::to_string(rank);
-  const std::int64_t seconds = (most.count() + 999) / 1000;
-  throw Failure(names + (ranks.size() == 1 ? " hangs" : " hang") + ": the others have waited for more than " + std::to_string(seconds) +
-                (seconds == 1 ? " second" : " seconds"));
+  throw Failure(names + (ranks.size() == 1 ? " hangs" : " hang") + ": the others have waited for more than " + secondsText(most));
+}
+
+std::optional<std::string> Network::lateness(std::chrono::steady_clock::time_point begun) const {
+  const std::chrono::milliseconds most{mostMilliseconds_.load()};
+  if (most.count() == 0 || std::chrono::steady_clock::now() - begun <= most) return std::nullopt;
+  return secondsText(most);
 }
 
 }  // namespace tilefold

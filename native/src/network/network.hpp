@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Network {
   // The most milliseconds that any later exchange waits for a rank: then it throws Failure, which
   // names those that hang. 0: for ever, as at first. Any thread.
   void limitWaits(std::int64_t milliseconds) { mostMilliseconds_ = milliseconds; }
+  // That limit in words, where more has passed since `begun`: of who waits by other means.
+  std::optional<std::string> lateness(std::chrono::steady_clock::time_point begun) const;
 
  protected:
   // Throws Failure where a rank that has waited since `begun` is to give up; `missing` finds those
@@ -47,6 +50,9 @@ class Network {
 
 // What every rank gives, by rank; messages of any length.
 std::vector<std::vector<std::byte>> gather(Network& network, const std::vector<std::byte>& own);
+// The same; nothing when `ended` said so first, as of exchange.
+std::optional<std::vector<std::vector<std::byte>>> gatherUnless(Network& network, const std::vector<std::byte>& own,
+                                                                const std::function<bool()>& ended);
 
 // Nanoseconds of each of so many exchanges, one after the other: every rank sends so many bytes to
 // the one that is `distance` further, and receives as many. Every rank calls it alike. Throws

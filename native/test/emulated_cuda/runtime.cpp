@@ -1,5 +1,8 @@
 #include "runtime.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -22,6 +25,7 @@ namespace {
 
 constexpr std::size_t deviceBytes = std::size_t{8} << 30;
 constexpr unsigned maxThreads = 1024, maxRows = 65535;  // of a block, and blocks along y and z
+constexpr int mostLooks = 60000;                         // of a millisecond, at what other threads bring
 constexpr unsigned maxPitch = 1 << 10;                   // far less than a GPU's: tests are small
 
 // One record of an event.
@@ -29,10 +33,12 @@ struct Record {
   bool reached = false;
 };
 
-// Work of a stream: an action, or a record, or a wait for one.
+// Work of a stream: an action, or a record, or a wait for one, or for what `ready` says.
 struct Item {
   std::function<void()> action;
   std::shared_ptr<Record> records, awaits;
+  std::function<bool()> ready{};
+  bool ofOthers = false;  // other threads make it ready
 };
 
 using Queues = std::map<int, std::deque<Item>>;  // by the stream's number
@@ -55,7 +61,7 @@ std::map<std::thread::id, std::shared_ptr<Capture>> captures;  // by the thread 
 std::map<const std::byte*, std::size_t> deviceMemory;
 std::size_t deviceBytesTaken = 0;
 std::string complaint;  // of work that failed
-cudaError_t lastError = cudaSuccess;
+thread_local cudaError_t lastError = cudaSuccess;
 
 }  // namespace
 }  // namespace tilefold::emulated
@@ -91,6 +97,8 @@ void act(const Item& item) {
   }
 }
 
+bool isReady(const Item& item) { return (!item.awaits || item.awaits->reached) && (!item.ready || item.ready()); }
+
 // Runs one random ready item after another until `done`. False where all that is left waits for
 // what never comes.
 template <class Done>
@@ -99,7 +107,7 @@ bool runUntil(Queues& queues, const Done& done) {
   while (!done()) {
     ready.clear();
     for (auto& [stream, items] : queues)
-      if (!items.empty() && (!items.front().awaits || items.front().awaits->reached)) ready.push_back(&items);
+      if (!items.empty() && isReady(items.front())) ready.push_back(&items);
     if (ready.empty()) return false;
     std::deque<Item>& items = *ready[order() % ready.size()];
     const Item item = std::move(items.front());
@@ -114,6 +122,13 @@ bool empty(const Queues& queues) {
   for (const auto& [stream, items] : queues)
     if (!items.empty()) return false;
   return true;
+}
+
+bool waitsForOthers() {
+  return std::any_of(pending.begin(), pending.end(), [](const auto& stream) {
+    const std::deque<Item>& items = stream.second;
+    return !items.empty() && items.front().ofOthers && !items.front().ready();
+  });
 }
 
 // An error, which cudaGetLastError says once more.
@@ -133,7 +148,13 @@ bool forbidden() {
 template <class Done>
 cudaError_t waitUntil(const Done& done, CUstream_st* stream = nullptr) {
   if (forbidden() || (stream != nullptr && stream->capture)) return answer(cudaErrorStreamCaptureUnsupported);
-  if (!runUntil(pending, done)) {
+  // What waits for others goes on when their threads have come.
+  for (int looks = 0; !runUntil(pending, done) && looks < mostLooks && waitsForOthers(); ++looks) {
+    access.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    access.lock();
+  }
+  if (!done()) {
     complaint = "a stream waits for what never comes";
     return answer(cudaErrorUnknown);
   }
@@ -171,7 +192,7 @@ bool onDevice(const void* address, std::size_t bytes) {
 }
 
 bool rightWay(const void* to, std::size_t toBytes, const void* from, std::size_t fromBytes, cudaMemcpyKind kind) {
-  return onDevice(to, toBytes) == (kind == cudaMemcpyHostToDevice) && onDevice(from, fromBytes) == (kind == cudaMemcpyDeviceToHost);
+  return onDevice(to, toBytes) == (kind != cudaMemcpyDeviceToHost) && onDevice(from, fromBytes) == (kind != cudaMemcpyHostToDevice);
 }
 
 }  // namespace
@@ -188,6 +209,12 @@ void removeDeviceAddresses(const void* first) {
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
   const Lock lock(access);
   return push(stream, {std::move(work), nullptr, nullptr});
+}
+
+cudaError_t enqueueExchange(cudaStream_t stream, std::function<void()> begin, std::function<bool()> isDone) {
+  const Lock lock(access);
+  const cudaError_t status = push(stream, {std::move(begin), nullptr, nullptr});
+  return status != cudaSuccess ? status : push(stream, {{}, nullptr, nullptr, std::move(isDone), true});
 }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread) {
@@ -265,6 +292,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
   std::strcpy(properties->name, "emulated CUDA on the processor");
   properties->totalGlobalMem = deviceBytes;
+  // A GPU for each thread, unless they are to share one.
+  static std::atomic<int> gpus{0};
+  static thread_local const int own = ++gpus;
+  const int gpu = std::getenv("TILEFOLD_EMULATED_ONE_GPU") == nullptr ? own : 0;
+  std::memcpy(properties->uuid.bytes, &gpu, sizeof(gpu));
   properties->major = capability[0];
   properties->minor = capability[1];
   return cudaSuccess;
@@ -349,6 +381,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return waitUntil([stream] { return pending[stream->number].empty(); }, stream);
 }
 
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const Lock lock(access);
+  if (forbidden() || stream->capture) return answer(cudaErrorStreamCaptureUnsupported);
+  if (!runUntil(pending, [stream] { return pending[stream->number].empty(); })) return cudaErrorNotReady;
+  return answer(complaint.empty() ? cudaSuccess : cudaErrorLaunchFailure);
+}
+
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   *event = std::make_unique<CUevent_st>().release();
   return cudaSuccess;
@@ -417,16 +456,24 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const Lock lock(access);
   ++launched;
-  return push(stream, {[executable] {
-                         Queues queues = executable->queues;
-                         for (auto& [number, items] : queues)
-                           for (Item& item : items)
-                             if (item.records) item.records->reached = false;
-                         if (!runUntil(queues, [&queues] { return empty(queues); }))
-                           throw std::logic_error("a graph waits for what never comes");
-                       },
-                       nullptr,
-                       nullptr});
+  // Its queues are streams of their own, for whose end this one waits.
+  const auto numbers = std::make_shared<std::vector<int>>();
+  const auto begin = [executable, numbers] {
+    for (auto& [number, items] : executable->queues) {
+      for (const Item& item : items)
+        if (item.records) item.records->reached = false;
+      numbers->push_back(++streams);
+      pending[streams] = items;
+    }
+  };
+  const auto hasEnded = [numbers] {
+    return std::all_of(numbers->begin(), numbers->end(), [](int number) { return pending[number].empty(); });
+  };
+  const auto remove = [numbers] {
+    for (const int number : *numbers) pending.erase(number);
+  };
+  const cudaError_t status = push(stream, {begin, nullptr, nullptr});
+  return status != cudaSuccess ? status : push(stream, {remove, nullptr, nullptr, hasEnded});
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   const std::unique_ptr<CUgraph_st> owned(graph);

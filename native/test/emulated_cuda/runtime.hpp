@@ -12,6 +12,9 @@ namespace tilefold::emulated {
 // As a kernel's launch would be. What throws is the error of whoever waits for it.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 
+// The same of what other threads take part in: it has begun, and ends when it says so.
+cudaError_t enqueueExchange(cudaStream_t stream, std::function<void()> begin, std::function<bool()> isDone);
+
 // Addresses of the device beside what cudaMalloc gives.
 void addDeviceAddresses(const void* first, std::size_t bytes);
 void removeDeviceAddresses(const void* first);

@@ -38,7 +38,9 @@ export const firstFitting = (
     }
   }
   if (low === high) return undefined
-  let floor = tooLarge.reduce((slowest, option) => Math.max(slowest, option.nanoseconds()), fastest)
+  let floor = fastest
+  // The finest one takes longest, likely; then the others need not be timed.
+  for (const option of [...tooLarge].reverse()) if (floor <= slowest) floor = Math.max(floor, option.nanoseconds())
   let found: SegmentOption | undefined
   while (low < high && floor <= slowest) {
     const middle = (low + high) >> 1

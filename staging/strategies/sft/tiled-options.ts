@@ -56,7 +56,10 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
     const nanoseconds = wholeNanoseconds(variant)
     if (nanoseconds > slowest) return undefined
     const gridOption = gridOptionOf(variant, decided)
-    if (!inRows) return firstFitting(grids().length, gridOption, available, nanoseconds, slowest)
+    // The fewest tiles are soon timed; more of them compute more twice, but may load sooner.
+    const fewest = decided.prefetch === true || grids().length === 0 ? 0 : (gridOption(0)?.nanoseconds() ?? 0)
+    if (fewest > slowest) return undefined
+    if (!inRows) return firstFitting(grids().length, gridOption, available, Math.max(nanoseconds, fewest), slowest)
     const found =
       beside && decided.prefetch === true
         ? fastestPrefetching(grids(), gridOption, available)
