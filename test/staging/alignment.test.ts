@@ -102,4 +102,24 @@ test('where channels lie innermost, a band of whole rows is read in place, and o
   assert.ok(copiesBefore({ B: 1, H: 4, W: 1 }) > 0)
 })
 
+test('rows that no tile of some images reads have a gradient of zero', () => {
+  const once = { recompute: true, reorder: 'once' } as const
+  const layers = [conv2d({ out: 1, k: 3, p: 1 }), conv2d({ out: 1, k: 3, s: [2, 1] }), globalAvgPool, linear({ out: 2 })]
+  const { program } = must(
+    stage({
+      ...{ model: model({ name: 'unread', layers }), input: [3, 1, 8, 8], device: referenceModel('float32') },
+      ...{ objective: { kind: 'gradients' }, source: { kind: 'float' }, strategy: 'plain' },
+      given: {
+        order: [0, 1, 2, 3, 4],
+        segments: [
+          { from: 0, to: 1, grid: { B: 1, H: 1, W: 1 }, ...once },
+          { from: 1, to: 2, grid: { B: 3, H: 1, W: 1 }, ...once },
+          { from: 2, to: 5, grid: { B: 1, H: 1, W: 1 }, ...once }
+        ]
+      }
+    })
+  )
+  must(verify(program))
+})
+
 test.run()

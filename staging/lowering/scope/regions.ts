@@ -120,9 +120,12 @@ export const alignedSlice = (
   return [slice.address.base, ...slice.address.strides].every((bytes) => bytes % viewAlignment === 0) ? slice : undefined
 }
 
+/** Tells whether a region has all rows and columns of a tensor's images. */
+export const coversImages = ({ extents }: TileTensor, { size }: Region): boolean => size[1] === extents[2] && size[2] === extents[3]
+
 /** Tells whether a region has the size of all of a tensor. */
 export const coversAll = (whole: TileTensor, region: Region): boolean =>
-  region.size[0] === whole.extents[0] && region.size[1] === whole.extents[2] && region.size[2] === whole.extents[3]
+  region.size[0] === whole.extents[0] && coversImages(whole, region)
 
 /** Strides in elements from one batch element, block of channels and row to the next. */
 export const boxStrides = ({ layout, extents: [, channels, height, width] }: TileTensor): Strides => {

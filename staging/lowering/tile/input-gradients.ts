@@ -7,6 +7,7 @@ import type { OpStep } from '../scope/op-step'
 import {
   wholePart,
   coversAll,
+  coversImages,
   inStepIo,
   isSameRegion,
   regionReadBy,
@@ -30,7 +31,7 @@ export const writesDirectly = (
   { grid }: Segment
 ): boolean => {
   if (grid.H > 1 || grid.W > 1) return false
-  return grid.B > 1 ? alignedSlice(scope, input, region) !== undefined : coversAll(input, region)
+  return grid.B > 1 ? coversImages(input, region) && alignedSlice(scope, input, region) !== undefined : coversAll(input, region)
 }
 
 /**
