@@ -124,8 +124,7 @@ export const alignedSlice = (
 export const coversImages = ({ extents }: TileTensor, { size }: Region): boolean => size[1] === extents[2] && size[2] === extents[3]
 
 /** Tells whether a region has the size of all of a tensor. */
-export const coversAll = (whole: TileTensor, region: Region): boolean =>
-  region.size[0] === whole.extents[0] && coversImages(whole, region)
+export const coversAll = (whole: TileTensor, region: Region): boolean => region.size[0] === whole.extents[0] && coversImages(whole, region)
 
 /** Strides in elements from one batch element, block of channels and row to the next. */
 export const boxStrides = ({ layout, extents: [, channels, height, width] }: TileTensor): Strides => {
