@@ -7,8 +7,9 @@ import type { PlanSearch } from './plan-search'
 
 /**
  * What a search finds, but ranks add gradients beside the backward pass where the pieces that
- * travel then fit the budget too, whatever the number of ranks: a plan is the same for all. Nothing
- * else of it changes, so numbers keep their bits.
+ * travel then fit the budget too. Where they share micro-batches alone, a plan is the same for any
+ * number of them; where they share rows, it is taken if it is no slower, since rows then wait for
+ * pieces. Nothing else of it changes, so numbers keep their bits.
  */
 export const overlapReductions = (graph: StepGraph, device: DeviceModel, search: PlanSearch): PlanSearch => {
   if (reducingRanks(graph.objective) === undefined) return search
@@ -22,7 +23,8 @@ export const overlapReductions = (graph: StepGraph, device: DeviceModel, search:
       const found = search.within(budget, slowest)
       if (found === undefined) return undefined
       const beside = overlapped(found)
-      return beside.peakBytes() <= budget ? beside : found
+      const isFast = graph.shard === undefined || beside.milliseconds() <= found.milliseconds()
+      return isFast && beside.peakBytes() <= budget ? beside : found
     }
   }
 }

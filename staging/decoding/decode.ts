@@ -18,7 +18,8 @@ export const formatValue = (value: unknown): string => {
 }
 
 /** An intersection, or a union, puts the number of its part on the way, which is no key. */
-const inParts = (type: t.Decoder<never, unknown>): boolean => type instanceof t.IntersectionType || type instanceof t.UnionType
+const inParts = (type: t.Decoder<never, unknown>): boolean =>
+  type instanceof t.IntersectionType || type instanceof t.UnionType || (type instanceof t.ReadonlyType && inParts(type.type))
 
 /** Returns the path to a fault: "segments[2].grid.H"; empty where it is the whole. */
 const contextPath = (context: t.Context): string =>
