@@ -109,11 +109,8 @@ test('where there is no time each part says so, and the report has them all', as
   const [json, markdown] = stdout.trimEnd().split('\n')
   const { pytorch, suite, parity, benchmarks, launchOverhead, predictions, batches, verdicts } = JSON.parse(readFileSync(json!, 'utf8'))
   assert.is(pytorch.value.device, 'stand-in')
-  for (const { passed, complaint } of suite.found.value) {
-    assert.is(passed, 0)
-    // Of 0.6 s, starting takes more than 0.1 s on a busy machine.
-    assert.match(complaint, /^it was ended after [01] s$/)
-  }
+  // Of 0.6 s, starting takes 0.1 s and more; on a fast machine a file may end in time.
+  for (const { failed, complaint } of suite.found.value) if (failed > 0) assert.match(complaint, /^it was ended after [01] s$/)
   for (const { tilefold } of parity.found.value) assert.match(tilefold.whole.error.message, /: not run: the time was up$/)
   const untried = [
     ...benchmarks.found.value.map(({ timing }: { timing: unknown }) => timing),
