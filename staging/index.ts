@@ -59,6 +59,7 @@ export type { Plan, PlanPlacement, Segment, SwapInterval, SwapSchedule } from '.
 export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
 export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plan-file'
+export { gradientNames, listExchanges, nameOfSent, type NetworkInstruction } from './program/network-instructions'
 export { spaces, type Address, type Space } from './program/address'
 export { opcodes, sectionNames, tileAxes } from './program/program'
 export { elementSizes } from './kernels/precision'

@@ -21,6 +21,7 @@ namespace {
 
 namespace cudnn = tilefold::cuda::cudnn;
 namespace cublas = tilefold::cuda::cublas;
+namespace nccl = tilefold::cuda::nccl;
 
 // What a type of ours is in the real headers: itself, the other of a pair below, or a pointer to
 // such or a function of such.
@@ -53,6 +54,11 @@ TILEFOLD_PAIR(cudnn::TensorDescriptor, cudnnTensorDescriptor_t)
 TILEFOLD_PAIR(cudnn::FilterDescriptor, cudnnFilterDescriptor_t)
 TILEFOLD_PAIR(cudnn::ConvolutionDescriptor, cudnnConvolutionDescriptor_t)
 TILEFOLD_PAIR(cublas::Handle, cublasHandle_t)
+#ifdef TILEFOLD_HAS_NCCL
+TILEFOLD_PAIR(nccl::Communicator, ncclComm_t)
+TILEFOLD_PAIR(nccl::UniqueId, ncclUniqueId)
+TILEFOLD_PAIR(nccl::Config, ncclConfig_t)
+#endif
 #undef TILEFOLD_PAIR
 
 #define TILEFOLD_PAIR(ours, theirs)                                          \
@@ -76,6 +82,10 @@ TILEFOLD_PAIR(cublas::DataType, cudaDataType)
 TILEFOLD_PAIR(cublas::ComputeType, cublasComputeType_t)
 TILEFOLD_PAIR(cublas::GemmAlgorithm, cublasGemmAlgo_t)
 TILEFOLD_PAIR(cublas::Operation, cublasOperation_t)
+#ifdef TILEFOLD_HAS_NCCL
+TILEFOLD_PAIR(nccl::Result, ncclResult_t)
+TILEFOLD_PAIR(nccl::DataType, ncclDataType_t)
+#endif
 #undef TILEFOLD_PAIR
 
 #define TILEFOLD_FIELD(ours, theirs) \
@@ -97,22 +107,10 @@ TILEFOLD_PAIR(cudnn::BackwardFilterAlgorithm, cudnnConvolutionBwdFilterAlgoPerf_
 #undef TILEFOLD_PAIR
 
 #ifdef TILEFOLD_HAS_NCCL
-namespace nccl = tilefold::cuda::nccl;
-#define TILEFOLD_PAIR(ours, theirs) \
-  template <>                       \
-  struct Their<ours> {              \
-    using Type = theirs;            \
-  };
-TILEFOLD_PAIR(nccl::Communicator, ncclComm_t)
-TILEFOLD_PAIR(nccl::Result, ncclResult_t)
-TILEFOLD_PAIR(nccl::DataType, ncclDataType_t)
-TILEFOLD_PAIR(nccl::UniqueId, ncclUniqueId)
-TILEFOLD_PAIR(nccl::Config, ncclConfig_t)
-#undef TILEFOLD_PAIR
 #define TILEFOLD_CHECK(name, result, arguments) static_assert(sizeof(static_cast<TheirOf<decltype(nccl::Api::name)>>(&::name)) > 0);
 TILEFOLD_NCCL_FUNCTIONS(TILEFOLD_CHECK)
 #undef TILEFOLD_CHECK
-static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId) && sizeof(nccl::Result) == sizeof(ncclResult_t));
+static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId));
 static_assert(offsetof(nccl::Config, blocking) == offsetof(ncclConfig_t, blocking) && sizeof(nccl::Config) <= sizeof(ncclConfig_t));
 static_assert(nccl::Config{}.magic == NCCL_API_MAGIC && nccl::Config{}.version == NCCL_VERSION(2, 14, 0));
 static_assert(static_cast<int>(nccl::Result::success) == ncclSuccess && static_cast<int>(nccl::Result::inProgress) == ncclInProgress);

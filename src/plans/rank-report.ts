@@ -1,13 +1,16 @@
 import {
   type DeviceModel,
-  type Instruction,
+  type NetworkInstruction,
   type NetworkRates,
   type Section,
   type Staged,
   elementSizes,
   exchangedBytes,
+  gradientNames,
   leastOfOneRank,
+  listExchanges,
   microBatches,
+  nameOfSent,
   networkNanoseconds
 } from '../../staging'
 import { formatBytes, formatMilliseconds } from '../text/format'
@@ -42,10 +45,6 @@ export interface RankReport {
   readonly receivedBytes: readonly number[]
 }
 
-type NetworkInstruction = Extract<Instruction, { readonly kind: 'allToAll' | 'exchange' }>
-
-const isOfNetwork = (one: Instruction): one is NetworkInstruction => one.kind === 'allToAll' || one.kind === 'exchange'
-
 const sentBytes = (one: NetworkInstruction): number =>
   one.kind === 'allToAll' ? (one.ranks - 1) * one.bytes : one.receives.reduce((sum, { bytes }) => sum + bytes, 0)
 
@@ -56,8 +55,7 @@ const addUp = (
   device: Pick<DeviceModel, 'network'>
 ): ExchangeReport => {
   const all = sections.flatMap(([section, times]) =>
-    (section?.code ?? [])
-      .filter(isOfNetwork)
+    listExchanges(section?.code ?? [])
       .filter(isOne)
       .map((one) => ({ one, times }))
   )
@@ -84,9 +82,8 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   const isOfMoments = (one: NetworkInstruction): boolean =>
     one.kind === 'allToAll' && program.buffers[one.send.buffer ?? -1]?.kind === 'activations'
   // Of a step some add gradients beside the backward pass.
-  const gradients = new Set(program.persistentTensors.flatMap(({ name, role }) => (role === 'gradient' ? [name] : [])))
-  const isOfGradients = (one: NetworkInstruction): boolean =>
-    one.kind === 'allToAll' && gradients.has(program.buffers[one.send.buffer ?? -1]?.name ?? '')
+  const gradients = gradientNames(program.persistentTensors)
+  const isOfGradients = (one: NetworkInstruction): boolean => gradients.has(nameOfSent(program, one) ?? '')
   const exchanged = [
     addUp('rows', [[program.step, steps]], ({ kind }) => kind === 'exchange', device),
     addUp('statistics', [[program.step, steps]], (one) => one.kind === 'allToAll' && !isOfGradients(one), device),

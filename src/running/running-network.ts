@@ -16,6 +16,7 @@ import {
   copyTensors,
   createStepIo
 } from '../../native'
+import { listExchanges } from '../../staging'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { runLeavingToFile } from './leave-to-file'
@@ -229,7 +230,7 @@ const toRunningNetwork = (
   return {
     parameters,
     io,
-    exchangesInStep: step.code.some(({ kind }) => kind === 'allToAll' || kind === 'exchange'),
+    exchangesInStep: listExchanges(step.code).length > 0,
     step: (values, images) => recorded('step', values)(runLeavingToFile(stepBuffer, images, (given) => run('step', io, values, given))),
     reduce: (values) => (reduceIo === undefined ? TE.right(0) : run('reduce', reduceIo, values, [])),
     updateIo,

@@ -1,7 +1,7 @@
 import { elementSizes } from '../kernels/precision'
 import type { Instruction, PersistentTensor, Program } from '../program/program'
 import type { AllToAll } from '../program/rank-instructions'
-import { fail } from './fault'
+import { fail, failAtByte } from './fault'
 import { shardsOptimizer } from './shards-of-optimizer'
 
 type Launch = Extract<Instruction, { readonly kind: 'launch' }>
@@ -44,8 +44,7 @@ export const proveAdded = (program: Program): void => {
   const sumOf = ({ parameter }: PersistentTensor): PersistentTensor =>
     persistentTensors.find((tensor) => tensor.role === 'sum' && tensor.parameter === parameter) ??
     fail({ kind: 'form', message: `there is a gradient of "${parameter}", and no sum.` })
-  const refuse = (section: string, { name }: PersistentTensor, at: number, how: string): never =>
-    fail({ kind: 'exchange', message: `${section}: byte ${at} of "${name}" ${how}.`, section, buffer: name, bytes: [at, at + 1] })
+  const refuse = (section: string, { name }: PersistentTensor, at: number, how: string): never => failAtByte(section, name, at, how)
   const parts = shardsOptimizer(update) ? 'slices' : 'whole'
   for (const [section, { code }] of [
     ['step', step],

@@ -1,3 +1,4 @@
+import { gradientNames } from '../program/network-instructions'
 import type { Program } from '../program/program'
 import type { Access, Event, ProgramEvents, SectionEvents } from './events'
 import { fail, operandFault } from './fault'
@@ -12,7 +13,7 @@ export const proveComplete = (
   { name: section, events }: SectionEvents
 ): void => {
   if (section !== 'step') return
-  const gradients = new Set(persistentTensors.flatMap(({ name, role }) => (role === 'gradient' ? [name] : [])))
+  const gradients = gradientNames(persistentTensors)
   const isGradient = ({ store }: Access): boolean => stores[store]!.role === 'persistent' && gradients.has(stores[store]!.name)
   const sent = new Map<number, (readonly [from: number, to: number])[]>()
   const walk = (list: readonly Event[]): void => {

@@ -73,6 +73,10 @@ export const fail = (fault: VerifierFault): never => {
   throw new Found(fault)
 }
 
+/** Ends the proof at a byte of a tensor; `sentence` goes on after its name. */
+export const failAtByte = (section: string, buffer: string, at: number, sentence: string): never =>
+  fail({ kind: 'exchange', message: `${section}: byte ${at} of "${buffer}" ${sentence}.`, section, buffer, bytes: [at, at + 1] })
+
 /** A proof that walks a Program: what it computes, or the first fault that it met. */
 export const catchFault = <A>(prove: () => A): E.Either<VerifierFault, A> => {
   try {

@@ -2,16 +2,11 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { getKernelRow } from '../kernels/kernels'
 import type { Instruction, Program } from '../program/program'
-import type { AllToAll, Exchange } from '../program/rank-instructions'
+import { gradientNames, listExchanges, nameOfSent, type NetworkInstruction } from '../program/network-instructions'
 import type { ProgramShard } from '../program/program-shard'
 import type { RowShare } from '../program/program-buffer'
 import { catchFault, fail, type VerifierFault } from './fault'
 import { listSections } from './sections'
-
-type NetworkInstruction = AllToAll | Exchange
-
-const listExchanges = (code: readonly Instruction[]): readonly NetworkInstruction[] =>
-  code.filter((one): one is NetworkInstruction => one.kind === 'allToAll' || one.kind === 'exchange')
 
 const refuse = (message: string): never => fail({ kind: 'exchange', message: `${message}.` })
 
@@ -35,7 +30,7 @@ const ofAllGroups = ['reduce', 'update', 'save']
 /** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
 const proveMatching = (section: string, programs: readonly Program[], codes: readonly (readonly Instruction[])[]): void => {
   const { groups } = programs[0]!.shard!
-  const gradients = new Set(programs[0]!.persistentTensors.flatMap(({ name, role }) => (role === 'gradient' ? [name] : [])))
+  const gradients = gradientNames(programs[0]!.persistentTensors)
   const lists = codes.map(listExchanges)
   const [first] = lists
   lists.forEach((list, rank) => {
@@ -46,15 +41,14 @@ const proveMatching = (section: string, programs: readonly Program[], codes: rea
     const all = lists.map((list) => list[round]!)
     const sizes = (one: NetworkInstruction): string =>
       one.kind === 'allToAll' ? `${one.kind} of ${one.bytes} bytes among ${one.ranks} ranks` : `${one.kind} among ${one.ranks} ranks`
-    const nameOfSent = (rank: number, one: NetworkInstruction): string | undefined =>
-      one.kind === 'allToAll' ? programs[rank]!.buffers[one.send.buffer ?? -1]?.name : undefined
-    const isOfAll = ofAllGroups.includes(section) || gradients.has(nameOfSent(0, all[0]!) ?? '')
+    const sentName = nameOfSent(programs[0]!, all[0]!)
+    const isOfAll = ofAllGroups.includes(section) || gradients.has(sentName ?? '')
     const ranks = codes.length * (isOfAll ? groups : 1)
     all.forEach((one, rank) => {
       if (sizes(one) !== sizes(all[0]!))
         refuse(`${section}: exchange ${round} of rank ${rank} is ${sizes(one)}, that of rank 0 ${sizes(all[0]!)}`)
-      if (nameOfSent(rank, one) !== nameOfSent(0, all[0]!))
-        refuse(`${section}: exchange ${round} of rank ${rank} is of ${nameOfSent(rank, one)}, that of rank 0 of ${nameOfSent(0, all[0]!)}`)
+      const ofRank = nameOfSent(programs[rank]!, one)
+      if (ofRank !== sentName) refuse(`${section}: exchange ${round} of rank ${rank} is of ${ofRank}, that of rank 0 of ${sentName}`)
       if (one.ranks !== ranks) refuse(`${section}: exchange ${round} is among ${one.ranks} ranks of ${ranks}`)
     })
     const bytesBetween = (rank: number, side: 'sends' | 'receives', other: number): number => {

@@ -1,6 +1,6 @@
 import type { Program, Section } from '../program/program'
 import type { AllToAll } from '../program/rank-instructions'
-import { fail } from './fault'
+import { fail, failAtByte } from './fault'
 import { firstNotOnce, type Range } from './once'
 import { shardsOptimizer } from './shards-of-optimizer'
 
@@ -42,15 +42,7 @@ export const proveReduced = (whole: Program): void => {
   for (const { name, role, offset, bytes } of persistentTensors) {
     const check = (section: string, ranges: readonly Range[], verb: string): void => {
       const wrong = firstNotOnce([offset, offset + bytes], ranges)
-      if (wrong === undefined) return
-      const at = wrong - offset
-      fail({
-        kind: 'exchange',
-        message: `${section}: byte ${at} of "${name}" is not ${verb} once.`,
-        section,
-        buffer: name,
-        bytes: [at, at + 1]
-      })
+      if (wrong !== undefined) failAtByte(section, name, wrong - offset, `is not ${verb} once`)
     }
     if (role === 'gradient') {
       check(beside.length > 0 ? 'step and reduce' : 'reduce', scattered, 'sent')

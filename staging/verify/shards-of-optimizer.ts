@@ -2,7 +2,7 @@ import { kernelTable } from '../kernels/kernels'
 import { elementSizes } from '../kernels/precision'
 import type { Instruction, PersistentTensor, Program } from '../program/program'
 import type { AllToAll, OwnSlice } from '../program/rank-instructions'
-import { fail } from './fault'
+import { fail, failAtByte } from './fault'
 import { firstNotOnce, type Range } from './once'
 
 const listKind = <K extends Instruction['kind']>(
@@ -20,14 +20,7 @@ interface Sliced {
 
 const optimizers: readonly string[] = ['sgd', 'adam']
 
-const refuse = (section: string, { name }: PersistentTensor, at: number, how: string): never =>
-  fail({
-    kind: 'exchange',
-    message: `${section}: byte ${at} of "${name}" ${how}.`,
-    section,
-    buffer: name,
-    bytes: [at, at + 1]
-  })
+const refuse = (section: string, { name }: PersistentTensor, at: number, how: string): never => failAtByte(section, name, at, how)
 
 const listSliced = ({ persistentTensors }: Program): readonly Sliced[] =>
   persistentTensors

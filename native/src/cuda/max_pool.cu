@@ -200,10 +200,9 @@ void maxPoolBackward(const Context& context, const Pool& p, const T* destination
 }
 
 template <class T, class Index>
-std::unique_ptr<CompiledKernel> compileWithIndices(const Kernel& kernel, const Context& context) {
+std::unique_ptr<CompiledKernel> compileWithIndices(KernelKind kind, const Pool& p, const Context& context) {
   using A = Arguments;
-  const auto p = tiled<Pool>(kernel);
-  if (kernel.kind == KernelKind::maxPoolForward)
+  if (kind == KernelKind::maxPoolForward)
     return compiled(context, [p](const A& a) { maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<Index>(2)); });
   return compiled(context, [p](const A& a) { maxPoolBackward<T>(a.context, p, a.at<T>(0), a.at<Index>(1), a.at<T>(2)); });
 }
@@ -213,9 +212,10 @@ std::unique_ptr<CompiledKernel> compileWithIndices(const Kernel& kernel, const C
 template <class T>
 std::unique_ptr<CompiledKernel> compileMaxPool(const Kernel& kernel, const Context& context) {
   if (kernel.kind != KernelKind::maxPoolForward && kernel.kind != KernelKind::maxPoolBackward) return nullptr;
-  const auto p = decode<Pool>(kernel);
-  maxPoolIndicesBytes(p);
-  return hasByteIndices(p) ? compileWithIndices<T, std::uint8_t>(kernel, context) : compileWithIndices<T, std::int32_t>(kernel, context);
+  const auto p = tiled<Pool>(kernel);
+  maxPoolIndicesBytes(p);  // refuses what no index can tell
+  return hasByteIndices(p) ? compileWithIndices<T, std::uint8_t>(kernel.kind, p, context)
+                           : compileWithIndices<T, std::int32_t>(kernel.kind, p, context);
 }
 TILEFOLD_COMPILES(compileMaxPool)
 
