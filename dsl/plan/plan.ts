@@ -97,4 +97,9 @@ export interface Plan<Place = string> {
    * where they do so after it.
    */
   readonly overlapReduction?: true
+  /**
+   * Momentum, or Adam's moments, wait on the host between updates, but for those of few bytes;
+   * absent where they stay on the device.
+   */
+  readonly offloadOptimizer?: true
 }

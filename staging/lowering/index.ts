@@ -89,8 +89,15 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
   const graph = inOrder(source, order)
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
-  const persistentTensors = createPersistentTensors(scope)
-  const sections = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, plan)
+  const persistentTensors = createPersistentTensors(scope, plan.offloadOptimizer)
+  const emitted = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, plan)
+  const emitTransfers = (): readonly UnplacedSection[] => [
+    transferSection(scope, pool, persistentTensors, 'restore'),
+    transferSection(scope, pool, persistentTensors, 'save')
+  ]
+  const hostTensors = persistentTensors.filter(({ onHost }) => onHost)
+  // What is on the host passes through buffers of these sections, which must be placed.
+  const sections = hostTensors.length > 0 ? [...emitted, ...emitTransfers()] : emitted
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
     const lifetimes = lazy(() => computeLifetimes(all, always, side))
@@ -99,10 +106,14 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
   const codes = sections.map(({ code }) => code)
   const onDevice = placedOn(
     'device',
-    persistentTensors.map(({ buffer }) => buffer),
+    persistentTensors.filter(({ onHost }) => !onHost).map(({ buffer }) => buffer),
     (lifetimes) => placeBuffers(placement, codes, lifetimes, pool)
   )
-  const onHost = placedOn('host', [], placeProgram)
+  const onHost = placedOn(
+    'host',
+    hostTensors.map(({ buffer }) => buffer),
+    placeProgram
+  )
   const liveAtPeak = (): readonly Buffer[] => {
     const { time } = onDevice.live()
     return onDevice.lifetimes().flatMap(({ from, to, buffer }) => (from <= time && time < to ? [buffer] : []))
@@ -115,7 +126,8 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
       ...onHost.lifetimes().map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
     ])
-    const resolved = sections.map(({ name, code, stepIo: { bytes, entries } }, index): readonly [string, Section] => [
+    const all = hostTensors.length > 0 ? sections : [...sections, ...emitTransfers()]
+    const resolved = all.map(({ name, code, stepIo: { bytes, entries } }, index): readonly [string, Section] => [
       name,
       { code: insertAll(resolve(code, placed), before[index]), stepIoBytes: bytes, stepIo: entries }
     ])
@@ -129,13 +141,12 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       ...(graph.shard && { shard: programShard(scope, segments) }),
       buffers: makeBuffers(graph, lifetimes, offsets),
       hostBuffers: makeBuffers(graph, onHost.lifetimes(), hostOffsets),
-      persistentTensors: persistentTensors.map(({ name, role, parameter, buffer }): PersistentTensor => {
+      persistentTensors: persistentTensors.map(({ name, role, parameter, buffer, onHost: isOnHost }): PersistentTensor => {
         const { shape, layout, groups } = parameter
-        return { name, role, parameter: parameter.name, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
+        const at = { offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes, ...(isOnHost && { onHost: true as const }) }
+        return { name, role, parameter: parameter.name, shape, layout, groups, ...at }
       }),
       ...(Object.fromEntries(resolved) as Pick<Program, UnplacedSection['name']>),
-      restore: transferSection(scope, pool, persistentTensors, placed, 'restore'),
-      save: transferSection(scope, pool, persistentTensors, placed, 'save'),
       kernels: pool.kernels
     }
   }

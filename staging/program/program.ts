@@ -151,6 +151,8 @@ export interface PersistentTensor {
   readonly groups: number
   readonly offset: number
   readonly bytes: number
+  /** Set where it lies in the host pool. */
+  readonly onHost?: true
 }
 
 /** Returns the bytes of an element of a value in the step's inputs and outputs. */

@@ -53,10 +53,12 @@ const findPeak = ({ stores, sections }: ProgramEvents, space: 'arena' | 'host'):
 }
 
 /** A resident stands for one of the buffers that live throughout. */
-const provePersistentTensors = ({ persistentTensors, buffers }: Program): void => {
-  const known = new Set(buffers.flatMap(({ role, offset, bytes }) => (role === 'persistent' ? [`${offset},${bytes}`] : [])))
-  for (const { name, offset, bytes } of persistentTensors)
-    if (!known.has(`${offset},${bytes}`))
+const provePersistentTensors = ({ persistentTensors, buffers, hostBuffers }: Program): void => {
+  const places = (all: Program['buffers']): ReadonlySet<string> =>
+    new Set(all.flatMap(({ role, offset, bytes }) => (role === 'persistent' ? [`${offset},${bytes}`] : [])))
+  const [device, host] = [places(buffers), places(hostBuffers)]
+  for (const { name, offset, bytes, onHost } of persistentTensors)
+    if (!(onHost ? host : device).has(`${offset},${bytes}`))
       fail({
         kind: 'form',
         message: `the resident ${name} of ${bytes} bytes at ${offset} has no buffer that lives throughout.`,

@@ -34,6 +34,8 @@ export interface Execution {
   readonly swapSchedule?: SwapSchedule
   /** With segments, of ranks: gradients are added beside the backward pass. */
   readonly overlapReduction?: true
+  /** With segments: optimizer state waits on the host. */
+  readonly offloadOptimizer?: true
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly hostBudget?: number
@@ -84,7 +86,8 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
       ...asWritten(execution.segments, execution.placement),
       ...(execution.order && { order: execution.order }),
       swapSchedule: execution.swapSchedule ?? [],
-      ...(execution.overlapReduction && { overlapReduction: true })
+      ...(execution.overlapReduction && { overlapReduction: true }),
+      ...(execution.offloadOptimizer && { offloadOptimizer: true })
     }
   }),
   ...(execution.exactKernels && { exactKernels: true as const }),

@@ -19,7 +19,8 @@ const ofParameter = {
   gradient: (parameter: string) => `the gradient of ${parameter}`,
   'tile-gradient': (parameter: string) => `tile's gradient of ${parameter}`,
   'micro-batch-gradient': (parameter: string) => `micro-batch's gradient of ${parameter}`,
-  'cast-weights': (parameter: string) => `${parameter} rounded`
+  'cast-weights': (parameter: string) => `${parameter} rounded`,
+  'loaded-state': (parameter: string) => `loaded optimizer state of ${parameter}`
 } as const
 
 const ofTiles = {

@@ -8,6 +8,7 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   'reordered-weights': 'parameters',
   'running-moments': 'parameters',
   state: 'optimizer state',
+  'loaded-state': 'optimizer state',
   gradient: 'gradients of parameters',
   'tile-gradient': 'gradients of parameters',
   'micro-batch-gradient': 'gradients of parameters',

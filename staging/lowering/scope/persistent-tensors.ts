@@ -20,13 +20,18 @@ export interface UnplacedPersistentTensor {
   readonly role: string
   readonly parameter: ParameterTensor
   readonly buffer: Buffer
+  /** Whether it lies in the host pool. */
+  readonly onHost: boolean
 }
+
+/** Optimizer state of fewer bytes stays on the device: events would cost more than it. */
+export const leastOffloadedBytes = 64 * 1024
 
 /**
  * Parameters, then optimizer state, then gradients that are kept, and what ranks hand to each
  * other: all that outlives a section.
  */
-export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPersistentTensor[] => {
+export const createPersistentTensors = (scope: ModelScope, offloadOptimizer?: true): readonly UnplacedPersistentTensor[] => {
   const { parameters, builder, parameterBytes, graph } = scope
   const tensors = parameters.flatMap((both, index) =>
     both === undefined
@@ -35,26 +40,19 @@ export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPer
   )
   const names = graph.objective.kind === 'train' ? stateNames(graph.objective.optimizer) : []
   return [
-    ...tensors.map(({ parameter, role }) => ({ name: parameter.name, role, parameter, buffer: parameter.buffer })),
+    ...tensors.map(({ parameter, role }) => ({ name: parameter.name, role, parameter, buffer: parameter.buffer, onHost: false })),
     ...tensors.flatMap(({ parameter }) =>
       (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`
-        return {
-          name,
-          role,
-          parameter,
-          buffer: builder.buffer(
-            { kind: 'state', parameter: parameter.name, state: role },
-            parameter.updatedElements * parameterBytes,
-            'persistent'
-          )
-        }
+        const bytes = parameter.updatedElements * parameterBytes
+        const buffer = builder.buffer({ kind: 'state', parameter: parameter.name, state: role }, bytes, 'persistent')
+        return { name, role, parameter, buffer, onHost: offloadOptimizer === true && bytes >= leastOffloadedBytes }
       })
     ),
     ...(['gradient', 'sum'] as const).flatMap((role) =>
       tensors.flatMap(({ parameter }) => {
         const buffer = parameter[role]
-        return buffer === undefined ? [] : [{ name: bufferText(buffer.identity), role, parameter, buffer }]
+        return buffer === undefined ? [] : [{ name: bufferText(buffer.identity), role, parameter, buffer, onHost: false }]
       })
     ),
     ...runningMoments(scope)
@@ -63,7 +61,8 @@ export const createPersistentTensors = (scope: ModelScope): readonly UnplacedPer
         name: bufferText(buffer.identity),
         role: 'moments',
         parameter: parameters[position]!.mean!,
-        buffer
+        buffer,
+        onHost: false
       }))
   ]
 }
@@ -74,7 +73,7 @@ export const isOptimizerState = ({ role, parameter, buffer }: UnplacedPersistent
 
 /** Bytes of persistent tensors in the arena, each aligned. */
 export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTensor[]): number =>
-  persistentTensors.reduce((sum, { buffer }) => sum + alignUp(buffer.bytes), 0)
+  persistentTensors.reduce((sum, { buffer, onHost }) => sum + (onHost ? 0 : alignUp(buffer.bytes)), 0)
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
 export const groupOptimizerStates = (

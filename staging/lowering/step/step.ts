@@ -14,20 +14,21 @@ import { emitEvaluation } from './evaluate'
 import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
 import { createModelScope } from '../segment/create-scope'
-import { trainableTensors, reorderParameter, updateParameter } from '../scope/parameters'
+import { trainableTensors, reorderParameter } from '../scope/parameters'
 import { createPersistentTensors, groupOptimizerStates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
 import { createReduction } from './pieces'
 import { createOverlappedReduction, type OverlappedReduction } from './overlap-reduction'
+import { createOptimizerUpdates, insertBefore } from './optimizer-updates'
 import { emitReduce, zero } from './reduce'
 import { withSwaps } from './swap'
 import { emitUpdate, updateStepIo } from './update'
 
 /** A section before placement. */
 export interface UnplacedSection {
-  readonly name: 'step' | 'reduce' | 'update' | 'evaluate'
+  readonly name: 'step' | 'reduce' | 'update' | 'evaluate' | 'restore' | 'save'
   readonly code: readonly UnplacedInstruction[]
   readonly stepIo: { readonly bytes: number; readonly entries: readonly StepIoEntry[] }
 }
@@ -62,13 +63,15 @@ const isLeftToFirstRank = ({ graph }: ModelScope, { segment }: SegmentCode): boo
  */
 const emitStep = (
   scope: ModelScope,
+  pool: Pool,
   { segments, rematerialize }: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[],
   overlapped?: OverlappedReduction
 ): StepCode => {
   const { builder, stepIo, graph, parameterBytes } = scope
   const { objective } = graph
-  const stateOf = groupOptimizerStates(persistentTensors)
+  const updates =
+    objective.kind === 'train' ? createOptimizerUpdates(builder, pool, objective.optimizer, persistentTensors, parameterBytes) : undefined
   const finishIn =
     (code: SegmentCode) =>
     (parameter: ParameterTensor, gradient: Buffer): void => {
@@ -81,8 +84,7 @@ const emitStep = (
           [arenaOperand(gradient), parameter.layout],
           [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
         )
-      if (objective.kind === 'train' && parameter.gradient === undefined)
-        updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
+      if (parameter.gradient === undefined) updates?.update(parameter, gradient)
     }
   builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
@@ -99,7 +101,15 @@ const emitStep = (
   if (isLeftToFirstRank(scope, segments.at(-1)!))
     builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
   overlapped?.finish()
-  return { code: builder.code(), nodes: graph.nodes.length, timepoints: builder.timepoints() }
+  updates?.finish()
+  const loads = updates?.loads() ?? new Map<number, readonly UnplacedInstruction[]>()
+  /** Where an instruction stands after what was inserted before others. */
+  const moved = (position: number): number => [...loads].reduce((sum, [at, { length }]) => (at < position ? sum + length : sum), position)
+  return {
+    code: insertBefore(builder.code(), loads),
+    nodes: graph.nodes.length,
+    timepoints: new Map([...builder.timepoints()].map(([timepoint, position]) => [timepoint, moved(position)]))
+  }
 }
 
 /** The sections that compute: the step, and what else the objective asks for. */
@@ -122,7 +132,7 @@ export const emitSections = (
   const parameters = scope.parameters.flatMap(trainableTensors)
   const overlapped =
     reduction !== undefined && overlapReduction ? createOverlappedReduction(scope.builder, parameters, reduction) : undefined
-  const step = emitStep(scope, bound, persistentTensors, overlapped)
+  const step = emitStep(scope, pool, bound, persistentTensors, overlapped)
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), stepIo: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
   if (reduction !== undefined) {
@@ -132,8 +142,9 @@ export const emitSections = (
   }
   if (hasSeparateUpdate(objective)) {
     const update = createBuilder(pool)
-    emitUpdate(update, objective, parameters, groupOptimizerStates(persistentTensors), reduction)
-    sections.push({ name: 'update', code: update.code(), stepIo: updateStepIo(objective) })
+    const updates = createOptimizerUpdates(update, pool, objective.optimizer, persistentTensors, scope.parameterBytes)
+    emitUpdate(update, objective, parameters, groupOptimizerStates(persistentTensors), updates, reduction)
+    sections.push({ name: 'update', code: insertBefore(update.code(), updates.loads()), stepIo: updateStepIo(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
@@ -143,5 +154,5 @@ export const lowerStep = (graph: StepGraph, device: DeviceModel, segments: reado
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
-  return { pool, persistentTensors, step: emitStep(scope, bindSegments(scope, segments), persistentTensors) }
+  return { pool, persistentTensors, step: emitStep(scope, pool, bindSegments(scope, segments), persistentTensors) }
 }

@@ -1,6 +1,7 @@
 import type { SwapSchedule } from '../../plans/plan'
 import type { Copy } from '../../program/program'
 import { arenaOperand, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
+import { contiguousCopy } from '../ir/contiguous-copy'
 import { savedTensors, findTimepointStart, type SavedTensor, type StepCode } from './saved-tensors'
 
 /**
@@ -69,18 +70,8 @@ const insertedAt = (position: number, intervals: readonly PlacedInterval[], fres
     const here = freshEvent()
     const copies = starting.flatMap((interval): readonly UnplacedInstruction[] => {
       const { device, event } = ends(interval)
-      const { bytes } = device
       return [
-        {
-          kind: 'copy',
-          engine,
-          rows: 1,
-          rowBytes: bytes,
-          deviceRowStride: bytes,
-          hostRowStride: bytes,
-          device: arenaOperand(device),
-          host: arenaOperand(interval.host)
-        },
+        { kind: 'copy', ...contiguousCopy(engine, device.bytes, arenaOperand(device), arenaOperand(interval.host)) },
         { kind: 'record', engine, event }
       ]
     })

@@ -1,13 +1,23 @@
-import { type StepIoEntry, type Section } from '../../program/program'
+import type { StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import type { ModelScope } from '../scope/scope'
-import { arenaOperand, createBuilder, stepIoOperand, type Builder, type Pool, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, createBuilder,  stepIoOperand, type Buffer, type Builder, type Pool, type UnplacedOperand } from '../ir/builder'
+import { contiguousCopy } from '../ir/contiguous-copy'
+import { waitForEngine } from '../ir/wait-for-engine'
 import { reorderParameter } from '../scope/parameters'
 import { isOptimizerState, isZeroBetweenUpdates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
-import { resolve, type Placed } from '../placement/resolve'
 import { createReduction } from './pieces'
 import { zero } from './reduce'
 import { gatherSlices, restoreSlices } from './shard-optimizer'
+import type { UnplacedSection } from './step'
+
+/** Copies a tensor between its place on the host and one on the device; computing waits for it. */
+const moveWhole = (builder: Builder, engine: 'to-device' | 'to-host', device: Buffer, host: Buffer): void => {
+  const moved = builder.freshEvent()
+  builder.copy(contiguousCopy(engine, host.bytes, arenaOperand(device), arenaOperand(host)))
+  builder.record(engine, moved)
+  builder.wait('compute', moved, device)
+}
 
 /**
  * Weights and optimizer state between the arena and plain tensors, one after the other in the
@@ -17,9 +27,8 @@ export const transferSection = (
   scope: ModelScope,
   pool: Pool,
   persistentTensors: readonly UnplacedPersistentTensor[],
-  placed: Placed,
   direction: 'restore' | 'save'
-): Section => {
+): UnplacedSection => {
   const builder: Builder = createBuilder(pool)
   const { parameterBytes, device } = scope
   const reduction = createReduction(scope)
@@ -38,7 +47,18 @@ export const transferSection = (
     if (slices !== undefined)
       if (direction === 'restore') restoreSlices(builder, parameter, buffer, slices, restoreTo)
       else gatherSlices(builder, parameter, buffer, slices, saveFrom)
-    else if (direction === 'save') saveFrom(arenaOperand(buffer))
+    else if (tensor.onHost) {
+      const whole = builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, buffer.bytes)
+      if (direction === 'restore') {
+        restoreTo(arenaOperand(whole))
+        waitForEngine(builder, 'to-host', 'compute')
+        moveWhole(builder, 'to-host', whole, buffer)
+      } else {
+        waitForEngine(builder, 'to-device', 'compute')
+        moveWhole(builder, 'to-device', whole, buffer)
+        saveFrom(arenaOperand(whole))
+      }
+    } else if (direction === 'save') saveFrom(arenaOperand(buffer))
     else {
       // What fills the weights up to slices of one size.
       const bytes = parameter.elements * parameterBytes
@@ -49,5 +69,5 @@ export const transferSection = (
     entries.push({ name, type: parameterType(device.precision), shape: parameter.shape, offset })
     offset += parameter.shape.reduce((product, extent) => product * extent, parameterBytes)
   }
-  return { code: resolve(builder.code(), placed), stepIoBytes: offset, stepIo: entries }
+  return { name: direction, code: builder.code(), stepIo: { bytes: offset, entries } }
 }

@@ -2,7 +2,7 @@ import type { StepIoEntry } from '../../program/program'
 import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { arenaOperand, stepIoOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
-import { updateParameter } from '../scope/parameters'
+import type { OptimizerUpdates } from './optimizer-updates'
 import type { Reduction } from './pieces'
 import { gatherPieces, zero } from './reduce'
 import { updateSlices } from './shard-optimizer'
@@ -40,6 +40,7 @@ export const emitUpdate = (
   { clipNorm, optimizer }: Training,
   parameters: readonly ParameterTensor[],
   stateOf: (parameter: ParameterTensor) => readonly Buffer[],
+  { update, finish }: Pick<OptimizerUpdates, 'update' | 'finish'>,
   reduction?: Reduction
 ): void => {
   const sumSquares = clipNorm === undefined ? undefined : emitNorm(builder, parameters, reduction)
@@ -60,7 +61,8 @@ export const emitUpdate = (
     const { elements, gradient, sum } = parameter
     if (reduction !== undefined && clipNorm === undefined) gatherPieces(builder, sum!, gradient!, reduction)()
     clip(gradient!, elements)
-    updateParameter(builder, optimizer, parameter, gradient!, stateOf(parameter))
+    update(parameter, gradient!)
     for (const used of sum === undefined ? [gradient!] : [gradient!, sum]) zero(builder, used)
   }
+  finish()
 }

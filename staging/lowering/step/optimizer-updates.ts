@@ -1,0 +1,101 @@
+import type { Optimizer } from '../../graph/objective'
+import { alignUp } from '../../placement/placement'
+import { arenaOperand, createBuilder, type Buffer, type Builder, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { contiguousCopy } from '../ir/contiguous-copy'
+import { waitForEngine } from '../ir/wait-for-engine'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { updateElements, updateParameter } from '../scope/parameters'
+import { groupOptimizerStates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
+
+/**
+ * The most bytes of a state that come at once: enough for a link's rate, and little beside what a
+ * step keeps.
+ */
+const mostLoadedBytes = 2 ** 20
+
+/** The updates of parameters that a section emits, outside of loops. */
+export interface OptimizerUpdates {
+  /** Updates a parameter from its complete gradient. */
+  readonly update: (parameter: ParameterTensor, gradient: Buffer) => void
+  /** Computing waits until all state is where it belongs. */
+  readonly finish: () => void
+  /**
+   * What stands before the instruction at a position of the section's code: transfers of state to
+   * the device.
+   */
+  readonly loads: () => ReadonlyMap<number, readonly UnplacedInstruction[]>
+}
+
+/** State of a piece of a parameter on its way back to the host. */
+interface Leaving {
+  readonly state: Buffer
+  readonly left: number
+}
+
+/**
+ * Updates by state on the device or, of some parameters, on the host (as ZeRO-Offload keeps it, Ren
+ * 2021, where the host updates too). Piece by piece of these, state comes, the piece is updated and
+ * its state leaves; each comes beside all that runs since the update before, and leaves beside what
+ * follows, so that of three pieces there is state on the device at most.
+ */
+export const createOptimizerUpdates = (
+  builder: Builder,
+  pool: Pool,
+  optimizer: Optimizer,
+  persistentTensors: readonly UnplacedPersistentTensor[],
+  parameterBytes: number
+): OptimizerUpdates => {
+  const stateOf = groupOptimizerStates(persistentTensors)
+  const onHost = new Set(persistentTensors.flatMap((tensor) => (tensor.onHost ? [tensor.parameter] : [])))
+  const loads = new Map<number, readonly UnplacedInstruction[]>()
+  const leaving: Leaving[] = []
+  /** Where the code of the last update begins, before which state of the next one may come. */
+  let before: number | undefined
+  const release = (kept: number): void => {
+    for (const { left, state } of leaving.splice(0, leaving.length - kept)) builder.wait('compute', left, state)
+  }
+  const elementsOfPiece = Math.floor(mostLoadedBytes / parameterBytes)
+  const updatePiece = (parameter: ParameterTensor, gradient: Buffer, first: number): void => {
+    const count = Math.min(elementsOfPiece, parameter.elements - first)
+    const [offset, bytes] = [first * parameterBytes, count * parameterBytes]
+    const [hosts, stride] = [stateOf(parameter), alignUp(bytes)]
+    const state = builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, (hosts.length - 1) * stride + bytes)
+    const parts = hosts.map((host, index) => ({ host: arenaOperand(host, offset), device: arenaOperand(state, index * stride) }))
+    const [position, loaded, left] = [builder.code().length, builder.freshEvent(), builder.freshEvent()]
+    const load = createBuilder(pool)
+    waitForEngine(load, 'to-device', 'compute')
+    for (const { host, device } of parts) load.copy(contiguousCopy('to-device', bytes, device, host))
+    load.record('to-device', loaded)
+    const at = before ?? position
+    loads.set(at, [...(loads.get(at) ?? []), ...load.code()])
+    before = position
+    release(1)
+    builder.wait('compute', loaded)
+    updateElements(builder, optimizer, {
+      learning: parameter.learning!,
+      count,
+      weights: arenaOperand(parameter.buffer, offset),
+      gradient: arenaOperand(gradient, offset),
+      state: parts.map(({ device }) => device)
+    })
+    waitForEngine(builder, 'to-host', 'compute')
+    for (const { host, device } of parts) builder.copy(contiguousCopy('to-host', bytes, device, host))
+    builder.record('to-host', left)
+    leaving.push({ state, left })
+  }
+  return {
+    update: (parameter, gradient) => {
+      if (!onHost.has(parameter)) return updateParameter(builder, optimizer, parameter, gradient, stateOf(parameter))
+      for (let first = 0; first < parameter.elements; first += elementsOfPiece) updatePiece(parameter, gradient, first)
+    },
+    finish: () => release(0),
+    loads: () => loads
+  }
+}
+
+/** A section's code with what stands before its instructions. */
+export const insertBefore = (
+  code: readonly UnplacedInstruction[],
+  inserted: ReadonlyMap<number, readonly UnplacedInstruction[]>
+): readonly UnplacedInstruction[] =>
+  inserted.size === 0 ? code : code.flatMap((one, position) => [...(inserted.get(position) ?? []), one])
