@@ -11,7 +11,7 @@ import { validateSwapIntervals } from './lowering/step/swap'
 import { transformablePositions } from './lowering/segment/winograd'
 import { requestedTiles } from './graph/directives'
 import { timepointText } from './plans/timepoints'
-import type { Objective } from './graph/objective'
+import { reducingRanks, type Objective } from './graph/objective'
 import { inOrder } from './graph/order'
 import type { Plan, Segment } from './plans/plan'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from './plans/host-tensors'
@@ -137,3 +137,9 @@ export const validateSwapSchedule = (
   const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(graph, timepoint))
   return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }
+
+/** Optimizer state that cannot wait on the host, since ranks have slices of it. */
+export const validateOffloadOptimizer = ({ objective }: StepGraph, { offloadOptimizer }: Plan): StagingError | undefined =>
+  offloadOptimizer && reducingRanks(objective) !== undefined
+    ? inputError('optimizer state does not wait on the host of ranks yet; leave out offloadOptimizer.')
+    : undefined

@@ -15,6 +15,7 @@ import { aboutNanoseconds, keptBytesEstimator, loadMargin } from './strategies/l
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
+import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
 import { overlapReductions } from './overlap-reductions'
 import { searchTargets } from './search-targets'
 import type { PlanSearch } from './plan-search'
@@ -264,13 +265,14 @@ export const createPlanSearches = (
   const looked = createLooked(onSearch)
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
+  const createAnswers = (name: Planner, hostBytes: number): Answers => ({
+    kind: strategies[name].kind,
+    tiles: 'tiles' in strategies[name],
+    ...createStrategySearch(graph, strategies[name], searchIn, leastBytesIn, plain, hostBytes, placement, looked)
+  })
   const answersBy = memoize(
     (name: Planner) => name,
-    (name) => ({
-      kind: strategies[name].kind,
-      tiles: 'tiles' in strategies[name],
-      ...createStrategySearch(graph, strategies[name], searchIn, leastBytesIn, plain, hostBudget ?? Infinity, placement, looked)
-    })
+    (name) => createAnswers(name, hostBudget ?? Infinity)
   )
   const mayTake = (name: Planner): boolean =>
     strategies[name].partOf === undefined &&
@@ -285,7 +287,19 @@ export const createPlanSearches = (
     return aboutNanoseconds(search, fastest!, new Set())
   })
   const ofSwapping = (deviceBytes: number): number => (stepsOfUpdate(graph.objective) * swappingWhole()(deviceBytes)) / 1e6
-  const auto = lazy(() => fastestAnswers(planners.filter(mayTake).map(answersBy), { ofAny: leastMilliseconds, ofSwapping }))
+  const auto = lazy(() => {
+    const times = { ofAny: leastMilliseconds, ofSwapping }
+    const taken = planners.filter(mayTake)
+    const resident = fastestAnswers(taken.map(answersBy), times)
+    const stateBytes = hostBudget === undefined ? 0 : offloadableBytes(graph, device, plain)
+    if (stateBytes === 0 || hostBudget! < stateBytes) return resident
+    const besideState = (name: Planner): Answers =>
+      strategies[name].kind === 'swapping' ? createAnswers(name, hostBudget! - stateBytes) : answersBy(name)
+    return offloadOptimizer(graph, device, {
+      ...{ resident, stateBytes, leastMilliseconds },
+      beside: fastestAnswers(taken.map(besideState), times)
+    })
+  })
   const overlapped = memoize(
     (name: StrategyName) => name,
     (name) => overlapReductions(graph, device, name === 'auto' ? auto() : answersBy(name))

@@ -63,6 +63,8 @@ export interface PlanReport {
   readonly segments: readonly SegmentReport[]
   /** The tensors that wait on the host from forward to backward, and when they are moved. */
   readonly swapSchedule: readonly PlanSwapInterval[]
+  /** Whether optimizer state waits on the host between updates. */
+  readonly offloadOptimizer: boolean
   /** Placement of the buffers, with the bytes of a page under `virtual`. */
   readonly placement: PlanPlacement | { readonly allocator: 'static' }
   /** What ranks exchange and gain; null for one process. */
@@ -85,6 +87,7 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
     swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule ?? []),
+    offloadOptimizer: plan.offloadOptimizer === true,
     placement: plan.placement ?? { allocator: 'static' },
     ranks: rankReport(staged, request.device) ?? null
   }
@@ -146,10 +149,12 @@ const timesText = ({ measured, interpolated, extrapolated, roofline }: PlanRepor
       ].join(', ')
 }
 
-const hostText = ({ peakHostBytes, swapSchedule }: PlanReport): string =>
-  swapSchedule.length === 0
-    ? formatBytes(peakHostBytes)
-    : `${formatBytes(peakHostBytes)}, ${plural(new Set(swapSchedule.map(({ tensor }) => tensor)).size, 'tensor')}`
+const hostText = ({ peakHostBytes, swapSchedule, offloadOptimizer }: PlanReport): string =>
+  [
+    formatBytes(peakHostBytes),
+    ...(swapSchedule.length === 0 ? [] : [plural(new Set(swapSchedule.map(({ tensor }) => tensor)).size, 'tensor')]),
+    ...(offloadOptimizer ? ['optimizer state'] : [])
+  ].join(', ')
 
 const receivedText = (bytes: number): string => (bytes === 0 ? '' : formatBytes(bytes))
 

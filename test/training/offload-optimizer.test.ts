@@ -62,22 +62,26 @@ for (const optimizer of optimizers.slice(1))
   ] as const)
     test(`${optimizer.kind} ${how} gives the same bits with its state on the host`, async () => {
       const objective: Training = { kind: 'train', optimizer, ...rest }
-      for (const device of ['reference', 'cpu'] as const)
-        for (const segments of [untiled, tiled]) {
-          const run = 'accumulate' in rest ? actions : singly
-          const running = execution(device, segments)
-          const resident = await runSections(running, objective, run)
-          const offloaded = await runSections({ ...running, offloadOptimizer: true }, objective, run)
-          assertSameBits(offloaded.tensors, resident.tensors, `of ${device}, ${segments.length} segments`)
-          assert.equal(offloaded.losses, resident.losses)
-          const { program } = offloaded.staged
-          const moved = program.persistentTensors.filter(({ onHost }) => onHost)
-          const bytes = moved.reduce((sum, tensor) => sum + tensor.bytes, 0)
-          assert.is(moved.length, optimizer.kind === 'sgd' ? 2 : 4, 'state of the second convolution and the first linear layer')
-          assert.ok(program.hostBytes >= bytes)
-          assert.ok(resident.staged.program.peakBytes - program.peakBytes > bytes / 3, `${program.peakBytes} of ${resident.staged.program.peakBytes}`)
-          assert.is(offloaded.measuredPeakBytes, program.peakBytes)
-        }
+      for (const [device, segments] of [
+        ['reference', tiled],
+        ['cpu', untiled]
+      ] as const) {
+        const run = 'accumulate' in rest ? actions : singly
+        const running = execution(device, segments)
+        const resident = await runSections(running, objective, run)
+        const offloaded = await runSections({ ...running, offloadOptimizer: true }, objective, run)
+        assertSameBits(offloaded.tensors, resident.tensors, `on ${device}`)
+        assert.equal(offloaded.losses, resident.losses)
+        const { program } = offloaded.staged
+        const moved = program.persistentTensors.filter(({ onHost }) => onHost)
+        const bytes = moved.reduce((sum, tensor) => sum + tensor.bytes, 0)
+        assert.is(moved.length, optimizer.kind === 'sgd' ? 2 : 4, 'state of the second convolution and the first linear layer')
+        assert.ok(program.hostBytes >= bytes)
+        const threePieces = 3 * 2 ** 20 * (optimizer.kind === 'sgd' ? 1 : 2)
+        const saved = resident.staged.program.peakBytes - program.peakBytes
+        assert.ok(saved >= bytes - threePieces, `${saved} bytes of ${bytes} are saved`)
+        assert.is(offloaded.measuredPeakBytes, program.peakBytes)
+      }
     })
 
 test.run()

@@ -61,6 +61,7 @@ export const createOptimizerUpdates = (
     const [hosts, stride] = [stateOf(parameter), alignUp(bytes)]
     const state = builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, (hosts.length - 1) * stride + bytes)
     const parts = hosts.map((host, index) => ({ host: arenaOperand(host, offset), device: arenaOperand(state, index * stride) }))
+    release(1)
     const [position, loaded, left] = [builder.code().length, builder.freshEvent(), builder.freshEvent()]
     const load = createBuilder(pool)
     waitForEngine(load, 'to-device', 'compute')
@@ -69,7 +70,6 @@ export const createOptimizerUpdates = (
     const at = before ?? position
     loads.set(at, [...(loads.get(at) ?? []), ...load.code()])
     before = position
-    release(1)
     builder.wait('compute', loaded)
     updateElements(builder, optimizer, {
       learning: parameter.learning!,

@@ -48,7 +48,8 @@ export const transferSection = (
       if (direction === 'restore') restoreSlices(builder, parameter, buffer, slices, restoreTo)
       else gatherSlices(builder, parameter, buffer, slices, saveFrom)
     else if (tensor.onHost) {
-      const whole = builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, buffer.bytes)
+      // A gradient that is kept is zero before, and zeroed after.
+      const whole = parameter.gradient ?? builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, buffer.bytes)
       if (direction === 'restore') {
         restoreTo(arenaOperand(whole))
         waitForEngine(builder, 'to-host', 'compute')
@@ -57,6 +58,7 @@ export const transferSection = (
         waitForEngine(builder, 'to-device', 'compute')
         moveWhole(builder, 'to-device', whole, buffer)
         saveFrom(arenaOperand(whole))
+        if (whole === parameter.gradient) zero(builder, whole)
       }
     } else if (direction === 'save') saveFrom(arenaOperand(buffer))
     else {

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
+import {
+  buildRequestGraph,
+  checkPlanFile,
+  decodeDeviceFile,
+  type DescribedDevice,
+  fileModel,
+  stage,
+  stageEach,
+  strategyNames,
+  toPlanFile,
+  verify,
+  type Objective,
+  type StageRequest,
+  type Staged
+} from '../../staging'
+import { must } from '../must'
+
+const v100 = must(decodeDeviceFile(JSON.parse(readFileSync(join(__dirname, '../../devices/v100-16gb.json'), 'utf8')))) as DescribedDevice
+const training: Objective = { kind: 'train', optimizer: { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 } }
+
+const convolution = (out: number) => [conv2d({ out, k: 3, p: 1 }), relu] as const
+/** Two thirds of what it needs are weights and optimizer state. */
+const net = model({
+  name: 'heavy',
+  layers: [
+    ...convolution(32),
+    maxPool2d({ k: 2, s: 2 }),
+    ...convolution(128),
+    ...convolution(256),
+    maxPool2d({ k: 2, s: 2 }),
+    ...convolution(384),
+    ...convolution(384),
+    globalAvgPool,
+    linear({ out: 10 })
+  ]
+})
+const input = [2, 3, 64, 64] as const
+const request: Omit<StageRequest, 'strategy'> = {
+  ...{ model: net, input, device: fileModel(v100, 'float32'), objective: training, source: { kind: 'float' } }
+}
+const unlimited = 2 ** 40
+const peak = must(stage({ ...request, strategy: 'plain' })).predicted.peakDeviceBytes
+const graph = must(buildRequestGraph(request))
+const withHost = (host: number) => stageEach(graph, { ...request, hostBudget: { bytes: host } })
+const staged = withHost(unlimited)
+const auto = (share: number): Staged | undefined =>
+  E.toUnion(E.mapLeft(() => undefined)(staged({ strategy: 'auto', budget: { bytes: Math.floor(share * peak) } })))
+const milliseconds = (found: Staged | undefined): number => found?.predicted.stepMilliseconds ?? Infinity
+
+test('optimizer state leaves for the host where that is faster, within the budget, and the Program is proven', () => {
+  const found = must(staged({ strategy: 'auto', budget: { bytes: Math.floor(0.6 * peak) } }))
+  assert.is(found.plan.offloadOptimizer, true)
+  assert.ok(found.predicted.peakDeviceBytes <= 0.6 * peak)
+  assert.is(must(verify(found.program)).hostPeakBytes, found.predicted.peakHostBytes)
+  const others = strategyNames
+    .filter((name) => name !== 'auto')
+    .map((strategy) => E.toUnion(E.mapLeft(() => undefined)(staged({ strategy, budget: { bytes: Math.floor(0.6 * peak) } }))))
+  assert.ok(others.every((other) => milliseconds(found) < milliseconds(other)))
+})
+
+test('more memory, on the device or on the host, never predicts a slower plan', () => {
+  const shares = Array.from({ length: 13 }, (_, index) => 0.3 + 0.06 * index)
+  const hosts = [0, 0.1, 0.3, 0.5, 0.8].map((share) => Math.floor(share * peak))
+  const times = [...hosts, unlimited].map((host) => {
+    const within = withHost(host)
+    return shares.map((share) =>
+      milliseconds(E.toUnion(E.mapLeft(() => undefined)(within({ strategy: 'auto', budget: { bytes: Math.floor(share * peak) } }))))
+    )
+  })
+  times.forEach((row, host) =>
+    row.forEach((time, place) => {
+      assert.ok(time <= (row[place - 1] ?? Infinity), `${time} ms in ${shares[place]}`)
+      assert.ok(time <= (times[host - 1]?.[place] ?? Infinity), `${time} ms with more on the host`)
+    })
+  )
+})
+
+test('the smallest budget that a refusal names is enough, and one byte less is not', () => {
+  const refused = staged({ strategy: 'auto', budget: { bytes: 1000 } })
+  assert.ok(E.isLeft(refused))
+  const least = refused.left.smallestFeasibleBudgetBytes!
+  const found = must(staged({ strategy: 'auto', budget: { bytes: least } }))
+  assert.is(found.plan.offloadOptimizer, true)
+  const less = staged({ strategy: 'auto', budget: { bytes: least - 1 } })
+  assert.ok(E.isLeft(less) && less.left.smallestFeasibleBudgetBytes === least)
+})
+
+test('a plan file holds the decision, and it is refused where ranks have slices of the state', () => {
+  const found = auto(0.6)!
+  const file = toPlanFile(found)
+  assert.is(file.offloadOptimizer, true)
+  const plan = must(checkPlanFile(graph, undefined, file))
+  assert.equal(plan, found.plan)
+  const again = must(stage({ ...request, strategy: 'auto', given: plan }))
+  assert.equal(again.program, found.program)
+  const ranks = stage({ ...request, strategy: 'auto', given: plan, objective: { ...training, accumulate: 2, ranks: 2 } })
+  assert.ok(E.isLeft(ranks) && /offloadOptimizer/.test(ranks.left.message))
+})
+
+test.run()
