@@ -1,7 +1,7 @@
 import type { StepIoEntry } from '../../program/program'
 import { parameterType } from '../../kernels/precision'
 import type { ModelScope } from '../scope/scope'
-import { arenaOperand, createBuilder,  stepIoOperand, type Buffer, type Builder, type Pool, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, createBuilder, stepIoOperand, type Buffer, type Builder, type Pool, type UnplacedOperand } from '../ir/builder'
 import { contiguousCopy } from '../ir/contiguous-copy'
 import { waitForEngine } from '../ir/wait-for-engine'
 import { reorderParameter } from '../scope/parameters'
