@@ -1,5 +1,4 @@
 import type { Optimizer } from '../../graph/objective'
-import { alignUp } from '../../placement/placement'
 import { arenaOperand, createBuilder, type Buffer, type Builder, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { contiguousCopy } from '../ir/contiguous-copy'
 import { waitForEngine } from '../ir/wait-for-engine'
@@ -28,7 +27,7 @@ export interface OptimizerUpdates {
 
 /** State of a piece of a parameter on its way back to the host. */
 interface Leaving {
-  readonly state: Buffer
+  readonly states: readonly Buffer[]
   readonly left: number
 }
 
@@ -52,15 +51,17 @@ export const createOptimizerUpdates = (
   /** Where the code of the last update begins, before which state of the next one may come. */
   let before: number | undefined
   const release = (kept: number): void => {
-    for (const { left, state } of leaving.splice(0, leaving.length - kept)) builder.wait('compute', left, state)
+    for (const { left, states } of leaving.splice(0, leaving.length - kept))
+      for (const state of states) builder.wait('compute', left, state)
   }
   const elementsOfPiece = Math.floor(mostLoadedBytes / parameterBytes)
   const updatePiece = (parameter: ParameterTensor, gradient: Buffer, first: number): void => {
     const count = Math.min(elementsOfPiece, parameter.elements - first)
     const [offset, bytes] = [first * parameterBytes, count * parameterBytes]
-    const [hosts, stride] = [stateOf(parameter), alignUp(bytes)]
-    const state = builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, (hosts.length - 1) * stride + bytes)
-    const parts = hosts.map((host, index) => ({ host: arenaOperand(host, offset), device: arenaOperand(state, index * stride) }))
+    const parts = stateOf(parameter).map((state) => ({
+      host: arenaOperand(state, offset),
+      device: arenaOperand(builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, bytes))
+    }))
     release(1)
     const [position, loaded, left] = [builder.code().length, builder.freshEvent(), builder.freshEvent()]
     const load = createBuilder(pool)
@@ -81,7 +82,7 @@ export const createOptimizerUpdates = (
     waitForEngine(builder, 'to-host', 'compute')
     for (const { host, device } of parts) builder.copy(contiguousCopy('to-host', bytes, device, host))
     builder.record('to-host', left)
-    leaving.push({ state, left })
+    leaving.push({ states: parts.map(({ device }) => device.buffer), left })
   }
   return {
     update: (parameter, gradient) => {
